@@ -1,0 +1,123 @@
+//! The canonical byte form of a [`Value`]: DAG-CBOR, and nothing else.
+//!
+//! Definite lengths, shortest integers, map keys sorted length-first, 64-bit floats, no NaN or
+//! infinities, no tags but content ids. The format is specified at <https://ipld.io/specs/codecs/dag-cbor/spec/>.
+//! Everything that is hashed passes through [`encode`]; everything that comes from outside passes
+//! through [`decode`], which accepts a byte string only if it is the one that [`encode`] would make.
+
+use ipld_core::ipld::Ipld;
+
+use crate::value::NESTING_MAX;
+use crate::{Cid, Value};
+
+/// The largest encoding that is accepted, in bytes: 64 MiB.
+pub const ENCODED_BYTES_MAX: usize = 64 << 20;
+
+/// Why a value has no canonical form, or why bytes are not one.
+#[derive(Debug, thiserror::Error)]
+pub enum CanonicalError {
+    /// A float is NaN or infinite.
+    #[error("a number is not finite")]
+    NotFinite,
+    /// Lists and maps nest deeper than [`NESTING_MAX`].
+    #[error("values nest deeper than {NESTING_MAX} levels")]
+    TooDeep,
+    /// An integer needs more than 64 bits.
+    #[error("the integer `{number}` needs more than 64 bits")]
+    IntTooLarge {
+        /// The integer, in decimal.
+        number: i128,
+    },
+    /// The encoding is longer than [`ENCODED_BYTES_MAX`].
+    #[error("{length} bytes are more than the {ENCODED_BYTES_MAX} that are accepted")]
+    TooLong {
+        /// The length that was found, in bytes.
+        length: usize,
+    },
+    /// The bytes are not DAG-CBOR.
+    #[error("not DAG-CBOR: {reason}")]
+    NotDagCbor {
+        /// What the decoder says.
+        reason: String,
+    },
+    /// The bytes decode, but another byte string is the canonical one.
+    #[error("the encoding is not canonical")]
+    NotCanonical,
+}
+
+/// Encodes a value.
+///
+/// # Errors
+/// Fails on a number that is not finite, on nesting above [`NESTING_MAX`] and on more than
+/// [`ENCODED_BYTES_MAX`] bytes.
+pub fn encode(value: &Value) -> Result<Vec<u8>, CanonicalError> {
+    if value.nesting() > NESTING_MAX {
+        return Err(CanonicalError::TooDeep);
+    }
+    if !is_finite(value) {
+        return Err(CanonicalError::NotFinite);
+    }
+    let bytes = serde_ipld_dagcbor::to_vec(value)
+        .expect("a finite value of bounded depth always has a DAG-CBOR form");
+    check_length(bytes.len())?;
+    Ok(bytes)
+}
+
+/// Decodes a value from its canonical form.
+///
+/// # Errors
+/// Fails on anything that [`encode`] would not have produced byte for byte.
+pub fn decode(bytes: &[u8]) -> Result<Value, CanonicalError> {
+    check_length(bytes.len())?;
+    let ipld: Ipld = serde_ipld_dagcbor::from_slice(bytes)
+        .map_err(|error| CanonicalError::NotDagCbor { reason: error.to_string() })?;
+    let value = from_ipld(ipld, 0)?;
+    if encode(&value)? != bytes {
+        return Err(CanonicalError::NotCanonical);
+    }
+    Ok(value)
+}
+
+fn check_length(length: usize) -> Result<(), CanonicalError> {
+    if length > ENCODED_BYTES_MAX {
+        return Err(CanonicalError::TooLong { length });
+    }
+    Ok(())
+}
+
+fn is_finite(value: &Value) -> bool {
+    match value {
+        Value::Float(number) => number.is_finite(),
+        Value::List(items) => items.iter().all(is_finite),
+        Value::Map(map) => map.values().all(is_finite),
+        _ => true,
+    }
+}
+
+fn from_ipld(ipld: Ipld, depth: usize) -> Result<Value, CanonicalError> {
+    if depth > NESTING_MAX {
+        return Err(CanonicalError::TooDeep);
+    }
+    Ok(match ipld {
+        Ipld::Null => Value::Null,
+        Ipld::Bool(truth) => Value::Bool(truth),
+        Ipld::Integer(number) => {
+            Value::Int(i64::try_from(number).map_err(|_| CanonicalError::IntTooLarge { number })?)
+        }
+        Ipld::Float(number) => Value::Float(number),
+        Ipld::String(text) => Value::Text(text),
+        Ipld::Bytes(bytes) => Value::Bytes(bytes),
+        Ipld::List(items) => Value::List(
+            items.into_iter().map(|item| from_ipld(item, depth + 1)).collect::<Result<_, _>>()?,
+        ),
+        Ipld::Map(map) => Value::Map(
+            map.into_iter()
+                .map(|(key, item)| Ok((key, from_ipld(item, depth + 1)?)))
+                .collect::<Result<_, CanonicalError>>()?,
+        ),
+        Ipld::Link(cid) => Value::Link(Cid::from_inner(cid)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Content ids: the portable names of objects.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The multicodec of DAG-CBOR.
+const DAG_CBOR: u64 = 0x71;
+/// The multihash code of BLAKE3 with 256 bits.
+const BLAKE3_256: u64 = 0x1e;
+
+/// The id of an object: a CIDv1 (`dag-cbor`, `blake3-256`) of its canonical bytes.
+///
+/// Printed in base32 it begins with `bafyr4i` and has 59 characters. See
+/// <https://github.com/multiformats/cid>. A link inside an object may hold any CIDv1; an id that
+/// names one of our objects passes [`Cid::parse`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cid(cid::Cid);
+
+/// A text that is not the id of an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a content id")]
+pub struct InvalidCid {
+    /// The text as it was given.
+    pub text: String,
+}
+
+impl Cid {
+    /// What every printed id of ours begins with.
+    pub const PREFIX: &'static str = "bafyr4i";
+
+    /// Names the bytes of an object. The bytes are hashed as they are, never encoded again.
+    pub fn of(bytes: &[u8]) -> Cid {
+        let digest = blake3::hash(bytes);
+        let hash = cid::multihash::Multihash::wrap(BLAKE3_256, digest.as_bytes())
+            .expect("a 32-byte digest fits a 64-byte multihash");
+        Cid(cid::Cid::new_v1(DAG_CBOR, hash))
+    }
+
+    /// Parses the printed form of an id of ours, whole.
+    ///
+    /// # Errors
+    /// Fails on anything but a base32 CIDv1 with `dag-cbor` and `blake3-256`.
+    pub fn parse(text: &str) -> Result<Cid, InvalidCid> {
+        let invalid = || InvalidCid { text: text.to_owned() };
+        let inner = cid::Cid::from_str(text).map_err(|_| invalid())?;
+        let ours = inner.codec() == DAG_CBOR && inner.hash().code() == BLAKE3_256;
+        if !ours || inner.hash().size() != 32 || inner.to_string() != text {
+            return Err(invalid());
+        }
+        Ok(Cid(inner))
+    }
+
+    /// Returns the hash of the object's bytes.
+    pub fn digest(&self) -> &[u8] {
+        self.0.hash().digest()
+    }
+
+    /// Returns the binary form, 36 bytes for an id of ours.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_bytes()
+    }
+
+    pub(crate) fn from_inner(inner: cid::Cid) -> Cid {
+        Cid(inner)
+    }
+
+    pub(crate) fn inner(&self) -> &cid::Cid {
+        &self.0
+    }
+}
+
+impl fmt::Display for Cid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl fmt::Debug for Cid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printed_ids_parse_back_and_begin_alike() {
+        let cid = Cid::of(b"");
+        assert!(cid.to_string().starts_with(Cid::PREFIX), "{cid}");
+        assert_eq!(cid.to_string().len(), 59);
+        assert_eq!(Cid::parse(&cid.to_string()), Ok(cid));
+    }
+
+    #[test]
+    fn other_content_ids_are_not_ours() {
+        for text in ["", "bafy", "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG"] {
+            assert!(Cid::parse(text).is_err(), "{text}");
+        }
+    }
+}

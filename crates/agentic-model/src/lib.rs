@@ -1,0 +1,37 @@
+//! The nouns of agentic, their ids and their canonical bytes.
+//!
+//! This crate is pure: it takes values and returns values. It knows no clock, no randomness, no
+//! environment and no files. Whatever two machines must agree on byte for byte is decided here:
+//!
+//! - [`Value`], the one value model of objects, requests, plans and answers;
+//! - [`canonical`], its only byte form that is ever hashed, and [`Cid`], the id of those bytes;
+//! - the typed objects ([`Briefing`], [`ConsoleTrace`], [`Edge`], [`KindEntry`]);
+//! - [`AgentName`], [`Oid`], [`Kind`] and the message and bytes of an agent-commit ([`commit`]).
+
+pub mod briefing;
+pub mod canonical;
+mod cid;
+pub mod commit;
+pub mod edge;
+pub mod json;
+pub mod kind;
+mod name;
+pub mod object;
+mod oid;
+mod person;
+mod time;
+pub mod trace;
+pub mod trailer;
+pub mod value;
+
+pub use crate::briefing::Briefing;
+pub use crate::cid::{Cid, InvalidCid};
+pub use crate::edge::Edge;
+pub use crate::kind::{Kind, KindEntry, KindTree};
+pub use crate::name::{AgentName, InvalidName};
+pub use crate::object::Object;
+pub use crate::oid::{InvalidOid, Oid};
+pub use crate::person::{Person, Signature};
+pub use crate::time::Instant;
+pub use crate::trace::{ConsoleTrace, Entry};
+pub use crate::value::{Map, Value};

@@ -1,0 +1,76 @@
+//! Git's object ids.
+
+use std::fmt;
+
+/// The id that git gives an object: SHA-1 (20 bytes) or SHA-256 (32 bytes), printed in hex.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Oid {
+    bytes: [u8; 32],
+    length: u8,
+}
+
+/// A text or byte string that is not a git object id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not a git object id")]
+pub struct InvalidOid {
+    /// What was given, as text.
+    pub text: String,
+}
+
+impl Oid {
+    /// Parses 40 or 64 hexadecimal digits.
+    ///
+    /// # Errors
+    /// Fails on any other text.
+    pub fn parse(text: &str) -> Result<Oid, InvalidOid> {
+        let invalid = || InvalidOid { text: text.to_owned() };
+        if text.len() % 2 != 0 || !text.is_ascii() {
+            return Err(invalid());
+        }
+        let bytes = (0..text.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| invalid()))
+            .collect::<Result<Vec<u8>, _>>()?;
+        Oid::from_bytes(&bytes).map_err(|_| invalid())
+    }
+
+    /// Takes the binary form.
+    ///
+    /// # Errors
+    /// Fails unless there are 20 or 32 bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Oid, InvalidOid> {
+        if !matches!(bytes.len(), 20 | 32) {
+            return Err(InvalidOid { text: format!("{} bytes", bytes.len()) });
+        }
+        let mut padded = [0; 32];
+        padded[..bytes.len()].copy_from_slice(bytes);
+        Ok(Oid { bytes: padded, length: bytes.len() as u8 })
+    }
+
+    /// Returns the binary form, 20 or 32 bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+
+    /// Tells whether this is the id of nothing: all zeros.
+    pub fn is_null(&self) -> bool {
+        self.as_bytes().iter().all(|byte| *byte == 0)
+    }
+
+    /// Returns the first ten hexadecimal digits, for people.
+    pub fn short(&self) -> String {
+        self.to_string()[..10].to_owned()
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

@@ -1,0 +1,236 @@
+//! Traces: what an agent saw and said, entry by entry, and the object that binds them to a commit.
+
+use crate::object::{Fields, OBJECT_BYTES_MAX, ObjectError};
+use crate::{AgentName, Cid, Instant, Kind, Map, Object, Value};
+
+/// The most that one entry holds, in bytes: 256 KiB. Longer input becomes several pieces.
+pub const ENTRY_BYTES_MAX: usize = 256 << 10;
+/// The most that all entries of one commit hold, in bytes: 64 MiB.
+pub const TRACE_BYTES_MAX: usize = 64 << 20;
+/// How many entries the note text shows; the object holds all of them.
+const NOTE_ENTRIES_MAX: usize = 20;
+/// How many characters of an entry the note text shows.
+const NOTE_LINE_CHARS_MAX: usize = 100;
+/// Room in an object for the fields beside its entries, in bytes.
+const OBJECT_BYTES_SPARE: usize = 64 << 10;
+
+/// One line of a trace: something that happened, or a piece of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What sort of thing happened: `log`, `tool`, `model`, `session`, ….
+    pub kind: Kind,
+    /// When.
+    pub at: Instant,
+    /// Text or bytes.
+    pub body: Value,
+    /// Whether the next entry continues this one, which was too long for one piece.
+    pub continues: bool,
+}
+
+impl Entry {
+    /// Turns the entry into the map that journals and objects hold.
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::from([
+            ("kind".to_owned(), Value::text(self.kind.as_str())),
+            ("at".to_owned(), Value::Int(self.at.millis())),
+            ("body".to_owned(), self.body.clone()),
+        ]);
+        if self.continues {
+            map.insert("continues".to_owned(), Value::Bool(true));
+        }
+        Value::Map(map)
+    }
+
+    /// Reads the entry back.
+    ///
+    /// # Errors
+    /// Fails when a field is missing or has the wrong shape.
+    pub fn from_value(value: &Value) -> Result<Entry, ObjectError> {
+        let map = value.as_map().ok_or(ObjectError::NotAMap { found: value.variant() })?;
+        let fields = Fields { kind: "console-trace", map };
+        let body = match map.get("body") {
+            Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
+            _ => return Err(fields.wrong("body", "text or bytes")),
+        };
+        Ok(Entry {
+            kind: Kind::parse(fields.text("kind")?)
+                .map_err(|_| fields.wrong("kind", "the name of a kind"))?,
+            at: Instant::from_millis(fields.int("at")?),
+            body,
+            continues: map.get("continues").and_then(Value::as_bool).unwrap_or(false),
+        })
+    }
+
+    /// Counts the bytes of the body.
+    pub fn body_length(&self) -> usize {
+        body_length(&self.body)
+    }
+}
+
+/// Splits one happening into entries of at most [`ENTRY_BYTES_MAX`] bytes each. Input that is not
+/// UTF-8 is kept as bytes.
+pub fn split_entry(kind: &Kind, at: Instant, body: &[u8]) -> Vec<Entry> {
+    let bodies: Vec<Value> = match std::str::from_utf8(body) {
+        Ok(text) => split_text(text).into_iter().map(Value::text).collect(),
+        Err(_) => body.chunks(ENTRY_BYTES_MAX).map(|piece| Value::Bytes(piece.to_vec())).collect(),
+    };
+    let last = bodies.len().saturating_sub(1);
+    let entry = |(n, body)| Entry { kind: kind.clone(), at, body, continues: n < last };
+    bodies.into_iter().enumerate().map(entry).collect()
+}
+
+fn split_text(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while rest.len() > ENTRY_BYTES_MAX {
+        let mut at = ENTRY_BYTES_MAX;
+        while !rest.is_char_boundary(at) {
+            at -= 1;
+        }
+        let (piece, later) = rest.split_at(at);
+        pieces.push(piece);
+        rest = later;
+    }
+    pieces.push(rest);
+    pieces
+}
+
+/// All entries that led to one commit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConsoleTrace {
+    /// Whose trace it is.
+    pub agent: AgentName,
+    /// The entries, oldest first.
+    pub entries: Vec<Entry>,
+}
+
+impl ConsoleTrace {
+    /// Turns the trace into objects of at most [`OBJECT_BYTES_MAX`] bytes: the parts, if it needs
+    /// any, then the one that names it.
+    ///
+    /// # Errors
+    /// Fails when an entry is longer than [`ENTRY_BYTES_MAX`].
+    pub fn to_objects(&self) -> Result<Vec<Object>, ObjectError> {
+        let groups = self.groups();
+        if let [only] = groups.as_slice() {
+            return Ok(vec![self.object("entries", entries_value(only))?]);
+        }
+        let mut objects = Vec::with_capacity(groups.len() + 1);
+        for group in &groups {
+            objects.push(self.object("entries", entries_value(group))?);
+        }
+        let parts = objects.iter().map(|part| Value::Link(part.cid())).collect();
+        objects.push(self.object("parts", Value::List(parts))?);
+        Ok(objects)
+    }
+
+    /// Reads a trace from the object that names it; `part` reads the objects it refers to.
+    ///
+    /// # Errors
+    /// Fails when a field has the wrong shape, or as `part` does.
+    pub fn from_object<E: From<ObjectError>>(
+        object: &Object,
+        mut part: impl FnMut(Cid) -> Result<Object, E>,
+    ) -> Result<ConsoleTrace, E> {
+        let fields = Fields { kind: "console-trace", map: object.map() };
+        let agent = AgentName::parse(fields.text("agent")?)
+            .map_err(|_| fields.wrong("agent", "the name of an agent"))?;
+        let mut entries = Vec::new();
+        if object.map().contains_key("parts") {
+            for link in fields.list("parts")? {
+                let cid = link.as_link().ok_or(fields.wrong("parts", "a list of links"))?;
+                let object = part(cid)?;
+                let fields = Fields { kind: "console-trace", map: object.map() };
+                read_entries(fields.list("entries")?, &mut entries)?;
+            }
+        } else {
+            read_entries(fields.list("entries")?, &mut entries)?;
+        }
+        Ok(ConsoleTrace { agent, entries })
+    }
+
+    /// Writes the note that stock git shows: the id, how many entries of which kind, and the
+    /// first of them.
+    pub fn note_text(&self, cid: Cid) -> String {
+        let mut counts = std::collections::BTreeMap::<&Kind, usize>::new();
+        for entry in self.entries.iter().filter(|entry| !entry.continues) {
+            *counts.entry(&entry.kind).or_default() += 1;
+        }
+        let total: usize = counts.values().sum();
+        let kinds: Vec<String> = counts.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
+        let mut text = format!("trace {cid}\nentries {total} ({})\n", kinds.join(", "));
+        for entry in self.entries.iter().take(NOTE_ENTRIES_MAX) {
+            text.push_str(&note_line(entry));
+        }
+        if self.entries.len() > NOTE_ENTRIES_MAX {
+            let rest = self.entries.len() - NOTE_ENTRIES_MAX;
+            text.push_str(&format!("… {rest} more: agentic trace show\n"));
+        }
+        text
+    }
+
+    fn object(&self, field: &str, content: Value) -> Result<Object, ObjectError> {
+        Object::new(Map::from([
+            ("type".to_owned(), Value::text("console-trace")),
+            ("agent".to_owned(), Value::text(self.agent.as_str())),
+            (field.to_owned(), content),
+        ]))
+    }
+
+    /// Cuts the entries into runs that fit an object each; at least one run, maybe empty.
+    fn groups(&self) -> Vec<&[Entry]> {
+        let mut groups = Vec::new();
+        let (mut start, mut bytes) = (0, 0);
+        for (at, entry) in self.entries.iter().enumerate() {
+            let length = entry.body_length() + 128;
+            if bytes + length > OBJECT_BYTES_MAX - OBJECT_BYTES_SPARE && at > start {
+                groups.push(&self.entries[start..at]);
+                (start, bytes) = (at, 0);
+            }
+            bytes += length;
+        }
+        groups.push(&self.entries[start..]);
+        groups
+    }
+}
+
+/// Finds the id of the trace in a note, wherever people have put other text around it.
+pub fn cid_in_note(text: &str) -> Option<Cid> {
+    text.lines().rev().find_map(|line| Cid::parse(line.strip_prefix("trace ")?.trim()).ok())
+}
+
+fn entries_value(entries: &[Entry]) -> Value {
+    Value::List(entries.iter().map(Entry::to_value).collect())
+}
+
+fn read_entries(items: &[Value], into: &mut Vec<Entry>) -> Result<(), ObjectError> {
+    for item in items {
+        into.push(Entry::from_value(item)?);
+    }
+    Ok(())
+}
+
+fn body_length(body: &Value) -> usize {
+    match body {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+/// One line for a note. Control characters become blanks, so that a trace cannot pose as another
+/// line of the note.
+fn note_line(entry: &Entry) -> String {
+    let body = match &entry.body {
+        Value::Text(text) => {
+            let shown: String = text.chars().take(NOTE_LINE_CHARS_MAX).collect();
+            let more = if shown.len() < text.len() { "…" } else { "" };
+            format!("{}{more}", shown.replace(char::is_control, " "))
+        }
+        other => format!("({} bytes)", body_length(other)),
+    };
+    format!("- {} {} {body}\n", entry.at, entry.kind)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,45 @@
+use super::*;
+
+fn trace(bodies: &[&[u8]]) -> ConsoleTrace {
+    let kind = Kind::parse("log").expect("valid");
+    let at = Instant::from_millis(1_000);
+    let entries = bodies.iter().flat_map(|body| split_entry(&kind, at, body)).collect();
+    ConsoleTrace { agent: AgentName::parse("alice").expect("valid"), entries }
+}
+
+fn check_round_trip(trace: &ConsoleTrace) -> usize {
+    let objects = trace.to_objects().expect("entries are bounded");
+    let root = objects.last().expect("there is always a naming object");
+    let read = ConsoleTrace::from_object(root, |cid| {
+        let found = objects.iter().find(|object| object.cid() == cid).cloned();
+        found.ok_or(ObjectError::NoType)
+    });
+    assert_eq!(&read.expect("what we write reads back"), trace);
+    assert!(objects.iter().all(|object| object.bytes().len() <= OBJECT_BYTES_MAX));
+    objects.len()
+}
+
+#[test]
+fn a_short_trace_is_one_object() {
+    assert_eq!(check_round_trip(&trace(&[b"one", b"two"])), 1);
+    assert_eq!(check_round_trip(&trace(&[])), 1);
+}
+
+#[test]
+fn a_long_trace_is_split_into_parts() {
+    let long = "é".repeat(3 << 20);
+    assert!(check_round_trip(&trace(&[b"first", long.as_bytes()])) > 6);
+}
+
+#[test]
+fn bytes_that_are_not_text_are_kept() {
+    assert_eq!(check_round_trip(&trace(&[&[0xff; 700_000]])), 1);
+}
+
+#[test]
+fn the_note_names_the_trace_and_cannot_be_forged_by_an_entry() {
+    let forged = format!("x\ntrace {}", Cid::of(b"forged"));
+    let trace = trace(&[forged.as_bytes()]);
+    let note = trace.note_text(Cid::of(b"real"));
+    assert_eq!(cid_in_note(&note), Some(Cid::of(b"real")));
+}
