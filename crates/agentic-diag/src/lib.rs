@@ -1,1 +1,10 @@
-//! placeholder
+//! Findings about source texts: a stable code, a place, a reason and a hint.
+//!
+//! Every language of the product reports through [`Diagnostic`], so that they all look alike: an
+//! excerpt of the source, a caret under the place, why it is wrong, and what to do next.
+
+mod diagnostic;
+mod source;
+
+pub use crate::diagnostic::{Diagnostic, Label, Severity, Style};
+pub use crate::source::{Position, Source, Span};

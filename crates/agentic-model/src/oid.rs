@@ -24,7 +24,7 @@ impl Oid {
     /// Fails on any other text.
     pub fn parse(text: &str) -> Result<Oid, InvalidOid> {
         let invalid = || InvalidOid { text: text.to_owned() };
-        if text.len() % 2 != 0 || !text.is_ascii() {
+        if !text.len().is_multiple_of(2) || !text.is_ascii() {
             return Err(invalid());
         }
         let bytes = (0..text.len())

@@ -1,0 +1,150 @@
+//! Where in a program a request stands, whatever order things happened in.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+/// The longest path that is kept in full, in bytes. Of a longer one the beginning is replaced by
+/// its hash.
+pub const PATH_BYTES_MAX: usize = 256;
+
+/// The place of a request: components joined by `/`, such as `3`, `b1/0` or `n7/2`.
+///
+/// A component is a counter of its context, or a name fixed by the source with an optional number:
+/// branch `b0`, plan node `n7`, iteration `i12`. Paths are ordered component by component, numbers
+/// by value, so that `b2/0` comes before `b10/0`.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Path(String);
+
+/// A text that is not a path.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not the path of a request")]
+pub struct InvalidPath {
+    /// The text as it was given.
+    pub text: String,
+}
+
+impl Path {
+    /// Returns the path of the outermost context.
+    pub fn root() -> Path {
+        Path::default()
+    }
+
+    /// Parses a printed path.
+    ///
+    /// # Errors
+    /// Fails on empty components, control characters and texts above [`PATH_BYTES_MAX`].
+    pub fn parse(text: &str) -> Result<Path, InvalidPath> {
+        let valid = text.len() <= PATH_BYTES_MAX
+            && !text.chars().any(char::is_control)
+            && (text.is_empty() || text.split('/').all(|component| !component.is_empty()));
+        if valid { Ok(Path(text.to_owned())) } else { Err(InvalidPath { text: text.to_owned() }) }
+    }
+
+    /// Returns the path one component further in.
+    pub fn child(&self, component: &str) -> Path {
+        let joined = if self.0.is_empty() {
+            component.to_owned()
+        } else {
+            format!("{}/{component}", self.0)
+        };
+        if joined.len() <= PATH_BYTES_MAX {
+            return Path(joined);
+        }
+        let hash = blake3::hash(self.0.as_bytes()).to_hex();
+        Path(format!("h{}/{component}", &hash[..32]))
+    }
+
+    /// Returns the printed form.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl PartialOrd for Path {
+    fn partial_cmp(&self, other: &Path) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Path {
+    fn cmp(&self, other: &Path) -> Ordering {
+        let by_component = self.0.split('/').map(sort_key).cmp(other.0.split('/').map(sort_key));
+        by_component.then_with(|| self.0.cmp(&other.0))
+    }
+}
+
+/// Splits a component into its name and its number.
+fn sort_key(component: &str) -> (&str, u64) {
+    let digits = component.len() - component.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (name, number) = component.split_at(component.len() - digits);
+    (name, number.parse().unwrap_or(0))
+}
+
+/// A context of a program: gives each request and each child context its path.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    path: Path,
+    next: u64,
+}
+
+impl Scope {
+    /// Returns the outermost context.
+    pub fn root() -> Scope {
+        Scope::default()
+    }
+
+    /// Opens a child context under a name that the source fixes.
+    pub fn child(&self, component: &str) -> Scope {
+        Scope { path: self.path.child(component), next: 0 }
+    }
+
+    /// Returns the path of the next request of this context.
+    pub fn next_path(&mut self) -> Path {
+        let path = self.path.child(&self.next.to_string());
+        self.next += 1;
+        path
+    }
+
+    /// Returns the path of the context itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_sort_by_number_not_by_text() {
+        let mut paths: Vec<Path> = ["b10/0", "b2/0", "10", "9", "b2"]
+            .iter()
+            .map(|text| Path::parse(text).expect("valid"))
+            .collect();
+        paths.sort();
+        let texts: Vec<&str> = paths.iter().map(Path::as_str).collect();
+        assert_eq!(texts, ["9", "10", "b2", "b2/0", "b10/0"]);
+    }
+
+    #[test]
+    fn long_paths_keep_a_bounded_length_and_stay_apart() {
+        let (mut left, mut right) = (Scope::root().child("a"), Scope::root().child("b"));
+        for _ in 0..500 {
+            (left, right) = (left.child("call"), right.child("call"));
+        }
+        assert_ne!(left.path(), right.path());
+        assert!(left.next_path().as_str().len() <= PATH_BYTES_MAX);
+    }
+}

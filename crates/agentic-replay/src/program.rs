@@ -1,0 +1,79 @@
+//! Programs: driven, never driving.
+
+use agentic_model::{Instant, Value};
+
+use crate::{Answer, Failure, Path, Request, Seed};
+
+/// A deterministic run of a program, as its host sees it.
+///
+/// The host calls [`Program::start`] once, then [`Program::deliver`] once for every answer. Each
+/// call runs the program to quiescence: until every branch of it waits for an answer, or the
+/// program has ended. A delivery wakes only the branch that waits at its path. No call blocks,
+/// and none reads a clock, randomness, environment or file.
+pub trait Program {
+    /// Begins the run.
+    fn start(&mut self, start: &Start) -> Turn;
+
+    /// Hands over the answer to one open request and runs on. An answer to a request that the
+    /// program has withdrawn is accepted and changes nothing.
+    fn deliver(&mut self, delivery: Delivery) -> Turn;
+
+    /// Asks the program to stop: delivered once, as an error that it can catch where its language
+    /// can, so that it may clean up. It may open further requests.
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn;
+}
+
+/// What a run begins with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Start {
+    /// The input of the program.
+    pub input: Value,
+    /// What all randomness of the run derives from.
+    pub seed: Seed,
+    /// The time of the start record: `now()` until the first answer.
+    pub at: Instant,
+}
+
+/// One answer on its way into the program.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Delivery {
+    /// Which request is answered.
+    pub path: Path,
+    /// The answer, decoded from its recorded bytes.
+    pub answer: Answer,
+    /// The time of the record: `now()` from here on.
+    pub at: Instant,
+}
+
+/// What happened between one delivery and quiescence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Turn {
+    /// Requests that were opened, in any order; the host sorts them by path.
+    pub opened: Vec<Request>,
+    /// Requests that the program no longer waits for.
+    pub withdrawn: Vec<Path>,
+    /// Things to show or to write into a trace, in order. Silent while replaying.
+    pub events: Vec<Event>,
+    /// How the program ended, once it has.
+    pub end: Option<End>,
+}
+
+/// Something a program says without asking anything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// What sort of event, such as `print` or `trace`.
+    pub kind: String,
+    /// Its data.
+    pub data: Value,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum End {
+    /// With a result.
+    Done(Value),
+    /// With an error that nothing in the program caught.
+    Failed(Failure),
+    /// After it was asked to stop.
+    Cancelled,
+}

@@ -1,0 +1,140 @@
+//! What a program asks of the world.
+
+use std::fmt;
+
+use agentic_model::canonical::{self, CanonicalError};
+use agentic_model::{Cid, Value};
+
+use crate::Path;
+
+/// Keeps request hashes apart from every other hash of the product.
+const HASH_DOMAIN: &[u8] = b"agentic request 1\0";
+/// Keeps request ids apart from every other hash of the product.
+const ID_DOMAIN: &[u8] = b"agentic request id 1\0";
+
+/// One contact with the world.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// Where in the program it stands.
+    pub path: Path,
+    /// What sort of effect it asks for, such as `exec`, `hold`, `sleep` or `model`.
+    pub kind: String,
+    /// The data of the effect. Must have a canonical form.
+    pub payload: Value,
+    /// The schema of the answer, where one is pinned. Part of the hash.
+    pub schema: Option<Cid>,
+    /// How long the effect may take, in milliseconds. Not part of the hash.
+    pub timeout_ms: Option<u64>,
+    /// Where in the source the request was made. Not part of the hash.
+    pub position: Option<Position>,
+}
+
+/// A place in a source text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+}
+
+/// What a crash may do to an effect, and so what recovery must do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EffectClass {
+    /// No effect at all: computed again.
+    Pure,
+    /// Only reads: performed again.
+    Read,
+    /// Repeating it with the same key changes nothing: performed again under the same key.
+    Idempotent,
+    /// May happen once at most: a crash in between becomes a question to a human.
+    Once,
+}
+
+/// The hash of what is asked, compared on replay before a recorded answer is used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestHash([u8; 32]);
+
+/// The id of one request of one session; the same wherever and however often it is replayed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestId([u8; 32]);
+
+impl Request {
+    /// Makes a request without schema, time limit or position.
+    pub fn new(path: Path, kind: impl Into<String>, payload: Value) -> Request {
+        Request { path, kind: kind.into(), payload, schema: None, timeout_ms: None, position: None }
+    }
+
+    /// Hashes kind, schema and canonical payload.
+    ///
+    /// # Errors
+    /// Fails when the payload has no canonical form.
+    pub fn hash(&self) -> Result<RequestHash, CanonicalError> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(HASH_DOMAIN);
+        update_framed(&mut hasher, self.kind.as_bytes());
+        let schema = self.schema.map(|cid| cid.to_bytes()).unwrap_or_default();
+        update_framed(&mut hasher, &schema);
+        update_framed(&mut hasher, &canonical::encode(&self.payload)?);
+        Ok(RequestHash(*hasher.finalize().as_bytes()))
+    }
+}
+
+impl RequestHash {
+    /// Takes the 32 bytes of a recorded hash.
+    pub fn from_bytes(bytes: [u8; 32]) -> RequestHash {
+        RequestHash(bytes)
+    }
+
+    /// Returns the 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl RequestId {
+    /// Derives the id from session, path and request hash.
+    pub fn derive(session: &str, path: &Path, hash: &RequestHash) -> RequestId {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(ID_DOMAIN);
+        update_framed(&mut hasher, session.as_bytes());
+        update_framed(&mut hasher, path.as_str().as_bytes());
+        hasher.update(hash.as_bytes());
+        RequestId(*hasher.finalize().as_bytes())
+    }
+
+    /// Returns the 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for RequestHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+impl fmt::Debug for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+/// Hashes a piece with its length before it, so that pieces cannot run into each other.
+fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
