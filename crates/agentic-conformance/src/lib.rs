@@ -1,1 +1,148 @@
-//! placeholder
+//! The conformance suite's runner.
+//!
+//! A suite is a folder of case files, a case is a transcript: commands, and what they must print,
+//! return and leave behind. The runner knows the binary only by its path, so the same cases judge
+//! any implementation. Each case plays in a [sandbox](agentic_testkit::Sandbox) of its own; at its
+//! end stock git checks every repository, and a decoder that shares no code with ours reads every
+//! stored object. `conformance/README.md` explains the notation.
+
+mod case;
+mod check;
+mod objects;
+mod parse;
+mod path;
+mod pattern;
+mod play;
+mod report;
+mod suite;
+
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+pub use crate::report::{Failure, Report, SuiteReport};
+use crate::suite::{Item, Suite};
+
+/// How long one command of a case may take unless [`Options`] say otherwise.
+pub const COMMAND_LIMIT: Duration = Duration::from_secs(30);
+/// The most cases that play at the same time, however many cores there are.
+const PLAYERS_MAX: usize = 32;
+
+/// What to run, and against what.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The binary that the cases call `agentic`.
+    pub bin: PathBuf,
+    /// The folder of suites; [`find_cases`] finds that of a checkout.
+    pub cases_dir: PathBuf,
+    /// The suites to run; all of them when empty.
+    pub suites: Vec<String>,
+    /// How long one command may take.
+    pub command_limit: Duration,
+}
+
+/// What has happened so far; given to the progress callback after every case.
+#[derive(Debug, Clone, Copy)]
+pub struct Progress<'a> {
+    /// The suite of the case that has just ended.
+    pub suite: &'a str,
+    /// Its title.
+    pub title: &'a str,
+    /// Whether it passed.
+    pub passed: bool,
+    /// How many cases have ended.
+    pub n_done: usize,
+    /// How many there are.
+    pub n_cases: usize,
+}
+
+/// Why the suite could not be run at all. A case that cannot run is a failed case, not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The binary is missing.
+    #[error("cannot find the binary `{path}`")]
+    NoBinary {
+        /// Its path.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// There are no cases.
+    #[error("found no cases in `{path}`")]
+    NoCases {
+        /// The folder that was searched.
+        path: String,
+    },
+    /// No suite has that name.
+    #[error("there is no suite `{name}`; there are: {known}")]
+    NoSuite {
+        /// The name.
+        name: String,
+        /// The suites that exist.
+        known: String,
+    },
+    /// The file system refused.
+    #[error("cannot {attempt}")]
+    File {
+        /// What was attempted.
+        attempt: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(attempt: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
+        let attempt = attempt.into();
+        move |source| Error::File { attempt, source }
+    }
+}
+
+/// Finds the folder `conformance` of a checkout, in the current folder or above it.
+pub fn find_cases() -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|folder| folder.join("conformance")).find(|folder| folder.is_dir())
+}
+
+/// Runs the suites, as many cases at a time as there are cores, and reports. `progress` is called
+/// after every case, from several threads.
+///
+/// # Errors
+/// Fails when the binary, the cases or a suite cannot be found.
+pub fn run(options: &Options, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, Error> {
+    let bin = options
+        .bin
+        .canonicalize()
+        .map_err(|source| Error::NoBinary { path: options.bin.display().to_string(), source })?;
+    let options = Options { bin, ..options.clone() };
+    let suites = suite::load(&options.cases_dir, &options.suites)?;
+    let queue: Vec<(&Suite, &Item)> =
+        suites.iter().flat_map(|suite| suite.items.iter().map(move |item| (suite, item))).collect();
+    let next = AtomicUsize::new(0);
+    let n_done = AtomicUsize::new(0);
+    let results = Mutex::new(vec![None; queue.len()]);
+    let play_until_empty = || loop {
+        let at = next.fetch_add(1, Ordering::Relaxed);
+        let Some((suite, item)) = queue.get(at) else { break };
+        let failure = play::judge(item, &options);
+        progress(Progress {
+            suite: &suite.name,
+            title: item.title(),
+            passed: failure.is_none(),
+            n_done: n_done.fetch_add(1, Ordering::Relaxed) + 1,
+            n_cases: queue.len(),
+        });
+        results.lock().expect("no player panics while it holds the lock")[at] = Some(failure);
+    };
+    let n_players = thread::available_parallelism().map_or(2, usize::from).min(PLAYERS_MAX);
+    thread::scope(|scope| {
+        for _ in 0..n_players {
+            scope.spawn(play_until_empty);
+        }
+    });
+    let results = results.into_inner().expect("all players have ended");
+    let failures = results.into_iter().map(|found| found.expect("every case was played"));
+    Ok(Report::collect(&suites, failures))
+}

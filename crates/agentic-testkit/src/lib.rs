@@ -1,1 +1,44 @@
-//! placeholder
+//! Temporary spaces for tests.
+//!
+//! A [`Sandbox`] is a folder of its own with an environment of its own: no configuration, identity
+//! or variable of the person who runs the tests reaches what runs inside. A [`Setup`] fills it with
+//! repositories, [`run`] runs a program in it within a time limit, and [`GroundState`] is what must
+//! not change when a command is refused.
+
+mod process;
+mod sandbox;
+mod setup;
+mod state;
+
+pub use crate::process::{Ending, Finished, run};
+pub use crate::sandbox::Sandbox;
+pub use crate::setup::Setup;
+pub use crate::state::GroundState;
+
+/// Why a test could not be prepared or observed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The file system refused.
+    #[error("cannot {attempt}")]
+    File {
+        /// What was attempted.
+        attempt: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A program that prepares the sandbox failed.
+    #[error("`{command}` failed: {said}")]
+    Command {
+        /// The program and its arguments.
+        command: String,
+        /// What it said on standard error.
+        said: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn file(attempt: impl Into<String>) -> impl FnOnce(std::io::Error) -> Error {
+        let attempt = attempt.into();
+        move |source| Error::File { attempt, source }
+    }
+}

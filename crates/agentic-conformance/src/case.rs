@@ -1,0 +1,205 @@
+//! A case: what to do, and what to expect.
+
+use agentic_testkit::Setup;
+use regex_lite::Regex;
+use serde_json::Value as Json;
+
+use crate::path::JsonPath;
+
+/// One behaviour, shown by commands.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// The behaviour, as a sentence.
+    pub title: String,
+    /// Where the case begins in its file.
+    pub line: usize,
+    /// What there is before it begins.
+    pub setup: Setup,
+    /// What happens, in order.
+    pub steps: Vec<Step>,
+    /// What is checked at the end.
+    pub last_check: LastCheck,
+}
+
+/// Whether git and the independent decoder read everything at the end of a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LastCheck {
+    /// They do, and must find nothing wrong.
+    Whole,
+    /// The case damages the repository on purpose.
+    DamagedOnPurpose,
+}
+
+/// One thing that happens.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// A file is written.
+    File { path: String, content: Content, mode: Mode },
+    /// A symbolic link is made.
+    Link { path: String, target: String },
+    /// Later commands run in another folder.
+    Folder { path: String },
+    /// Later commands have another environment variable.
+    Variable { name: String, value: String },
+    /// A command runs.
+    Command(Command),
+}
+
+/// What a file is filled with.
+#[derive(Debug)]
+pub(crate) enum Content {
+    /// Text, in which `${name}` stands for what was captured.
+    Text(String),
+    /// Bytes, as they are.
+    Bytes(Vec<u8>),
+}
+
+/// Whether a file may be executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Plain,
+    Executable,
+}
+
+/// A command and what to expect of it.
+#[derive(Debug)]
+pub(crate) struct Command {
+    /// Where it stands in its file.
+    pub line: usize,
+    /// The line of shell.
+    pub script: String,
+    /// Its standard input.
+    pub stdin: String,
+    /// How it must end; 0 unless the case says otherwise.
+    pub exit: i32,
+    /// Whether the state before it matters.
+    pub watch: Watch,
+    /// What its standard output must be, line by line, if the case says so.
+    pub stdout: Option<Vec<String>>,
+    /// What else must hold, in the order of the case.
+    pub expectations: Vec<Expectation>,
+}
+
+/// Whether a command may change the ground state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Watch {
+    MayChange,
+    MustNotChange,
+}
+
+/// Something that must hold after a command.
+#[derive(Debug)]
+pub(crate) enum Expectation {
+    /// A stream contains a text.
+    Has { stream: Stream, text: String },
+    /// A stream does not contain a text.
+    Lacks { stream: Stream, text: String },
+    /// A stream is empty.
+    Empty { stream: Stream },
+    /// A stream is JSON of which a part passes a test.
+    Json { stream: Stream, path: JsonPath, test: JsonTest },
+    /// Standard error is an error with a hint, and names `text`.
+    Refused { text: String },
+    /// A name stands for a part of standard output from now on.
+    Let { name: String, source: Source },
+}
+
+/// What a captured value is taken from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// All of standard output, without the last line break.
+    Stdout,
+    /// A part of the JSON on standard output.
+    Json(JsonPath),
+}
+
+/// One of the two outputs of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Stream {
+    /// Names the stream as a case does.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stream::Stdout => "stdout",
+            Stream::Stderr => "stderr",
+        }
+    }
+}
+
+/// What a part of a JSON value is held against.
+#[derive(Debug)]
+pub(crate) enum JsonTest {
+    /// It equals this JSON, after `${name}` is filled in.
+    Equals(String),
+    /// It does not.
+    Differs(String),
+    /// It is text (or prints) like this pattern.
+    Like(String),
+    /// It is text (or prints) so that this expression matches somewhere.
+    Matches(Regex),
+    /// It is a list with an item that equals this JSON.
+    Contains(String),
+    /// It is a list without such an item.
+    Lacks(String),
+    /// It has this shape.
+    Is(Shape),
+    /// It is a list or map of this size.
+    Items(usize),
+    /// It is not there.
+    Missing,
+}
+
+/// The shape of a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Null,
+    Bool,
+    Integer,
+    Text,
+    List,
+    Map,
+    Oid,
+    Cid,
+    Instant,
+}
+
+impl Shape {
+    const ALL: [(Shape, &'static str); 9] = [
+        (Shape::Null, "null"),
+        (Shape::Bool, "bool"),
+        (Shape::Integer, "integer"),
+        (Shape::Text, "text"),
+        (Shape::List, "list"),
+        (Shape::Map, "map"),
+        (Shape::Oid, "oid"),
+        (Shape::Cid, "cid"),
+        (Shape::Instant, "instant"),
+    ];
+
+    /// Finds a shape by its name in a case.
+    pub fn parse(name: &str) -> Option<Shape> {
+        Shape::ALL.iter().find(|(_, known)| *known == name).map(|(shape, _)| *shape)
+    }
+
+    /// Tells whether a value has the shape.
+    pub fn fits(self, value: &Json) -> bool {
+        let like = |pattern: &str| {
+            value.as_str().is_some_and(|text| crate::pattern::line_matches(pattern, text))
+        };
+        match self {
+            Shape::Null => value.is_null(),
+            Shape::Bool => value.is_boolean(),
+            Shape::Integer => value.is_i64(),
+            Shape::Text => value.is_string(),
+            Shape::List => value.is_array(),
+            Shape::Map => value.is_object(),
+            Shape::Oid => like("[oid]"),
+            Shape::Cid => like("[cid]"),
+            Shape::Instant => like("[at]"),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Playing one case in a sandbox of its own.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+
+use agentic_testkit::{GroundState, Sandbox, run};
+
+use crate::Options;
+use crate::case::{Case, Command, Content, LastCheck, Mode, Step, Watch};
+use crate::suite::Item;
+use crate::{check, objects};
+
+/// Plays an item and returns what is wrong, if anything is.
+pub(crate) fn judge(item: &Item, options: &Options) -> Option<String> {
+    match item {
+        Item::Case { case, .. } => play(case, options).err(),
+        Item::Malformed { malformed, .. } => Some(malformed.to_string()),
+    }
+}
+
+/// A sandbox in the middle of a case.
+pub(crate) struct Stage {
+    sandbox: Sandbox,
+    folder: PathBuf,
+    environment: BTreeMap<String, String>,
+    captured: BTreeMap<String, String>,
+}
+
+fn play(case: &Case, options: &Options) -> Result<(), String> {
+    let sandbox = Sandbox::new(case.setup).map_err(|error| error.to_string())?;
+    sandbox.install("agentic", &options.bin).map_err(|error| error.to_string())?;
+    let mut stage = Stage {
+        folder: sandbox.start().to_owned(),
+        sandbox,
+        environment: BTreeMap::new(),
+        captured: BTreeMap::new(),
+    };
+    for step in &case.steps {
+        stage.play_step(step, options)?;
+    }
+    match case.last_check {
+        LastCheck::Whole => objects::check(&stage.sandbox),
+        LastCheck::DamagedOnPurpose => Ok(()),
+    }
+}
+
+impl Stage {
+    fn play_step(&mut self, step: &Step, options: &Options) -> Result<(), String> {
+        match step {
+            Step::File { path, content, mode } => self.write_file(path, content, *mode),
+            Step::Link { path, target } => {
+                let path = self.folder.join(path);
+                symlink(target, &path).map_err(|error| format!("link {}: {error}", path.display()))
+            }
+            Step::Folder { path } => {
+                self.folder = self.folder.join(self.fill(path)?);
+                if self.folder.is_dir() {
+                    Ok(())
+                } else {
+                    Err(format!("cd {path}: no such folder"))
+                }
+            }
+            Step::Variable { name, value } => {
+                let value = self.fill(value)?;
+                self.environment.insert(name.clone(), value);
+                Ok(())
+            }
+            Step::Command(command) => self
+                .play_command(command, options)
+                .map_err(|text| format!("line {}: $ {}\n{text}", command.line, command.script)),
+        }
+    }
+
+    fn write_file(&self, path: &str, content: &Content, mode: Mode) -> Result<(), String> {
+        let path = self.folder.join(path);
+        let bytes = match content {
+            Content::Text(text) => self.fill(text)?.into_bytes(),
+            Content::Bytes(bytes) => bytes.clone(),
+        };
+        let mode = match mode {
+            Mode::Plain => 0o644,
+            Mode::Executable => 0o755,
+        };
+        let parent = path.parent().expect("a file is inside a folder");
+        fs::create_dir_all(parent)
+            .and_then(|()| fs::write(&path, bytes))
+            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(mode)))
+            .map_err(|error| format!("write {}: {error}", path.display()))
+    }
+
+    fn play_command(&mut self, command: &Command, options: &Options) -> Result<(), String> {
+        let before = self.watched_state(command.watch)?;
+        let mut shell = self.sandbox.command("sh", &self.folder);
+        shell.args(["-e", "-u", "-c", &command.script]);
+        shell.envs(&self.environment).envs(&self.captured);
+        let stdin = self.fill(&command.stdin)?;
+        let finished = run(shell, stdin.as_bytes(), options.command_limit)
+            .map_err(|error| error.to_string())?;
+        check::command(command, &finished, self)
+            .map_err(|wrong| format!("{wrong}\n{}", check::streams_text(&finished)))?;
+        let Some(before) = before else { return Ok(()) };
+        let after = GroundState::read(&self.sandbox).map_err(|error| error.to_string())?;
+        let difference = before.difference(&after);
+        if difference.is_empty() {
+            return Ok(());
+        }
+        Err(format!("must change nothing, but:\n  {}", difference.join("\n  ")))
+    }
+
+    fn watched_state(&self, watch: Watch) -> Result<Option<GroundState>, String> {
+        match watch {
+            Watch::MayChange => Ok(None),
+            Watch::MustNotChange => {
+                GroundState::read(&self.sandbox).map(Some).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    /// Replaces `${name}` by what was captured under that name.
+    pub fn fill(&self, text: &str) -> Result<String, String> {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            let (name, after) =
+                after.split_once('}').ok_or(format!("`${{` without `}}` in `{text}`"))?;
+            let value = self.captured.get(name).ok_or(format!("nothing is called `{name}`"))?;
+            filled.push_str(before);
+            filled.push_str(value);
+            rest = after;
+        }
+        filled.push_str(rest);
+        Ok(filled)
+    }
+
+    /// Lets a name stand for a value from now on, in expectations and in commands.
+    pub fn capture(&mut self, name: &str, value: String) {
+        self.captured.insert(name.to_owned(), value);
+    }
+}

@@ -1,0 +1,112 @@
+//! Running a program within a time limit, and all that it started with it.
+
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::Error;
+
+/// How much of each stream is kept, in bytes: 16 MiB. The rest is read and dropped.
+const OUTPUT_BYTES_MAX: u64 = 16 << 20;
+/// How often a running program is looked at.
+const POLL_INTERVAL: Duration = Duration::from_micros(500);
+
+/// How a program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It ended by itself with this code.
+    Exit(i32),
+    /// A signal ended it.
+    Signal(i32),
+    /// It was still running when its time was over, and was ended.
+    TimeLimit,
+}
+
+/// A program that has ended, and what it wrote.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// How it ended.
+    pub ending: Ending,
+    /// What it wrote to standard output.
+    pub stdout: Vec<u8>,
+    /// What it wrote to standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Runs a program with the given standard input. When it ends, or when `limit` is over, everything
+/// that it left running in its process group is ended too.
+///
+/// # Errors
+/// Fails when the program cannot be started.
+pub fn run(mut command: Command, stdin: &[u8], limit: Duration) -> Result<Finished, Error> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let attempt = format!("start `{}`", command.get_program().to_string_lossy());
+    let mut child = command.spawn().map_err(Error::file(attempt))?;
+    feed(&mut child, stdin.to_vec());
+    let stdout = collect(child.stdout.take().expect("standard output is piped"));
+    let stderr = collect(child.stderr.take().expect("standard error is piped"));
+    let status = wait(&mut child, limit).map_err(Error::file("wait for the program"))?;
+    end_group(&child);
+    let ending = match status {
+        Some(status) => ending_of(status),
+        None => {
+            child.wait().map_err(Error::file("end the program"))?;
+            Ending::TimeLimit
+        }
+    };
+    Ok(Finished { ending, stdout: join(stdout), stderr: join(stderr) })
+}
+
+/// Writes standard input from a thread of its own; a program that reads none of it is no error.
+fn feed(child: &mut Child, bytes: Vec<u8>) {
+    let mut pipe = child.stdin.take().expect("standard input is piped");
+    thread::spawn(move || {
+        let _a_closed_pipe_is_the_programs_choice = pipe.write_all(&bytes);
+    });
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let kept = pipe.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut bytes);
+        if kept.is_ok() {
+            let _dropped = std::io::copy(&mut pipe, &mut std::io::sink());
+        }
+        bytes
+    })
+}
+
+fn join(reader: JoinHandle<Vec<u8>>) -> Vec<u8> {
+    reader.join().expect("reading a pipe does not panic")
+}
+
+fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() > limit {
+            return Ok(None);
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+/// Ends what is left of the program's process group; that nothing is left is the usual case.
+fn end_group(child: &Child) {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _nothing_may_be_left = kill_process_group(group, Signal::KILL);
+    }
+}
+
+fn ending_of(status: ExitStatus) -> Ending {
+    match status.code() {
+        Some(code) => Ending::Exit(code),
+        None => Ending::Signal(status.signal().unwrap_or(0)),
+    }
+}

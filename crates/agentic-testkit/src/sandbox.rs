@@ -1,0 +1,156 @@
+//! A folder and an environment that belong to one test.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::process::{Ending, Finished, run};
+use crate::{Error, Setup};
+
+/// How long a command may take that prepares or observes a sandbox.
+const OWN_COMMAND_LIMIT: Duration = Duration::from_secs(60);
+
+/// The git configuration of everyone in a sandbox.
+const GIT_CONFIG: &str = "\
+[user]
+\tname = Ada
+\temail = ada@example.com
+[init]
+\tdefaultBranch = main
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[advice]
+\tdetachedHead = false
+[protocol \"file\"]
+\tallow = always
+";
+
+/// A temporary folder with an environment of its own. Dropping it removes the folder.
+#[derive(Debug)]
+pub struct Sandbox {
+    root: tempfile::TempDir,
+    start: PathBuf,
+}
+
+impl Sandbox {
+    /// Makes a sandbox and fills it.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be made or git cannot be run.
+    pub fn new(setup: Setup) -> Result<Sandbox, Error> {
+        let root = tempfile::Builder::new()
+            .prefix("agentic-")
+            .tempdir()
+            .map_err(Error::file("make a temporary folder"))?;
+        let mut sandbox = Sandbox { start: root.path().join("work"), root };
+        for folder in ["home", "bin", "tmp", "work"] {
+            let path = sandbox.root().join(folder);
+            fs::create_dir(&path).map_err(Error::file(format!("make `{}`", path.display())))?;
+        }
+        fs::write(sandbox.root().join("home/gitconfig"), GIT_CONFIG)
+            .map_err(Error::file("write the git configuration"))?;
+        sandbox.start = setup.build(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Returns the folder that holds everything, the home folder included.
+    pub fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// Returns the folder that holds the repositories.
+    pub fn work(&self) -> PathBuf {
+        self.root().join("work")
+    }
+
+    /// Returns the folder in which commands start: the (first) repository.
+    pub fn start(&self) -> &Path {
+        &self.start
+    }
+
+    /// Makes `program` callable as `name` inside the sandbox.
+    ///
+    /// # Errors
+    /// Fails when the link cannot be made.
+    pub fn install(&self, name: &str, program: &Path) -> Result<(), Error> {
+        symlink(program, self.root().join("bin").join(name))
+            .map_err(Error::file(format!("install `{name}`")))
+    }
+
+    /// Returns the whole environment of the sandbox: nothing is inherited but the search path.
+    pub fn environment(&self) -> BTreeMap<String, OsString> {
+        let mut path = self.root().join("bin").into_os_string();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()));
+        let within = |name: &str| self.root().join(name).into_os_string();
+        let fixed = |text: &str| OsString::from(text);
+        [
+            ("PATH", path),
+            ("HOME", within("home")),
+            ("TMPDIR", within("tmp")),
+            ("GIT_CONFIG_GLOBAL", within("home/gitconfig")),
+            ("GIT_CONFIG_SYSTEM", fixed("/dev/null")),
+            ("GIT_CEILING_DIRECTORIES", within("work")),
+            ("GIT_TERMINAL_PROMPT", fixed("0")),
+            ("GIT_EDITOR", fixed("true")),
+            ("GIT_PAGER", fixed("cat")),
+            ("TZ", fixed("UTC")),
+            ("LANG", fixed("C.UTF-8")),
+            ("LC_ALL", fixed("C.UTF-8")),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+    }
+
+    /// Makes a command that will run in `folder` with the environment of the sandbox.
+    pub fn command(&self, program: &str, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(folder).env_clear().envs(self.environment());
+        command
+    }
+
+    /// Runs git in `folder` and returns how it ended and what it wrote.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started.
+    pub fn try_git(&self, folder: &Path, arguments: &[&str]) -> Result<Finished, Error> {
+        self.git_with_input(folder, arguments, b"")
+    }
+
+    /// Runs git in `folder` with standard input.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started.
+    pub fn git_with_input(
+        &self,
+        folder: &Path,
+        arguments: &[&str],
+        stdin: &[u8],
+    ) -> Result<Finished, Error> {
+        let mut command = self.command("git", folder);
+        command.args(arguments);
+        run(command, stdin, OWN_COMMAND_LIMIT)
+    }
+
+    /// Runs git in `folder` and returns what it wrote to standard output.
+    ///
+    /// # Errors
+    /// Fails when git fails.
+    pub fn git(&self, folder: &Path, arguments: &[&str]) -> Result<String, Error> {
+        let finished = self.try_git(folder, arguments)?;
+        if finished.ending != Ending::Exit(0) {
+            return Err(Error::Command {
+                command: format!("git {}", arguments.join(" ")),
+                said: String::from_utf8_lossy(&finished.stderr).trim().to_owned(),
+            });
+        }
+        Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
+    }
+}
