@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -31,6 +31,14 @@ const GIT_CONFIG: &str = "\
 \tallow = always
 ";
 
+/// A script that runs a command under the usual rules of file permissions. Root is not bound by
+/// them, so it gives that power up first; a case about a read-only folder would else prove nothing.
+const UNPRIVILEGED: &str = "\
+#!/bin/sh
+[ \"$(id -u)\" = 0 ] || exec \"$@\"
+exec setpriv --inh-caps=-all --bounding-set=-dac_override,-dac_read_search,-fowner \"$@\"
+";
+
 /// A temporary folder with an environment of its own. Dropping it removes the folder.
 #[derive(Debug)]
 pub struct Sandbox {
@@ -55,6 +63,10 @@ impl Sandbox {
         }
         fs::write(sandbox.root().join("home/gitconfig"), GIT_CONFIG)
             .map_err(Error::file("write the git configuration"))?;
+        let script = sandbox.root().join("bin/unprivileged");
+        fs::write(&script, UNPRIVILEGED)
+            .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
+            .map_err(Error::file("write the script `unprivileged`"))?;
         sandbox.start = setup.build(&sandbox)?;
         Ok(sandbox)
     }

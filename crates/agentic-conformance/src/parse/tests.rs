@@ -1,7 +1,7 @@
 use super::*;
 
 fn refuse(text: &str, line: usize, part: &str) {
-    let malformed = cases(text).err().expect("the case is malformed");
+    let malformed = cases(text).expect_err("the case is malformed");
     assert_eq!(malformed.line, line, "{malformed}");
     assert!(malformed.reason.contains(part), "{malformed}");
 }

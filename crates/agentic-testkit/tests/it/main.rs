@@ -69,3 +69,11 @@ fn the_state_names_what_changed() {
         ]
     );
 }
+
+#[test]
+fn unprivileged_commands_obey_permissions_even_for_root() {
+    let sandbox = sandbox(Setup::NoRepository);
+    let line = "mkdir closed && chmod 500 closed && unprivileged touch closed/file";
+    assert_ne!(shell(&sandbox, line, Duration::from_secs(10)).0, Ending::Exit(0));
+    assert_eq!(shell(&sandbox, "unprivileged true", Duration::from_secs(10)).0, Ending::Exit(0));
+}
