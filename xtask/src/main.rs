@@ -1,1 +1,57 @@
-fn main() {}
+//! What a person or a machine runs before a change goes in.
+//!
+//! - `cargo xtask test`: everything, with one line a step and the counts at the end;
+//! - `cargo xtask tidy`: the rules of the house alone;
+//! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard.
+
+mod steps;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+use crate::workspace::Workspace;
+
+const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard";
+/// The exit code for wrong usage, as everywhere in this project.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let verb: Vec<String> = std::env::args().skip(1).collect();
+    let verb: Vec<&str> = verb.iter().map(String::as_str).collect();
+    let outcome = match verb.as_slice() {
+        ["test"] => steps::test(),
+        ["tidy"] => tidy_alone(),
+        ["scoreboard"] => steps::scoreboard(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(EXIT_USAGE);
+        }
+    };
+    match outcome {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether everything is as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Good,
+    Bad,
+}
+
+fn tidy_alone() -> Result<Outcome> {
+    let findings = tidy::check(&Workspace::load()?);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!("tidy: {} findings", findings.len());
+    Ok(if findings.is_empty() { Outcome::Good } else { Outcome::Bad })
+}

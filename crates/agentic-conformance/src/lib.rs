@@ -16,7 +16,8 @@ mod play;
 mod report;
 mod suite;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -104,6 +105,15 @@ impl Error {
 pub fn find_cases() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     here.ancestors().map(|folder| folder.join("conformance")).find(|folder| folder.is_dir())
+}
+
+/// Counts the cases of every suite in a folder.
+///
+/// # Errors
+/// Fails when the folder cannot be read or holds no cases.
+pub fn count_cases(cases_dir: &Path) -> Result<BTreeMap<String, usize>, Error> {
+    let suites = suite::load(cases_dir, &[])?;
+    Ok(suites.into_iter().map(|suite| (suite.name, suite.items.len())).collect())
 }
 
 /// Runs the suites, as many cases at a time as there are cores, and reports. `progress` is called

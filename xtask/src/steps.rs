@@ -1,0 +1,172 @@
+//! The steps of `cargo xtask test`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use agentic_conformance::{COMMAND_LIMIT, Options, Report};
+use anyhow::{Context, Result, ensure};
+
+use crate::workspace::{Workspace, cargo, metadata, root};
+use crate::{Outcome, tidy};
+
+/// How to make the scoreboard anew.
+const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
+
+/// What a step found.
+struct Step {
+    /// How many tests or cases passed.
+    passed: usize,
+    /// How many failed; a step without tests that fails counts as one.
+    failed: usize,
+    /// What to show when something failed.
+    details: String,
+}
+
+/// Runs one step to its end.
+type RunStep = fn() -> Result<Step>;
+
+/// Runs everything, prints one line a step, and ends with `N passed, N failed`.
+pub fn test() -> Result<Outcome> {
+    let steps: [(&str, RunStep); 5] = [
+        ("fmt", || simple(&["fmt", "--all", "--check"])),
+        ("clippy", || {
+            simple(&["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        }),
+        ("tidy", tidy),
+        ("tests", tests),
+        ("conformance", conformance),
+    ];
+    let (mut passed, mut failed) = (0, 0);
+    for (name, run) in steps {
+        let step = run().unwrap_or_else(|error| broken(format!("error: {error:#}\n")));
+        let counts = match step.passed + step.failed {
+            0 => String::new(),
+            _ => format!(" ({} passed, {} failed)", step.passed, step.failed),
+        };
+        println!("{name}: {}{counts}", if step.failed == 0 { "ok" } else { "FAILED" });
+        if step.failed > 0 {
+            print!("{}", step.details);
+        }
+        passed += step.passed;
+        failed += step.failed;
+    }
+    println!("{passed} passed, {failed} failed");
+    Ok(if failed == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Runs the conformance suite and writes the scoreboard.
+pub fn scoreboard() -> Result<Outcome> {
+    let report = run_cases()?;
+    report.write_scoreboard(&root())?;
+    print!("{}", report.failures_text());
+    println!("{} passed, {} failed", report.passed(), report.failed());
+    Ok(if report.failed() == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+fn broken(details: String) -> Step {
+    Step { passed: 0, failed: 1, details }
+}
+
+fn simple(arguments: &[&str]) -> Result<Step> {
+    let output = cargo(arguments).stdin(Stdio::null()).output().context("cannot run cargo")?;
+    if output.status.success() {
+        return Ok(Step { passed: 0, failed: 0, details: String::new() });
+    }
+    let said = [output.stdout, output.stderr].concat();
+    Ok(broken(String::from_utf8_lossy(&said).into_owned()))
+}
+
+fn tidy() -> Result<Step> {
+    let findings = tidy::check(&Workspace::load()?);
+    let failed = usize::from(!findings.is_empty());
+    Ok(Step { passed: 0, failed, details: findings.join("\n") + "\n" })
+}
+
+fn tests() -> Result<Step> {
+    let output = cargo(&["test", "--workspace", "--no-fail-fast"])
+        .stdin(Stdio::null())
+        .output()
+        .context("cannot run cargo")?;
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let (passed, mut failed) = count_tests(&stdout);
+    if failed == 0 && !output.status.success() {
+        failed = 1; // It did not compile, or a test binary crashed.
+    }
+    let details = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
+    Ok(Step { passed, failed, details })
+}
+
+/// Adds up the lines `test result: ok. 3 passed; 0 failed; …`.
+fn count_tests(stdout: &str) -> (usize, usize) {
+    let (mut passed, mut failed) = (0, 0);
+    for line in stdout.lines().filter(|line| line.starts_with("test result: ")) {
+        let words: Vec<&str> =
+            line.split([' ', ';', '.']).filter(|word| !word.is_empty()).collect();
+        for pair in words.windows(2) {
+            let [number, what] = pair else { continue };
+            let number: usize = number.parse().unwrap_or(0);
+            match *what {
+                "passed" => passed += number,
+                "failed" => failed += number,
+                _ => {}
+            }
+        }
+    }
+    (passed, failed)
+}
+
+fn conformance() -> Result<Step> {
+    let report = run_cases()?;
+    let mut details = report.failures_text();
+    let mut failed = report.failed();
+    let fresh = BTreeMap::from([
+        ("scoreboard.md".to_owned(), report.scoreboard_markdown()),
+        ("scoreboard.json".to_owned(), report.scoreboard_json()),
+    ]);
+    let stored = fresh
+        .keys()
+        .filter_map(|name| Some((name.clone(), fs::read_to_string(root().join(name)).ok()?)))
+        .collect();
+    let stale = tidy::compare(&stored, &fresh, SCOREBOARD_HOW);
+    failed += stale.len();
+    details.push_str(&stale.iter().map(|line| format!("{line}\n")).collect::<String>());
+    Ok(Step { passed: report.passed(), failed, details })
+}
+
+fn run_cases() -> Result<Report> {
+    let options = Options {
+        bin: build_binary()?,
+        cases_dir: root().join("conformance"),
+        suites: Vec::new(),
+        command_limit: COMMAND_LIMIT,
+    };
+    Ok(agentic_conformance::run(&options, &|_| {})?)
+}
+
+/// Builds the binary and returns its path.
+fn build_binary() -> Result<PathBuf> {
+    let output = cargo(&["build", "--quiet", "--package", "agentic"])
+        .output()
+        .context("cannot run cargo")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "the binary does not build:\n{said}");
+    let metadata = metadata(&root())?;
+    let target = metadata["target_directory"].as_str().context("cargo names no target folder")?;
+    Ok(PathBuf::from(target).join("debug").join("agentic"))
+}
+
+#[cfg(test)]
+mod counts {
+    use super::*;
+
+    #[test]
+    fn results_of_test_binaries_are_added_up() {
+        let stdout = "running 2 tests\n\
+            test result: ok. 2 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n\
+            test result: FAILED. 3 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        assert_eq!(count_tests(stdout), (5, 1));
+        assert_eq!(count_tests("test result: ok"), (0, 0));
+    }
+}

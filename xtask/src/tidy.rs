@@ -1,0 +1,29 @@
+//! The rules of the house that a machine can check. `STYLE.md` says why they are rules.
+
+mod dependencies;
+mod fresh;
+mod layers;
+mod names;
+mod owners;
+mod sizes;
+
+pub use self::fresh::compare;
+use crate::workspace::Workspace;
+
+/// Returns every breach of a rule, one line each, sorted.
+pub fn check(workspace: &Workspace) -> Vec<String> {
+    let rules: [fn(&Workspace) -> Vec<String>; 6] = [
+        layers::check,
+        owners::check,
+        sizes::check,
+        names::check,
+        dependencies::check,
+        fresh::check,
+    ];
+    let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(workspace)).collect();
+    findings.sort();
+    findings
+}
+
+#[cfg(test)]
+mod tests;

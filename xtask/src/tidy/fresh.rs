@@ -1,0 +1,51 @@
+//! What is generated and checked in is what would be generated now.
+//!
+//! The scoreboard is compared in two steps: here by its number of cases, which needs no binary, and
+//! by `cargo xtask test` with the results of a run. Other generated files pass through [`compare`]:
+//! whoever generates them gives their paths and texts.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use crate::workspace::Workspace;
+
+/// Finds suites whose number of cases is not that of the scoreboard, and failures on it.
+pub fn check(workspace: &Workspace) -> Vec<String> {
+    let Some(text) = workspace.files.get("scoreboard.json") else {
+        return vec!["fresh: there is no scoreboard.json; run `cargo xtask scoreboard`".to_owned()];
+    };
+    let Ok(scoreboard) = serde_json::from_str::<Json>(text) else {
+        return vec!["fresh: scoreboard.json is not JSON".to_owned()];
+    };
+    let mut shown = BTreeMap::new();
+    let mut findings = Vec::new();
+    for suite in scoreboard["suites"].as_array().into_iter().flatten() {
+        let name = suite["name"].as_str().unwrap_or_default().to_owned();
+        let count = |field: &str| suite[field].as_u64().unwrap_or(0);
+        if count("failed") > 0 {
+            findings.push(format!("fresh: scoreboard.json shows failures in `{name}`"));
+        }
+        shown.insert(name, usize::try_from(count("passed") + count("failed")).unwrap_or(0));
+    }
+    if shown != workspace.cases {
+        findings.push(format!(
+            "fresh: the scoreboard counts {shown:?}, but there are {:?}; run `cargo xtask scoreboard`",
+            workspace.cases
+        ));
+    }
+    findings
+}
+
+/// Finds files that differ from what would be generated now.
+pub fn compare(
+    files: &BTreeMap<String, String>,
+    generated: &BTreeMap<String, String>,
+    how: &str,
+) -> Vec<String> {
+    generated
+        .iter()
+        .filter(|(path, text)| files.get(*path) != Some(*text))
+        .map(|(path, _)| format!("fresh: {path} is stale; run `{how}`"))
+        .collect()
+}

@@ -1,0 +1,48 @@
+//! A crate depends only on lower layers.
+
+use crate::workspace::{Origin, Role, Workspace};
+
+/// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
+const LAYERS: [&[&str]; 8] = [
+    &["agentic-model", "agentic-diag"],
+    &["agentic-relations", "agentic-replay", "agentic-flow", "agentic-plan"],
+    &["agentic-store", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
+    &["agentic-space"],
+    &["agentic-federation", "agentic-view", "agentic-testkit"],
+    &["agentic-mcp", "agentic-web", "agentic-conformance"],
+    &["agentic"],
+    &["xtask"],
+];
+/// The one pair inside a layer: a flow is a Program, and `agentic-replay` says what a Program is.
+const BESIDE: [(&str, &str); 1] = [("agentic-flow", "agentic-replay")];
+
+/// Tests may look up: what only tests need is no layer of the product.
+pub fn check(workspace: &Workspace) -> Vec<String> {
+    let mut findings = Vec::new();
+    for package in &workspace.packages {
+        let Some(layer) = layer_of(&package.name) else {
+            findings.push(format!("layers: `{}` stands in no layer", package.name));
+            continue;
+        };
+        let built = package.dependencies.iter().filter(|found| found.role == Role::Build);
+        for dependency in built.filter(|found| found.origin == Origin::Ours) {
+            let name = dependency.name.as_str();
+            let is_lower = layer_of(name).is_some_and(|other| other < layer);
+            if !is_lower && !BESIDE.contains(&(package.name.as_str(), name)) {
+                findings.push(format!(
+                    "layers: `{}` depends on `{name}`, which is not in a lower layer",
+                    package.name
+                ));
+            }
+        }
+    }
+    findings
+}
+
+fn layer_of(name: &str) -> Option<usize> {
+    let fits = |pattern: &&str| match pattern.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => name == *pattern,
+    };
+    LAYERS.iter().position(|layer| layer.iter().any(fits))
+}

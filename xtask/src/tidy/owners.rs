@@ -1,0 +1,49 @@
+//! Each heavy crate of others has one owner, so that it can be replaced in one place.
+
+use crate::workspace::{Origin, Role, Workspace};
+
+/// Crates of others, and which of ours may build on them.
+const OWNERS: &[(&str, &[&str])] = &[
+    ("annotate-snippets", &["agentic-diag"]),
+    ("anyhow", &["agentic", "xtask"]),
+    ("axum", &["agentic-web"]),
+    ("cid", &["agentic-model"]),
+    ("clap", &["agentic"]),
+    ("clap_complete", &["agentic"]),
+    ("clap_mangen", &["agentic"]),
+    ("corosensei", &["agentic-flow"]),
+    ("datafrog", &["agentic-relations"]),
+    ("gix", &["agentic-store"]),
+    ("hyper", &["agentic-providers"]),
+    ("indicatif", &["agentic"]),
+    ("ipld-core", &["agentic-model"]),
+    ("reqwest", &["agentic-providers"]),
+    ("rhai", &["agentic-flow"]),
+    ("rmcp", &["agentic-mcp"]),
+    ("schemars", &["agentic-view"]),
+    ("serde_cbor", &["agentic-conformance"]),
+    ("serde_ipld_dagcbor", &["agentic-model"]),
+    ("sled", &["agentic-store"]),
+    ("syn", &["xtask"]),
+    ("ureq", &["agentic-providers"]),
+];
+
+/// Finds crates that build on what another crate owns. Tests and benches may compare.
+pub fn check(workspace: &Workspace) -> Vec<String> {
+    let mut findings = Vec::new();
+    for package in &workspace.packages {
+        for dependency in &package.dependencies {
+            let owners = OWNERS.iter().find(|(name, _)| *name == dependency.name);
+            let Some((name, owners)) = owners else { continue };
+            let counts = dependency.origin == Origin::Outside && dependency.role == Role::Build;
+            if counts && !owners.contains(&package.name.as_str()) {
+                findings.push(format!(
+                    "owners: `{}` builds on `{name}`, which belongs to `{}`",
+                    package.name,
+                    owners.join("` and `")
+                ));
+            }
+        }
+    }
+    findings
+}

@@ -1,0 +1,135 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::workspace::{Dependency, Origin, Package, Role};
+
+/// A crate with dependencies written `name`, `name:test` or `name:outside`.
+fn package(name: &str, dependencies: &[&str]) -> Package {
+    let dependency = |text: &&str| {
+        let (name, marks) = text.split_once(':').unwrap_or((text, ""));
+        Dependency {
+            name: name.to_owned(),
+            role: if marks.contains("test") { Role::Test } else { Role::Build },
+            origin: if marks.contains("outside") { Origin::Outside } else { Origin::Ours },
+        }
+    };
+    Package { name: name.to_owned(), dependencies: dependencies.iter().map(dependency).collect() }
+}
+
+fn tree(packages: &[Package], files: &[(&str, &str)]) -> Workspace {
+    let file = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
+    Workspace {
+        packages: packages.to_vec(),
+        files: files.iter().map(file).collect(),
+        cases: BTreeMap::from([("branch".to_owned(), 2)]),
+    }
+}
+
+fn check_rule(found: Vec<String>, expected: &[&str]) {
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn dependencies_point_down() {
+    let rule = |packages: &[Package]| layers::check(&tree(packages, &[]));
+    check_rule(rule(&[package("agentic-space", &["agentic-store", "agentic-model"])]), &[]);
+    check_rule(rule(&[package("agentic-lang-pipeline", &["agentic-plan"])]), &[]);
+    check_rule(rule(&[package("agentic-flow", &["agentic-replay"])]), &[]);
+    check_rule(rule(&[package("agentic-space", &["agentic-testkit:test"])]), &[]);
+    check_rule(
+        rule(&[package("agentic-store", &["agentic-space"])]),
+        &["layers: `agentic-store` depends on `agentic-space`, which is not in a lower layer"],
+    );
+    check_rule(
+        rule(&[package("agentic-replay", &["agentic-plan"])]),
+        &["layers: `agentic-replay` depends on `agentic-plan`, which is not in a lower layer"],
+    );
+    check_rule(rule(&[package("other", &[])]), &["layers: `other` stands in no layer"]);
+}
+
+#[test]
+fn heavy_crates_have_one_owner() {
+    let rule = |packages: &[Package]| owners::check(&tree(packages, &[]));
+    check_rule(rule(&[package("agentic-store", &["gix:outside", "tempfile:outside"])]), &[]);
+    check_rule(rule(&[package("agentic-space", &["gix:outside,test"])]), &[]);
+    check_rule(
+        rule(&[package("agentic-space", &["gix:outside"])]),
+        &["owners: `agentic-space` builds on `gix`, which belongs to `agentic-store`"],
+    );
+    check_rule(
+        rule(&[package("agentic-space", &["anyhow:outside"])]),
+        &["owners: `agentic-space` builds on `anyhow`, which belongs to `agentic` and `xtask`"],
+    );
+}
+
+#[test]
+fn long_files_and_functions_are_found() {
+    let rule = |text: &str| sizes::check(&tree(&[], &[("crates/a/src/lib.rs", text)]));
+    let body = "    let _ = 1;\n".repeat(sizes::FUNCTION_LINES_MAX - 2);
+    check_rule(rule(&format!("fn f() {{\n{body}}}\n")), &[]);
+    let finding = "sizes: crates/a/src/lib.rs:1 function `f` has 71 lines, more than 70";
+    check_rule(rule(&format!("fn f() {{\n\n{body}}}\n")), &[finding]);
+    let finding = "sizes: crates/a/src/lib.rs:3 function `f` has 71 lines, more than 70";
+    check_rule(rule(&format!("struct S;\nimpl S {{\nfn f() {{\n\n{body}}}\n}}\n")), &[finding]);
+    let tricky = "fn f() { let _ = (\"}\", '{', r#\"{{\"#); /* } */ }\n";
+    check_rule(rule(tricky), &[]);
+    let long = "// line\n".repeat(sizes::FILE_LINES_MAX + 1);
+    check_rule(rule(&long), &["sizes: crates/a/src/lib.rs has 801 lines, more than 800"]);
+    assert_eq!(rule("fn f( {").len(), 1);
+}
+
+#[test]
+fn names_that_say_nothing_are_found() {
+    let rule = |path: &str, text: &str| names::check(&tree(&[], &[(path, text)]));
+    check_rule(rule("crates/a/src/commit.rs", "mod tests {\n}\n"), &[]);
+    check_rule(rule("crates/a/src/utility.rs", ""), &[]);
+    check_rule(
+        rule("crates/a/src/git_utils.rs", ""),
+        &["names: crates/a/src/git_utils.rs is named after nothing"],
+    );
+    check_rule(
+        rule("crates/a/tests/common/mod.rs", ""),
+        &["names: crates/a/tests/common/mod.rs is named after nothing"],
+    );
+    check_rule(
+        rule("crates/a/src/lib.rs", "pub mod helpers {\n}\n"),
+        &["names: crates/a/src/lib.rs has a module `helpers`, named after nothing"],
+    );
+}
+
+#[test]
+fn dependencies_are_explained_and_counted() {
+    let crates = [package("agentic-store", &["gix:outside", "agentic-model"])];
+    let rule = |text: &str, lock: &str| {
+        dependencies::check(&tree(&crates, &[("DEPENDENCIES.md", text), ("Cargo.lock", lock)]))
+    };
+    check_rule(rule("| `gix` | git | … |\n", "[[package]]\n"), &[]);
+    check_rule(rule("| `blake3`, `gix` | both |\n", ""), &[]);
+    let missing = "dependencies: `gix` has no line in DEPENDENCIES.md";
+    check_rule(rule("| `sled` | not like `gix` |\n", ""), &[missing]);
+    let many = "[[package]]\n".repeat(dependencies::LOCK_PACKAGES_MAX + 1);
+    check_rule(
+        rule("| `gix` | git |\n", &many),
+        &["dependencies: Cargo.lock has 551 packages, more than 550"],
+    );
+}
+
+#[test]
+fn a_stale_scoreboard_is_found() {
+    let rule = |text: &str| fresh::check(&tree(&[], &[("scoreboard.json", text)])).len();
+    assert_eq!(rule(r#"{"suites":[{"name":"branch","passed":2,"failed":0}]}"#), 0);
+    assert_eq!(rule(r#"{"suites":[{"name":"branch","passed":1,"failed":1}]}"#), 1);
+    assert_eq!(rule(r#"{"suites":[{"name":"branch","passed":3,"failed":0}]}"#), 1);
+    assert_eq!(rule(r#"{"suites":[]}"#), 1);
+    assert_eq!(rule("{"), 1);
+    assert_eq!(fresh::check(&tree(&[], &[])).len(), 1);
+}
+
+#[test]
+fn generated_files_are_compared_as_a_whole() {
+    let file = |text: &str| BTreeMap::from([("schemas/a.json".to_owned(), text.to_owned())]);
+    assert_eq!(fresh::compare(&file("a"), &file("a"), "x"), [""; 0]);
+    let stale = ["fresh: schemas/a.json is stale; run `x`"];
+    assert_eq!(fresh::compare(&file("a"), &file("b"), "x"), stale);
+    assert_eq!(fresh::compare(&BTreeMap::new(), &file("b"), "x"), stale);
+}
