@@ -199,6 +199,33 @@ pub fn cid_in_note(text: &str) -> Option<Cid> {
     text.lines().rev().find_map(|line| Cid::parse(line.strip_prefix("trace ")?.trim()).ok())
 }
 
+/// Puts our note into one that others may have edited: a block of ours is replaced, everything else
+/// stays; without one, ours is appended.
+pub fn replace_in_note(existing: &str, ours: &str) -> String {
+    if existing.lines().collect::<Vec<_>>() == ours.lines().collect::<Vec<_>>() {
+        return existing.to_owned();
+    }
+    let mut kept = String::new();
+    let mut in_block = false;
+    for line in existing.lines() {
+        let begins = line.strip_prefix("trace ").is_some_and(|id| Cid::parse(id.trim()).is_ok());
+        in_block = begins || (in_block && is_block_line(line));
+        if !in_block {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    let kept = kept.trim_end();
+    if kept.is_empty() {
+        return ours.to_owned();
+    }
+    format!("{kept}\n\n{ours}")
+}
+
+fn is_block_line(line: &str) -> bool {
+    ["entries ", "- ", "… "].iter().any(|start| line.starts_with(start))
+}
+
 fn entries_value(entries: &[Entry]) -> Value {
     Value::List(entries.iter().map(Entry::to_value).collect())
 }

@@ -1,1 +1,26 @@
-//! placeholder
+//! Where bytes live: git objects and refs through gix, and the journals beside them.
+//!
+//! This crate owns every write to disk and the order in which writes become visible. It knows
+//! nothing of verbs. Ground state is git's objects and refs and the journals; everything else under
+//! `agentic/` may be deleted.
+
+pub mod boot;
+mod error;
+pub mod fault;
+pub mod git;
+pub mod journal;
+mod layout;
+mod lock;
+pub mod recovery;
+mod writer;
+
+pub use crate::error::{Error, Result};
+pub use crate::journal::{Durability, Journal};
+pub use crate::layout::{Layout, Stream};
+pub use crate::lock::Lock;
+pub use crate::writer::{Finding, Outcome, Writer};
+
+/// Hashes bytes for names that are neither git's nor an object's.
+pub(crate) fn hash_hex(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}

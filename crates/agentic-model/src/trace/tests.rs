@@ -43,3 +43,15 @@ fn the_note_names_the_trace_and_cannot_be_forged_by_an_entry() {
     let note = trace.note_text(Cid::of(b"real"));
     assert_eq!(cid_in_note(&note), Some(Cid::of(b"real")));
 }
+
+#[test]
+fn a_note_keeps_what_people_wrote_and_replaces_only_our_block() {
+    let (first, second) =
+        (trace(&[b"one"]).note_text(Cid::of(b"1")), trace(&[b"two"]).note_text(Cid::of(b"2")));
+    assert_eq!(replace_in_note(&first, &second), second);
+    let edited = format!("looked at it\n\n{first}\nlater remark\n");
+    let replaced = replace_in_note(&edited, &second);
+    assert_eq!(replaced, format!("looked at it\n\n\nlater remark\n\n{second}"));
+    assert_eq!(replace_in_note(&replaced, &second), replaced);
+    assert_eq!(replace_in_note("only text\n", &first), format!("only text\n\n{first}"));
+}

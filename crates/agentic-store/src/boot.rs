@@ -1,0 +1,62 @@
+//! Whether the machine was restarted since the journals were last known to be sound.
+
+use std::path::Path;
+
+use crate::layout::Layout;
+use crate::{Error, Result};
+
+/// Where Linux names the current boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// How the machine was running when journals were last written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boot {
+    /// Nothing was ever written, or the machine has been running since.
+    Same,
+    /// It was restarted; what was not synced may be lost.
+    Other,
+}
+
+/// Compares the recorded boot with the current one.
+///
+/// # Errors
+/// Fails when the record cannot be read.
+pub fn compare(layout: &Layout) -> Result<Boot> {
+    let path = layout.boot();
+    match std::fs::read_to_string(&path) {
+        Ok(recorded) if recorded.trim() == current() => Ok(Boot::Same),
+        Ok(_) => Ok(Boot::Other),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(if layout.dirty_marks().exists() { Boot::Other } else { Boot::Same })
+        }
+        Err(error) => Err(Error::io("read", &path)(error)),
+    }
+}
+
+/// Records the current boot, unless it is recorded.
+///
+/// # Errors
+/// Fails when the record cannot be written.
+pub fn record(layout: &Layout) -> Result<()> {
+    let path = layout.boot();
+    if path.exists() && compare(layout)? == Boot::Same {
+        return Ok(());
+    }
+    std::fs::create_dir_all(layout.root()).map_err(Error::io("create", layout.root()))?;
+    let fresh = layout.root().join("boot.new");
+    std::fs::write(&fresh, current()).map_err(Error::io("write", &fresh))?;
+    sync_file(&fresh)?;
+    std::fs::rename(&fresh, &path).map_err(Error::io("write", &path))?;
+    sync_file(layout.root())
+}
+
+/// Names the current boot. Where the system has no name for it, every start counts as another
+/// boot: recovery is then repeated, which is slow but right.
+fn current() -> String {
+    let unknown = || format!("unknown-{}", std::process::id());
+    std::fs::read_to_string(BOOT_ID).map_or_else(|_| unknown(), |id| id.trim().to_owned())
+}
+
+fn sync_file(path: &Path) -> Result<()> {
+    std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(Error::io("sync", path))
+}

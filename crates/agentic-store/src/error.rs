@@ -1,0 +1,128 @@
+//! What can go wrong in the store.
+
+use std::path::{Path, PathBuf};
+
+/// An error of the store. A variant exists where a caller can do something different about it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No git repository was found.
+    #[error("`{}` is not inside a git repository", directory.display())]
+    NotARepository {
+        /// Where the search began.
+        directory: PathBuf,
+    },
+    /// The repository keeps its refs in a way that cannot be read safely.
+    #[error("the repository keeps its refs as `{format}`, which is not supported")]
+    RefStorage {
+        /// The value of `extensions.refStorage`.
+        format: String,
+    },
+    /// Something outside git failed.
+    #[error("cannot {doing} `{}`", path.display())]
+    Io {
+        /// What was attempted, such as `read`.
+        doing: &'static str,
+        /// On which file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The git layer failed.
+    #[error("cannot {doing}")]
+    Git {
+        /// What was attempted, such as `read the index`.
+        doing: String,
+        /// What the git layer says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The `git` program failed.
+    #[error("`git {command}` failed: {message}")]
+    GitProgram {
+        /// Its first arguments.
+        command: String,
+        /// What it printed on standard error.
+        message: String,
+    },
+    /// A journal, an object or a ref is damaged.
+    #[error("{what} is damaged: {reason}")]
+    Corrupt {
+        /// What is damaged.
+        what: String,
+        /// How.
+        reason: String,
+    },
+    /// Another program holds git's lock on a ref.
+    #[error("another program holds the lock of `{name}`")]
+    RefLocked {
+        /// The ref.
+        name: String,
+    },
+    /// No commit answers to the revision.
+    #[error("`{revision}` names no commit here")]
+    UnknownRevision {
+        /// The revision as it was given.
+        revision: String,
+    },
+    /// A prefix names several things.
+    #[error("`{prefix}` is ambiguous")]
+    Ambiguous {
+        /// The prefix as it was given.
+        prefix: String,
+        /// Some of what it could mean.
+        candidates: Vec<String>,
+    },
+    /// A path may not be written into a tree.
+    #[error("the path `{path}` cannot be committed: {reason}")]
+    UnsafePath {
+        /// The path as it was given.
+        path: String,
+        /// Which rule it breaks.
+        reason: &'static str,
+    },
+    /// A file changed while it was read.
+    #[error("`{path}` changed while it was read")]
+    Unstable {
+        /// The file.
+        path: String,
+    },
+    /// The index holds an unfinished merge.
+    #[error("`{path}` is in an unfinished merge")]
+    Unmerged {
+        /// The first such path.
+        path: String,
+    },
+    /// Git does not know who is committing.
+    #[error("git does not know who you are")]
+    NoIdentity,
+    /// A step was made to fail by a test.
+    #[error("made to fail at `{point}`")]
+    Injected {
+        /// The name of the point.
+        point: &'static str,
+    },
+}
+
+/// The result of a store operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Makes the error of a failed file operation.
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { doing, path, source }
+    }
+
+    /// Makes the error of a failed git operation.
+    pub fn git<E>(doing: impl Into<String>) -> impl FnOnce(E) -> Error
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let doing = doing.into();
+        move |source| Error::Git { doing, source: source.into() }
+    }
+
+    /// Makes the error of something damaged.
+    pub fn corrupt(what: impl Into<String>, reason: impl ToString) -> Error {
+        Error::Corrupt { what: what.into(), reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,129 @@
+//! Reading commits and walking history.
+
+use agentic_model::{Instant, Oid};
+
+use super::{Repository, to_id, to_oid};
+use crate::{Error, Result};
+
+/// How many commits are looked at to find one that is not there, before giving up.
+const WALK_COMMITS_MAX: usize = 10_000_000;
+
+/// What a commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitInfo {
+    /// Its id.
+    pub oid: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, first parent first.
+    pub parents: Vec<Oid>,
+    /// The author's name.
+    pub author: String,
+    /// The author's address.
+    pub author_email: String,
+    /// When it was committed.
+    pub at: Instant,
+    /// The message; bytes that are not UTF-8 are replaced.
+    pub message: String,
+}
+
+/// Commits along first parents, newest first.
+pub struct FirstParents<'a> {
+    repository: &'a Repository,
+    next: Option<Oid>,
+    n_seen: usize,
+}
+
+impl Repository {
+    /// Reads a commit.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
+        let doing = || format!("read commit {oid}");
+        let commit = self.inner.find_commit(to_id(oid)).map_err(Error::git(doing()))?;
+        let decoded = commit.decode().map_err(Error::git(doing()))?;
+        let author = decoded.author().map_err(Error::git(doing()))?;
+        let committer = decoded.committer().map_err(Error::git(doing()))?;
+        Ok(CommitInfo {
+            oid,
+            tree: to_oid(&decoded.tree()),
+            parents: decoded.parents().map(|id| to_oid(&id)).collect(),
+            author: author.name.to_string(),
+            author_email: author.email.to_string(),
+            at: Instant::from_millis(committer.seconds().saturating_mul(1000)),
+            message: String::from_utf8_lossy(decoded.message).into_owned(),
+        })
+    }
+
+    /// Finds the commit that a revision names, as git understands revisions.
+    ///
+    /// # Errors
+    /// Fails when it names no commit, or several.
+    pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
+        let unknown = || Error::UnknownRevision { revision: revision.to_owned() };
+        let id = self.inner.rev_parse_single(revision).map_err(|error| {
+            let text = format!("{error:?}");
+            match text.contains("mbiguous") {
+                true => Error::Ambiguous { prefix: revision.to_owned(), candidates: Vec::new() },
+                false => unknown(),
+            }
+        })?;
+        let object = id.object().map_err(|_| unknown())?;
+        let commit = object.peel_to_commit().map_err(|_| unknown())?;
+        Ok(to_oid(&commit.id))
+    }
+
+    /// Walks first parents from a commit on, itself first.
+    pub fn first_parents(&self, from: Oid) -> FirstParents<'_> {
+        FirstParents { repository: self, next: Some(from), n_seen: 0 }
+    }
+
+    /// Finds the best common ancestor of two commits, if they have one.
+    ///
+    /// # Errors
+    /// Fails when history cannot be read.
+    pub fn fork_point(&self, left: Oid, right: Oid) -> Result<Option<Oid>> {
+        if left == right {
+            return Ok(Some(left));
+        }
+        let cache = self.inner.commit_graph_if_enabled().map_err(Error::git("read history"))?;
+        let mut graph = self.inner.revision_graph(cache.as_ref());
+        let bases = self
+            .inner
+            .merge_bases_many_with_graph(to_id(left), &[to_id(right)], &mut graph)
+            .map_err(Error::git("find the common ancestor"))?;
+        Ok(bases.first().map(|id| to_oid(id)))
+    }
+
+    /// Tells whether `old` is `new` or one of its ancestors.
+    ///
+    /// # Errors
+    /// Fails when history cannot be read.
+    pub fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
+        if old == new {
+            return Ok(true);
+        }
+        if !self.has_object(old) {
+            return Ok(false);
+        }
+        Ok(self.fork_point(old, new)? == Some(old))
+    }
+}
+
+impl Iterator for FirstParents<'_> {
+    type Item = Result<CommitInfo>;
+
+    fn next(&mut self) -> Option<Result<CommitInfo>> {
+        let oid = self.next.take()?;
+        self.n_seen += 1;
+        if self.n_seen > WALK_COMMITS_MAX {
+            return None;
+        }
+        let commit = self.repository.read_commit(oid);
+        if let Ok(commit) = &commit {
+            self.next = commit.parents.first().copied();
+        }
+        Some(commit)
+    }
+}

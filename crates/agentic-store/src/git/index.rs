@@ -1,0 +1,85 @@
+//! The index of a worktree, which follows a commit so that `git status` stays clean.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agentic_model::Oid;
+use gix::bstr::BString;
+use gix::index::entry::{Flags, Mode, Stage, Stat};
+
+use super::{FileMode, Repository, to_id};
+use crate::{Error, Result};
+
+/// A file changed less than this before its index entry is written could change again without
+/// git noticing; such entries are marked so that git compares their content.
+const RACY_WINDOW: Duration = Duration::from_millis(50);
+
+/// What becomes of one entry of the index.
+#[derive(Debug, Clone)]
+pub struct IndexUpdate {
+    path: BString,
+    entry: Option<(Mode, Oid, Stat)>,
+}
+
+impl IndexUpdate {
+    pub(super) fn set(path: BString, mode: FileMode, blob: Oid, stat: Stat) -> IndexUpdate {
+        let mode = match mode {
+            FileMode::Plain => Mode::FILE,
+            FileMode::Executable => Mode::FILE_EXECUTABLE,
+            FileMode::Link => Mode::SYMLINK,
+        };
+        IndexUpdate { path, entry: Some((mode, blob, stat)) }
+    }
+
+    pub(super) fn remove(path: BString) -> IndexUpdate {
+        IndexUpdate { path, entry: None }
+    }
+
+    /// Returns the path, with bytes that are not UTF-8 replaced.
+    pub fn path(&self) -> String {
+        self.path.to_string()
+    }
+}
+
+impl Repository {
+    /// Applies updates to the index of the current worktree. Entries that somebody staged
+    /// meanwhile keep their place.
+    ///
+    /// # Errors
+    /// Fails when another program holds the index, or it cannot be written. The index is only a
+    /// cache of the commit; `git status` then shows what is missing.
+    pub fn update_index(&self, updates: &[IndexUpdate]) -> Result<()> {
+        if updates.is_empty() {
+            return Ok(());
+        }
+        let current = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
+        let mut index = gix::index::File::clone(&current);
+        let racy_after = SystemTime::now() - RACY_WINDOW;
+        let removed: std::collections::BTreeSet<&BString> =
+            updates.iter().map(|update| &update.path).collect();
+        index.remove_entries(|_, path, _| removed.contains(&path.to_owned()));
+        for update in updates {
+            if let Some((mode, blob, stat)) = update.entry {
+                let stat = mark_if_racy(stat, racy_after);
+                let path = update.path.as_ref();
+                index.dangerously_push_entry(
+                    stat,
+                    to_id(blob),
+                    Flags::from_stage(Stage::Unconflicted),
+                    mode,
+                    path,
+                );
+            }
+        }
+        index.sort_entries();
+        index.remove_tree();
+        index.write(gix::index::write::Options::default()).map_err(Error::git("write the index"))
+    }
+}
+
+fn mark_if_racy(mut stat: Stat, racy_after: SystemTime) -> Stat {
+    let changed = UNIX_EPOCH + Duration::new(u64::from(stat.mtime.secs), stat.mtime.nsecs);
+    if changed >= racy_after {
+        stat.size = 0;
+    }
+    stat
+}

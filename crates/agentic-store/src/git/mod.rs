@@ -1,0 +1,39 @@
+//! The git repository, through gix. Nothing above this module names a gix type.
+
+mod command;
+mod commit;
+mod difference;
+mod index;
+mod merge;
+mod notes;
+
+mod object;
+mod reference;
+mod repair;
+mod repository;
+mod snapshot;
+mod tree;
+mod worktree;
+
+pub use self::command::{Program, run_git};
+pub use self::commit::{CommitInfo, FirstParents};
+pub use self::index::IndexUpdate;
+pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
+pub use self::notes::{NoteVersion, Notes};
+pub use self::reference::{RefMove, RefName};
+pub use self::repository::{Identity, Repository, Scratch};
+pub use self::snapshot::{Snapshot, SnapshotSource};
+pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
+pub use self::worktree::Worktree;
+
+use agentic_model::Oid;
+
+/// Turns a git id of gix into ours.
+fn to_oid(id: &gix::oid) -> Oid {
+    Oid::from_bytes(id.as_bytes()).expect("git ids have 20 or 32 bytes")
+}
+
+/// Turns an id of ours into gix's.
+fn to_id(oid: Oid) -> gix::ObjectId {
+    gix::ObjectId::from_bytes_or_panic(oid.as_bytes())
+}

@@ -1,0 +1,157 @@
+//! Refs: reading them, and moving them only from where they are expected to be.
+
+use std::time::{Duration, Instant as Moment};
+
+use agentic_model::{Oid, Signature};
+use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
+use gix::refs::{FullName, Target};
+
+use super::{Repository, to_id, to_oid};
+use crate::journal::BranchMove;
+use crate::{Error, Result, fault};
+
+/// How long a writer waits for another program's lock on a ref.
+pub(super) const REF_LOCK_WAIT: Duration = Duration::from_secs(1);
+
+/// What became of a request to move a ref.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a lost race must be handled"]
+pub enum RefMove {
+    /// It was where it was expected to be, and moved.
+    Moved,
+    /// Someone else moved it first; nothing was written.
+    Lost {
+        /// Where it is; nothing if it does not exist.
+        found: Option<Oid>,
+    },
+}
+
+/// A ref that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefName {
+    /// Its full name.
+    pub name: String,
+    /// Where it points.
+    pub target: Oid,
+}
+
+impl Repository {
+    /// Reads where a ref points; nothing if it does not exist.
+    ///
+    /// # Errors
+    /// Fails when the ref is damaged.
+    pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        let found = self.inner.try_find_reference(name);
+        let found = found.map_err(|error| Error::corrupt(format!("the ref `{name}`"), error))?;
+        let Some(mut reference) = found else { return Ok(None) };
+        let id = reference
+            .peel_to_id()
+            .map_err(|error| Error::corrupt(format!("the ref `{name}`"), error))?;
+        Ok(Some(to_oid(&id)))
+    }
+
+    /// Lists the refs whose full names begin with `prefix`, in order.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read; a single damaged one is left out.
+    pub fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
+        let platform = self.inner.references().map_err(Error::git("list refs"))?;
+        let mut found = Vec::new();
+        for reference in platform.prefixed(prefix).map_err(Error::git("list refs"))?.flatten() {
+            let Some(id) = reference.try_id() else { continue };
+            let name = reference.name().as_bstr().to_string();
+            found.push(RefName { name, target: to_oid(&id) });
+        }
+        found.sort_by(|left, right| left.name.cmp(&right.name));
+        Ok(found)
+    }
+
+    /// Moves a ref from where it is expected to be, and writes its reflog.
+    ///
+    /// # Errors
+    /// Fails with [`Error::RefLocked`] when another program holds the ref's lock for a second, and
+    /// when the ref cannot be written.
+    pub fn move_ref(&self, step: &BranchMove, who: &Signature, why: &str) -> Result<RefMove> {
+        let expected = match step.expect {
+            None => PreviousValue::MustNotExist,
+            Some(oid) => PreviousValue::MustExistAndMatch(Target::Object(to_id(oid))),
+        };
+        let log = LogChange {
+            mode: RefLog::AndReference,
+            force_create_reflog: false,
+            message: why.into(),
+        };
+        let new = Target::Object(to_id(step.new));
+        fault::point("before-ref")?;
+        let moved = self.change_ref(&step.name, step.expect, who, |name| RefEdit {
+            change: Change::Update {
+                log: log.clone(),
+                expected: expected.clone(),
+                new: new.clone(),
+            },
+            name,
+            deref: false,
+        })?;
+        fault::point("after-ref")?;
+        Ok(moved)
+    }
+
+    /// Deletes a ref if it is where it is expected to be.
+    ///
+    /// # Errors
+    /// Fails as [`Repository::move_ref`] does.
+    pub fn delete_ref(&self, name: &str, expect: Oid, who: &Signature) -> Result<RefMove> {
+        let expected = PreviousValue::MustExistAndMatch(Target::Object(to_id(expect)));
+        self.change_ref(name, Some(expect), who, |name| RefEdit {
+            change: Change::Delete { expected: expected.clone(), log: RefLog::AndReference },
+            name,
+            deref: false,
+        })
+    }
+
+    /// Applies an edit, waiting for a foreign lock.
+    fn change_ref(
+        &self,
+        name: &str,
+        expect: Option<Oid>,
+        who: &Signature,
+        edit: impl Fn(FullName) -> RefEdit,
+    ) -> Result<RefMove> {
+        let full_name: FullName =
+            name.try_into().map_err(Error::git::<gix::validate::reference::name::Error>(
+                format!("use `{name}` as a ref"),
+            ))?;
+        let time = format!("{} {}", who.at.seconds(), offset(who.offset_minutes));
+        let signature = gix::actor::SignatureRef {
+            name: who.person.name.as_str().into(),
+            email: who.person.email.as_str().into(),
+            time: &time,
+        };
+        let deadline = Moment::now() + REF_LOCK_WAIT;
+        let mut pause = Duration::from_millis(2);
+        loop {
+            let edits = Some(edit(full_name.clone()));
+            let Err(error) = self.inner.edit_references_as(edits, Some(signature)) else {
+                return Ok(RefMove::Moved);
+            };
+            if !self.common_dir().join(format!("{name}.lock")).exists() {
+                let found = self.find_ref(name)?;
+                if found != expect {
+                    return Ok(RefMove::Lost { found });
+                }
+                return Err(Error::git(format!("move the ref `{name}`"))(error));
+            }
+            if Moment::now() >= deadline {
+                return Err(Error::RefLocked { name: name.to_owned() });
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+}
+
+fn offset(minutes: i32) -> String {
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.unsigned_abs();
+    format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
+}

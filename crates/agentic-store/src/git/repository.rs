@@ -1,0 +1,146 @@
+//! Opening a repository, and refusing those that cannot be kept safely.
+
+use std::path::{Path, PathBuf};
+
+use agentic_model::Person;
+
+use crate::layout::Layout;
+use crate::{Error, Result};
+
+/// An open git repository.
+pub struct Repository {
+    pub(super) inner: gix::Repository,
+    layout: Layout,
+}
+
+/// A view of a repository whose writes stay in memory, so that a tree can be built and compared
+/// before anything is decided.
+pub struct Scratch {
+    pub(super) inner: gix::Repository,
+}
+
+/// Who commits in this repository, and in which time zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Name and address.
+    pub person: Person,
+    /// The local offset from UTC, in minutes.
+    pub offset_minutes: i32,
+}
+
+impl Repository {
+    /// Finds and opens the repository that `directory` is inside of, as git finds it.
+    ///
+    /// # Errors
+    /// Fails when there is none, and when its refs are kept in a format that gix does not see.
+    pub fn discover(directory: &Path) -> Result<Repository> {
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides(directory);
+        let repository = found.map_err(|error| {
+            if is_repository_above(directory) {
+                return Error::git("open the repository")(error);
+            }
+            Error::NotARepository { directory: directory.to_owned() }
+        })?;
+        Repository::checked(repository.to_thread_local())
+    }
+
+    /// Opens the same repository from another of its worktrees.
+    ///
+    /// # Errors
+    /// Fails when the worktree is gone.
+    pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
+        let inner = gix::open(path).map_err(Error::git(format!("open `{}`", path.display())))?;
+        Repository::checked(inner)
+    }
+
+    fn checked(mut inner: gix::Repository) -> Result<Repository> {
+        let format = inner.config_snapshot().string("extensions.refStorage");
+        if let Some(format) = format.filter(|format| *format != "files") {
+            return Err(Error::RefStorage { format: format.to_string() });
+        }
+        inner.object_cache_size_if_unset(4 << 20);
+        let layout = Layout::new(inner.common_dir());
+        Ok(Repository { inner, layout })
+    }
+
+    /// Returns where journals and locks are kept.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Returns the git directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        self.inner.common_dir()
+    }
+
+    /// Returns the git directory of the current worktree.
+    pub fn git_dir(&self) -> &Path {
+        self.inner.git_dir()
+    }
+
+    /// Returns the top folder of the current worktree; nothing in a bare repository.
+    pub fn work_dir(&self) -> Option<&Path> {
+        self.inner.workdir()
+    }
+
+    /// Returns the full name of the branch that the current worktree has checked out.
+    pub fn current_branch(&self) -> Option<String> {
+        let name = self.inner.head_name().ok()??;
+        Some(name.as_bstr().to_string())
+    }
+
+    /// Returns a value of git's configuration.
+    pub fn config(&self, key: &str) -> Option<String> {
+        self.inner.config_snapshot().string(key).map(|value| value.to_string())
+    }
+
+    /// Returns the names of the remotes.
+    pub fn remotes(&self) -> Vec<String> {
+        self.inner.remote_names().iter().map(|name| name.to_string()).collect()
+    }
+
+    /// Tells who commits here.
+    ///
+    /// # Errors
+    /// Fails with [`Error::NoIdentity`] when git does not know either.
+    pub fn identity(&self) -> Result<Identity> {
+        let signature = match self.inner.committer() {
+            Some(Ok(signature)) => signature,
+            Some(Err(error)) => return Err(Error::git("read who you are")(error)),
+            None => return Err(Error::NoIdentity),
+        };
+        let person = Person::new(&signature.name.to_string(), &signature.email.to_string());
+        let offset_minutes = gix::date::Time::now_local_or_utc().offset / 60;
+        Ok(Identity { person, offset_minutes })
+    }
+
+    /// Opens a view whose writes stay in memory.
+    pub fn scratch(&self) -> Scratch {
+        Scratch { inner: self.inner.clone().with_object_memory() }
+    }
+
+    /// Opens a view whose worktree is `folder` and whose writes stay in memory.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be read.
+    pub fn scratch_at(&self, folder: &Path) -> Result<Scratch> {
+        let folder = absolute(folder)?;
+        let mut inner = self.inner.clone().with_object_memory();
+        inner.set_workdir(folder).map_err(Error::git("use the folder as worktree"))?;
+        Ok(Scratch { inner })
+    }
+}
+
+/// Makes a path absolute and resolves its links.
+pub(super) fn absolute(path: &Path) -> Result<PathBuf> {
+    std::fs::canonicalize(path).map_err(Error::io("read", path))
+}
+
+/// Tells apart "no repository" from "a repository that does not open".
+fn is_repository_above(directory: &Path) -> bool {
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    absolute.ancestors().any(|above| {
+        above.join(".git").exists()
+            || (above.join("HEAD").exists() && above.join("objects").exists())
+    })
+}

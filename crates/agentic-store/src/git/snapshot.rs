@@ -1,0 +1,232 @@
+//! Snapshots: what a folder holds, as a tree, honouring `.gitignore`, filters and modes.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use agentic_model::Oid;
+use gix::bstr::{BString, ByteSlice as _};
+use gix::filter::Pipeline;
+use gix::status::index_worktree::Item as WorktreeItem;
+use gix::status::{Item, Submodule, UntrackedFiles};
+use gix::worktree::IndexPersistedOrInMemory;
+
+use super::index::IndexUpdate;
+use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id};
+use crate::{Error, Result};
+
+/// Which folder to look at, and what is known about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotSource<'a> {
+    /// The worktree that the scratch view stands in; its index tells which files are unchanged.
+    Worktree,
+    /// Any folder; every file is read. With `paths`, only these and what is below them.
+    Folder {
+        /// Paths relative to the folder; none means all.
+        paths: &'a [Vec<u8>],
+    },
+}
+
+/// What a folder holds.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The tree; equal to the base if nothing changed.
+    pub tree: Oid,
+    /// The index entries that a commit of the tree makes clean.
+    pub index: Vec<IndexUpdate>,
+}
+
+/// One file as it was read.
+enum Found {
+    File(FileMode, Vec<u8>, gix::index::entry::Stat),
+    Gone,
+    /// Neither file nor link: left as the base has it.
+    Other,
+}
+
+impl Scratch {
+    /// Takes a snapshot: the tree `base` with everything changed that differs in the folder.
+    /// Submodules stay as they are in `base`.
+    ///
+    /// # Errors
+    /// Fails when a file changes while it is read, and on entries of an unfinished merge.
+    pub fn snapshot(&self, base: Oid, source: SnapshotSource<'_>) -> Result<Snapshot> {
+        let index = match source {
+            SnapshotSource::Worktree => IndexPersistedOrInMemory::Persisted(
+                self.inner.index_or_empty().map_err(Error::git("read the index"))?,
+            ),
+            SnapshotSource::Folder { .. } => IndexPersistedOrInMemory::InMemory(
+                self.inner.index_from_tree(&to_id(base)).map_err(Error::git("read the tree"))?,
+            ),
+        };
+        let patterns = match source {
+            SnapshotSource::Worktree => Vec::new(),
+            SnapshotSource::Folder { paths } => paths.iter().map(|path| literal(path)).collect(),
+        };
+        let changed = self.changed_in_folder(base, index, patterns)?;
+        self.read_changes(base, changed)
+    }
+
+    /// Finds the paths at which the folder, or its index, may differ from `base`.
+    fn changed_in_folder(
+        &self,
+        base: Oid,
+        index: IndexPersistedOrInMemory,
+        patterns: Vec<BString>,
+    ) -> Result<BTreeSet<BString>> {
+        let status = self
+            .inner
+            .status(gix::progress::Discard)
+            .map_err(Error::git("compare the worktree"))?
+            .index(index)
+            .head_tree(to_id(base))
+            .untracked_files(UntrackedFiles::Files)
+            .index_worktree_submodules(Submodule::Given {
+                ignore: gix::submodule::config::Ignore::All,
+                check_dirty: false,
+            })
+            .index_worktree_rewrites(None)
+            .tree_index_track_renames(gix::status::tree_index::TrackRenames::Disabled);
+        let items = status.into_iter(patterns).map_err(Error::git("compare the worktree"))?;
+        let mut changed = BTreeSet::new();
+        for item in items {
+            match item.map_err(Error::git("compare the worktree"))? {
+                Item::TreeIndex(change) => {
+                    let (path, _, mode, _) = change.fields();
+                    if !mode.is_submodule() {
+                        changed.insert(path.to_owned());
+                    }
+                }
+                Item::IndexWorktree(item) => changed.extend(changed_path(&item)?),
+            }
+        }
+        Ok(changed)
+    }
+
+    fn read_changes(&self, base: Oid, changed: BTreeSet<BString>) -> Result<Snapshot> {
+        if changed.is_empty() {
+            return Ok(Snapshot { tree: base, index: Vec::new() });
+        }
+        let root = self.inner.workdir().expect("a snapshot is taken of a folder").to_owned();
+        let (mut pipeline, index) = self
+            .inner
+            .filter_pipeline(Some(to_id(base)))
+            .map_err(Error::git("read the attributes"))?;
+        let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
+        for path in changed {
+            match read_file(&root, &path, &mut pipeline, &index)? {
+                Found::File(mode, content, stat) => {
+                    let blob = self.write_blob(&content)?;
+                    edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
+                    updates.push(IndexUpdate::set(path, mode, blob, stat));
+                }
+                Found::Gone => {
+                    edit.insert(path.to_vec(), TreeChange::Remove);
+                    updates.push(IndexUpdate::remove(path));
+                }
+                Found::Other => {}
+            }
+        }
+        let tree = self.edit_tree(base, &edit)?;
+        Ok(Snapshot { tree, index: updates })
+    }
+}
+
+/// A pathspec that matches exactly this path and what is below it.
+fn literal(path: &[u8]) -> BString {
+    let mut spec = BString::from(":(top,literal)");
+    spec.extend_from_slice(path);
+    spec
+}
+
+/// Names the path of a difference between index and worktree; none for what is left alone.
+fn changed_path(item: &WorktreeItem) -> Result<Option<BString>> {
+    use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
+    match item {
+        WorktreeItem::Modification { rela_path, status, entry, .. } => match status {
+            EntryStatus::Conflict { .. } => {
+                Err(Error::Unmerged { path: rela_path.to_str_lossy().into_owned() })
+            }
+            EntryStatus::NeedsUpdate(_) => Ok(None),
+            EntryStatus::Change(Change::SubmoduleModification(_)) => Ok(None),
+            _ if entry.mode.is_submodule() => Ok(None),
+            EntryStatus::Change(_) | EntryStatus::IntentToAdd => Ok(Some(rela_path.clone())),
+        },
+        WorktreeItem::DirectoryContents { entry, .. } => {
+            let is_file = matches!(
+                entry.disk_kind,
+                Some(gix::dir::entry::Kind::File | gix::dir::entry::Kind::Symlink)
+            );
+            let wanted = is_file && entry.status == gix::dir::entry::Status::Untracked;
+            Ok(wanted.then(|| entry.rela_path.clone()))
+        }
+        WorktreeItem::Rewrite { .. } => unreachable!("BUG: rename tracking is off"),
+    }
+}
+
+/// Reads one path as git would add it, and makes sure that it did not change meanwhile.
+fn read_file(
+    root: &Path,
+    path: &BString,
+    pipeline: &mut Pipeline<'_>,
+    index: &gix::index::State,
+) -> Result<Found> {
+    let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+    let full = root.join(&relative);
+    let metadata = match std::fs::symlink_metadata(&full) {
+        Ok(metadata) => metadata,
+        Err(error) if is_absent(&error) => return Ok(Found::Gone),
+        Err(error) => return Err(Error::io("read", &full)(error)),
+    };
+    let (mode, content) = if metadata.is_symlink() {
+        let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
+        (FileMode::Link, target.into_os_string().into_vec())
+    } else if metadata.is_file() {
+        let executable = metadata.mode() & 0o100 != 0;
+        let mode = if executable { FileMode::Executable } else { FileMode::Plain };
+        (mode, read_filtered(&full, &relative, pipeline, index)?)
+    } else if metadata.is_dir() {
+        return Ok(if full.join(".git").exists() { Found::Other } else { Found::Gone });
+    } else {
+        return Ok(Found::Other);
+    };
+    let again = std::fs::symlink_metadata(&full).map_err(|_| unstable(path))?;
+    if identity(&metadata) != identity(&again) {
+        return Err(unstable(path));
+    }
+    let stat = gix::index::entry::Stat::from_fs(
+        &gix::index::fs::Metadata::from_path_no_follow(&full).map_err(|_| unstable(path))?,
+    );
+    Ok(Found::File(mode, content, stat.map_err(Error::git("read the time of a file"))?))
+}
+
+fn read_filtered(
+    full: &Path,
+    relative: &Path,
+    pipeline: &mut Pipeline<'_>,
+    index: &gix::index::State,
+) -> Result<Vec<u8>> {
+    let file = std::fs::File::open(full).map_err(Error::io("read", full))?;
+    let mut converted = pipeline
+        .convert_to_git(file, relative, index)
+        .map_err(Error::git(format!("filter `{}`", relative.display())))?;
+    let mut content = Vec::new();
+    converted.read_to_end(&mut content).map_err(Error::io("read", full))?;
+    Ok(content)
+}
+
+/// What must not change while a file is read.
+fn identity(metadata: &std::fs::Metadata) -> (u64, u64, u64, i64, i64, u32) {
+    let modified = (metadata.mtime(), metadata.mtime_nsec());
+    (metadata.dev(), metadata.ino(), metadata.size(), modified.0, modified.1, metadata.mode())
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+fn unstable(path: &BString) -> Error {
+    Error::Unstable { path: path.to_str_lossy().into_owned() }
+}

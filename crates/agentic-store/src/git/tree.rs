@@ -1,0 +1,194 @@
+//! Editing trees in memory, and the paths that may stand in them.
+
+use std::collections::BTreeMap;
+
+use agentic_model::Oid;
+use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::objs::tree::EntryKind;
+
+use super::{Repository, Scratch, to_id, to_oid};
+use crate::{Error, Result};
+
+/// The longest path that is committed, in bytes: what the systems that check it out can take.
+const PATH_BYTES_MAX: usize = 4096;
+
+/// What sort of file an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileMode {
+    /// A file.
+    Plain,
+    /// A file that may be executed.
+    Executable,
+    /// A symbolic link; its content is the target.
+    Link,
+}
+
+/// What becomes of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeChange {
+    /// It is this blob.
+    Set {
+        /// What sort of file.
+        mode: FileMode,
+        /// The content.
+        blob: Oid,
+    },
+    /// It is gone.
+    Remove,
+}
+
+/// Changes to a tree, by path.
+pub type TreeEdit = BTreeMap<Vec<u8>, TreeChange>;
+
+impl FileMode {
+    pub(super) fn to_gix(self) -> EntryKind {
+        match self {
+            FileMode::Plain => EntryKind::Blob,
+            FileMode::Executable => EntryKind::BlobExecutable,
+            FileMode::Link => EntryKind::Link,
+        }
+    }
+}
+
+/// Checks that a path stays inside the tree and means the same file on every system.
+///
+/// # Errors
+/// Fails on absolute and empty paths, `..`, `.`, and anything that git would take for `.git`.
+pub fn check_path(path: &[u8]) -> Result<()> {
+    let reason = broken_rule(path);
+    let unsafe_path =
+        |reason| Error::UnsafePath { path: String::from_utf8_lossy(path).into_owned(), reason };
+    reason.map_or(Ok(()), |reason| Err(unsafe_path(reason)))
+}
+
+fn broken_rule(path: &[u8]) -> Option<&'static str> {
+    if path.is_empty() {
+        return Some("it is empty");
+    }
+    if path.len() > PATH_BYTES_MAX {
+        return Some("it is longer than 4096 bytes");
+    }
+    if path.starts_with(b"/") {
+        return Some("it is absolute");
+    }
+    if path.contains(&0) {
+        return Some("it holds a NUL byte");
+    }
+    path.split(|byte| *byte == b'/').find_map(|part| match part {
+        b"" => Some("a part of it is empty"),
+        b"." | b".." => Some("it leaves the tree"),
+        part if is_dot_git(part) => Some("git keeps its own files there"),
+        _ => None,
+    })
+}
+
+/// Recognises `.git` as the filesystems of all systems might: without case, with trailing dots and
+/// blanks, as the short name `git~1`, with ignorable characters or as an alternate data stream.
+fn is_dot_git(part: &[u8]) -> bool {
+    use gix::validate::path::component::{Error, Options};
+    let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    let checked = gix::validate::path::component(part.as_bstr(), None, options);
+    matches!(checked, Err(Error::DotGitDir))
+}
+
+impl Repository {
+    /// Looks a path up in a tree; nothing if it is not there or is a folder.
+    ///
+    /// # Errors
+    /// Fails when the tree cannot be read.
+    pub fn find_in_tree(&self, tree: Oid, path: &[u8]) -> Result<Option<Oid>> {
+        let doing = || format!("read tree {tree}");
+        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let parts = path.split(|byte| *byte == b'/').map(BString::from);
+        let entry = object.lookup_entry(parts).map_err(Error::git(doing()))?;
+        Ok(entry.filter(|entry| !entry.mode().is_tree()).map(|entry| to_oid(&entry.object_id())))
+    }
+
+    /// Lists the paths at which two trees differ, in order.
+    ///
+    /// # Errors
+    /// Fails when a tree cannot be read.
+    pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<String>> {
+        let failed = |error| Error::git("compare trees")(error);
+        let old = self.inner.find_tree(to_id(old)).map_err(Error::git("compare trees"))?;
+        let new = self.inner.find_tree(to_id(new)).map_err(Error::git("compare trees"))?;
+        let options = gix::diff::Options::default().with_rewrites(None);
+        let changes = self
+            .inner
+            .diff_tree_to_tree(Some(&old), Some(&new), Some(options))
+            .map_err(|error: gix::Error| failed(error))?;
+        let mut paths: Vec<String> = changes
+            .iter()
+            .filter(|change| !change.entry_mode().is_tree())
+            .map(|change| change.location().to_string())
+            .collect();
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+impl Scratch {
+    /// Applies changes to a tree and returns the new one. Folders that become empty vanish.
+    ///
+    /// # Errors
+    /// Fails when a path may not be committed, or a tree cannot be read.
+    pub fn edit_tree(&self, base: Oid, edit: &TreeEdit) -> Result<Oid> {
+        let failed = || Error::git::<gix::Error>(format!("edit tree {base}"));
+        let mut editor = self.inner.edit_tree(to_id(base)).map_err(failed())?.detach();
+        // Removals first, so that a file may take the place of a folder and the other way round.
+        for (path, change) in edit {
+            check_path(path)?;
+            if *change == TreeChange::Remove {
+                editor.remove(parts(path)).map_err(failed())?;
+            }
+        }
+        for (path, change) in edit {
+            if let TreeChange::Set { mode, blob } = change {
+                editor.upsert(parts(path), mode.to_gix(), to_id(*blob)).map_err(failed())?;
+            }
+        }
+        let write = |tree: &gix::objs::Tree| self.inner.write_object(tree).map(gix::Id::detach);
+        Ok(to_oid(&editor.write(write).map_err(failed())?))
+    }
+}
+
+fn parts(path: &[u8]) -> impl Iterator<Item = &BStr> {
+    path.split(|byte| *byte == b'/').map(BStr::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_paths_are_accepted() {
+        for path in ["a", "a/b.c", ".gitignore", ".github/x", "git", "digit~1", "é", "a b", "..a"]
+        {
+            assert!(check_path(path.as_bytes()).is_ok(), "{path}");
+        }
+        assert!(check_path(b"\xff\xfe").is_ok());
+    }
+
+    #[test]
+    fn paths_that_escape_or_reach_git_are_refused() {
+        for path in [
+            "",
+            "/a",
+            "../a",
+            "a/../b",
+            "./a",
+            "a//b",
+            "a/",
+            ".git",
+            ".GIT/config",
+            "a/.git/x",
+            "git~1",
+            ".git ",
+            ".git.",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+        ] {
+            assert!(check_path(path.as_bytes()).is_err(), "{path:?}");
+        }
+    }
+}

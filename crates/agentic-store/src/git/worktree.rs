@@ -1,0 +1,149 @@
+//! Worktrees: which branch each has checked out, and bringing them along when a branch moves.
+
+use std::path::{Path, PathBuf};
+
+use agentic_model::Oid;
+
+use super::{Repository, run_git};
+use crate::{Error, Result};
+
+/// The file in a worktree's git directory that names the commit it was last brought to.
+const BASE_FILE: &str = "agentic-base";
+
+/// A folder in which a branch is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    /// Its top folder.
+    pub path: PathBuf,
+    /// Its own git directory.
+    pub git_dir: PathBuf,
+    /// The full name of the branch; nothing if none is checked out.
+    pub branch: Option<String>,
+}
+
+impl Repository {
+    /// Lists all worktrees whose folders exist, the main one first.
+    ///
+    /// # Errors
+    /// Fails when their list cannot be read.
+    pub fn worktrees(&self) -> Result<Vec<Worktree>> {
+        let mut found = Vec::new();
+        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
+        if let (false, Some(path)) = (is_bare, self.common_dir().parent()) {
+            found.extend(worktree(path.to_owned(), self.common_dir().to_owned()));
+        }
+        for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
+            if let Ok(path) = proxy.base() {
+                found.extend(worktree(path, proxy.git_dir().to_owned()));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Finds the worktree that has a branch checked out.
+    ///
+    /// # Errors
+    /// Fails when the worktrees cannot be listed.
+    pub fn worktree_of(&self, branch: &str) -> Result<Option<Worktree>> {
+        let worktrees = self.worktrees()?;
+        Ok(worktrees.into_iter().find(|tree| tree.branch.as_deref() == Some(branch)))
+    }
+
+    /// Returns the worktree that this handle was opened in.
+    pub fn current_worktree(&self) -> Option<Worktree> {
+        worktree(self.work_dir()?.to_owned(), self.git_dir().to_owned())
+    }
+}
+
+impl Worktree {
+    /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
+    /// itself, which logs every commit, reset and checkout that happens in this folder.
+    ///
+    /// # Errors
+    /// Fails when the file that names it is damaged.
+    pub fn base(&self, head: Oid) -> Result<Oid> {
+        let path = self.git_dir.join(BASE_FILE);
+        let recorded = match std::fs::read_to_string(&path) {
+            Ok(text) => Some(
+                Oid::parse(text.trim())
+                    .map_err(|error| Error::corrupt(format!("`{}`", path.display()), error))?,
+            ),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("read", &path)(error)),
+        };
+        let logged = self.last_logged();
+        Ok(match (recorded, logged) {
+            (Some(recorded), _) if recorded == head => head,
+            (_, Some(logged)) if logged == head => head,
+            (Some(recorded), _) => recorded,
+            (None, logged) => logged.unwrap_or(head),
+        })
+    }
+
+    /// Records the commit that the folder was brought to.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be written.
+    pub fn set_base(&self, base: Oid) -> Result<()> {
+        let path = self.git_dir.join(BASE_FILE);
+        let fresh = self.git_dir.join(format!("{BASE_FILE}.new"));
+        std::fs::write(&fresh, format!("{base}\n")).map_err(Error::io("write", &fresh))?;
+        std::fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+    }
+
+    /// Tells whether the folder holds no change to tracked files, staged or not.
+    ///
+    /// # Errors
+    /// Fails when git cannot tell.
+    pub fn is_clean(&self) -> Result<bool> {
+        let arguments = ["status", "--porcelain", "--untracked-files=no"];
+        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+    }
+
+    /// Tells whether the folder holds nothing that is not committed, untracked files included.
+    ///
+    /// # Errors
+    /// Fails when git cannot tell.
+    pub fn is_pristine(&self) -> Result<bool> {
+        let arguments = ["status", "--porcelain", "--untracked-files=normal"];
+        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+    }
+
+    /// Brings files and index from one commit to another, without touching what differs locally.
+    ///
+    /// # Errors
+    /// Fails when a local change or an untracked file is in the way; nothing is changed then.
+    pub fn bring_along(&self, from: Oid, to: Oid) -> Result<()> {
+        let (from, into) = (from.to_string(), to.to_string());
+        let arguments = ["read-tree", "-m", "-u", &from, &into];
+        run_git(&self.path, &arguments)?.checked(&arguments)?;
+        self.set_base(to)
+    }
+
+    /// Sets the index to the head without touching files, as after an interrupted commit.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn reset_index(&self) -> Result<()> {
+        let arguments = ["reset", "--mixed", "--quiet"];
+        run_git(&self.path, &arguments)?.checked(&arguments)?;
+        Ok(())
+    }
+
+    /// Returns where the last entry of this worktree's own head log leads.
+    fn last_logged(&self) -> Option<Oid> {
+        let log = std::fs::read_to_string(self.git_dir.join("logs/HEAD")).ok()?;
+        let last = log.lines().next_back()?;
+        Oid::parse(last.split(' ').nth(1)?).ok()
+    }
+}
+
+fn worktree(path: PathBuf, git_dir: PathBuf) -> Option<Worktree> {
+    let head = read_head(&git_dir)?;
+    let branch = head.strip_prefix("ref: ").map(|name| name.trim().to_owned());
+    path.is_dir().then_some(Worktree { path, git_dir, branch })
+}
+
+fn read_head(git_dir: &Path) -> Option<String> {
+    std::fs::read_to_string(git_dir.join("HEAD")).ok()
+}

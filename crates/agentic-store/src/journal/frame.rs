@@ -1,0 +1,131 @@
+//! Frames: how one record stands in a segment file.
+//!
+//! `length · crc32c · payload · length`, lengths and checksum as little-endian 32-bit numbers. The
+//! second length makes the last frame findable from the end of the file. A frame that is cut short
+//! or does not match its checksum is torn if nothing good follows it, and damage otherwise.
+
+/// The bytes of a frame beside its payload.
+pub const FRAME_OVERHEAD: usize = 12;
+/// The longest payload, in bytes: 64 MiB. A length above it is damage, whatever follows.
+pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
+
+/// Wraps a payload.
+pub fn encode(payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("BUG: payloads are bounded by 64 MiB");
+    let mut frame = Vec::with_capacity(payload.len() + FRAME_OVERHEAD);
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame.extend_from_slice(&crc32c::crc32c(payload).to_le_bytes());
+    frame.extend_from_slice(payload);
+    frame.extend_from_slice(&length.to_le_bytes());
+    frame
+}
+
+/// Reads the frame that begins at `at`: its payload and where the next one begins.
+pub fn at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let length = number(bytes, at)?;
+    if length > PAYLOAD_BYTES_MAX {
+        return None;
+    }
+    let payload = bytes.get(at + 8..at + 8 + length)?;
+    let intact = number(bytes, at + 4)? == crc32c::crc32c(payload) as usize
+        && number(bytes, at + 8 + length)? == length;
+    intact.then_some((payload, at + length + FRAME_OVERHEAD))
+}
+
+/// Reads the frame that ends at `end`: its payload and where it begins.
+pub fn before(bytes: &[u8], end: usize) -> Option<(&[u8], usize)> {
+    let length = number(bytes, end.checked_sub(4)?)?;
+    let start = end.checked_sub(length.checked_add(FRAME_OVERHEAD)?)?;
+    let (payload, next) = at(bytes, start)?;
+    (next == end).then_some((payload, start))
+}
+
+/// What a scan of a whole segment found.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Scan {
+    /// Every byte belongs to a good frame.
+    Whole,
+    /// Good frames up to here, then the beginning of one that was never finished.
+    Torn {
+        /// Where the good frames end.
+        end: usize,
+    },
+    /// A bad frame with a good one after it.
+    Damaged {
+        /// Where the bad frame begins.
+        start: usize,
+    },
+}
+
+/// Looks at every frame of a segment.
+pub fn scan(bytes: &[u8]) -> Scan {
+    let mut start = 0;
+    while start < bytes.len() {
+        match at(bytes, start) {
+            Some((_, next)) => start = next,
+            None if good_frame_after(bytes, start + 1) => return Scan::Damaged { start },
+            None => return Scan::Torn { end: start },
+        }
+    }
+    Scan::Whole
+}
+
+/// Tells whether a good, non-empty frame begins anywhere from `from` on. Lengths that do not fit
+/// rule out almost every offset without computing a checksum.
+fn good_frame_after(bytes: &[u8], from: usize) -> bool {
+    (from..bytes.len())
+        .any(|start| at(bytes, start).is_some_and(|(payload, _)| !payload.is_empty()))
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<usize> {
+    let word = bytes.get(at..at.checked_add(4)?)?;
+    Some(u32::from_le_bytes(word.try_into().ok()?) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn three() -> Vec<u8> {
+        [encode(b"one"), encode(b"two two"), encode(b"three")].concat()
+    }
+
+    #[test]
+    fn frames_read_from_both_ends() {
+        let bytes = three();
+        let (payload, next) = at(&bytes, 0).expect("the first frame is whole");
+        assert_eq!((payload, next), (&b"one"[..], 15));
+        let (payload, start) = before(&bytes, bytes.len()).expect("the last frame is whole");
+        assert_eq!(payload, b"three");
+        assert_eq!(before(&bytes, start).map(|(payload, _)| payload), Some(&b"two two"[..]));
+    }
+
+    #[test]
+    fn every_cut_of_the_last_frame_is_torn_and_keeps_the_others() {
+        let bytes = three();
+        let last = bytes.len() - encode(b"three").len();
+        assert_eq!(scan(&bytes), Scan::Whole);
+        for end in last + 1..bytes.len() {
+            assert_eq!(scan(&bytes[..end]), Scan::Torn { end: last }, "cut at {end}");
+        }
+    }
+
+    #[test]
+    fn a_flipped_byte_before_a_good_frame_is_damage() {
+        let whole = three();
+        for at in 0..15 {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x40;
+            assert_eq!(scan(&bytes), Scan::Damaged { start: 0 }, "flipped at {at}");
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_scan_panic() {
+        for byte in [0x00, 0x01, 0x7f, 0xff] {
+            for length in 0..64 {
+                scan(&vec![byte; length]);
+            }
+        }
+    }
+}

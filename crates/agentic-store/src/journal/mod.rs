@@ -1,0 +1,346 @@
+//! Journals: append-only, hash-chained records, one folder of segments a stream.
+//!
+//! The append of a record, made durable by one `fdatasync`, is the moment from which a write is
+//! never lost. A writer holds the stream's [`Lock`](crate::Lock); readers take no lock.
+
+pub mod frame;
+mod read;
+mod record;
+mod segment;
+mod transaction;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+
+use agentic_model::{Entry, Instant, Oid};
+
+pub use self::read::{pending_entries, records, tail, unfinished};
+pub use self::record::{Body, Record, RecordHash, Standing};
+pub use self::transaction::{
+    BranchMove, Content, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+};
+use crate::layout::{Layout, Stream};
+use crate::{Error, Result, fault};
+
+/// A segment that has reached this many bytes is not appended to: 1 MiB.
+pub const SEGMENT_BYTES_MAX: u64 = 1 << 20;
+/// Room that a transaction reserves for the record of its outcome, in bytes.
+const OUTCOME_BYTES: u64 = 4 << 10;
+
+/// Whether an append waits until the disk has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Acknowledge only what survives a power cut.
+    #[default]
+    Full,
+    /// As durable as git's own commits: the disk gets it when the system finds the time.
+    Git,
+}
+
+/// A journal open for appending. Whoever has one holds its stream's lock.
+#[derive(Debug)]
+pub struct Journal {
+    dir: PathBuf,
+    segment: u64,
+    path: PathBuf,
+    file: File,
+    length: u64,
+    last: Record,
+    last_hash: RecordHash,
+}
+
+/// What opening a journal found.
+#[derive(Debug)]
+pub enum Opened {
+    /// There is none yet.
+    Absent,
+    /// It is open; `cut` bytes of a record that was never finished were removed.
+    Ready {
+        /// The journal.
+        journal: Box<Journal>,
+        /// How many bytes were cut off.
+        cut: u64,
+    },
+}
+
+impl Journal {
+    /// Opens a stream's journal for appending and cuts off a torn tail.
+    ///
+    /// # Errors
+    /// Fails when the journal is damaged anywhere but in its last record, or cannot be read.
+    pub fn open(layout: &Layout, stream: &Stream) -> Result<Opened> {
+        let dir = layout.journal(stream);
+        loop {
+            let Some(segment) = segment::list(&dir)?.last().copied() else {
+                return Ok(Opened::Absent);
+            };
+            let path = segment::path(&dir, segment);
+            let file = segment::open(&path)?;
+            let (length, cut) = segment::repair(&file, &path)?;
+            if length == 0 {
+                // A segment without a record was never acknowledged.
+                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                continue;
+            }
+            let payload = segment::last_payload(&file, &path, length)?;
+            let last = Record::decode(&payload)?;
+            let last_hash = *hash(&payload).as_bytes();
+            let journal = Journal { dir, segment, path, file, length, last, last_hash };
+            return Ok(Opened::Ready { journal: Box::new(journal), cut });
+        }
+    }
+
+    /// Begins a stream's journal. The caller has made sure that there is none.
+    ///
+    /// # Errors
+    /// Fails when its folder or first segment cannot be made.
+    pub fn create(
+        layout: &Layout,
+        stream: &Stream,
+        standing: Standing,
+        at: Instant,
+    ) -> Result<Journal> {
+        let dir = layout.journal(stream);
+        std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
+        mark_dirty(layout, stream)?;
+        let record = Record { seq: 0, prev: [0; 32], at, standing, body: Body::Open };
+        let journal = Journal::begin_segment(dir, 0, record)?;
+        segment::sync_directory(&layout.journals())?;
+        segment::sync_directory(layout.root())?;
+        Ok(journal)
+    }
+
+    /// Returns where the stream stands after the last record.
+    pub fn standing(&self) -> &Standing {
+        &self.last.standing
+    }
+
+    /// Returns the last record.
+    pub fn last(&self) -> &Record {
+        &self.last
+    }
+
+    /// Returns the transaction of the last record, if it has neither been done nor aborted.
+    pub fn unfinished(&self) -> Option<&Transaction> {
+        match &self.last.body {
+            Body::Transaction(transaction) => Some(transaction),
+            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => None,
+        }
+    }
+
+    /// Appends trace entries; they are pending from then on.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or broken; the journal is then as before.
+    pub fn append_entries(
+        &mut self,
+        entries: Vec<Entry>,
+        at: Instant,
+        durability: Durability,
+    ) -> Result<()> {
+        let standing = |journal: &Journal, n: u64| Standing {
+            n_pending: journal.last.standing.n_pending + n,
+            ..journal.last.standing.clone()
+        };
+        let bodies = entries.into_iter().map(Body::Entry).collect::<Vec<_>>();
+        let standings = (1..=bodies.len() as u64).map(|n| standing(self, n)).collect::<Vec<_>>();
+        self.append(bodies.into_iter().zip(standings).collect(), at, durability)
+    }
+
+    /// Appends a transaction, with room for its outcome. Once this returns, the write is decided:
+    /// it will be materialised by this process or by the next one.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or broken; then nothing has happened.
+    pub fn append_transaction(
+        &mut self,
+        transaction: Transaction,
+        durability: Durability,
+    ) -> Result<()> {
+        fault::point("before-record")?;
+        let head = transaction.branch.as_ref().map(|branch| branch.new);
+        let before = &self.last.standing;
+        let standing = Standing {
+            genesis: before.genesis,
+            head: head.or(before.head),
+            taken_before: match transaction.taken.count {
+                0 => before.taken_before,
+                // Entries stand anywhere before this record; all of them are bound by it.
+                _ => self.last.seq + 1,
+            },
+            n_pending: before.n_pending - transaction.taken.count,
+        };
+        let at = transaction.committer.at;
+        let body = Body::Transaction(Box::new(transaction));
+        self.append(vec![(body, standing)], at, durability)
+    }
+
+    /// Notes that the last transaction is materialised. Needs no sync: redoing it is harmless.
+    ///
+    /// # Errors
+    /// Fails when the journal cannot be written.
+    pub fn append_done(&mut self, at: Instant) -> Result<()> {
+        let standing = self.last.standing.clone();
+        self.append(vec![(Body::Done, standing)], at, Durability::Git)
+    }
+
+    /// Notes durably that the last transaction was given up; its entries are pending again.
+    ///
+    /// # Errors
+    /// Fails when the journal cannot be written.
+    pub fn append_abort(&mut self, found: Option<Oid>, at: Instant) -> Result<()> {
+        let Body::Transaction(transaction) = &self.last.body else {
+            panic!("BUG: only a transaction is aborted");
+        };
+        let before = &self.last.standing;
+        let standing = Standing {
+            genesis: before.genesis,
+            head: found,
+            taken_before: match transaction.taken.count {
+                0 => before.taken_before,
+                _ => transaction.taken.from,
+            },
+            n_pending: before.n_pending + transaction.taken.count,
+        };
+        self.append(vec![(Body::Abort { found }, standing)], at, Durability::Full)
+    }
+
+    /// Begins a new segment whose first records repeat the pending entries, so that everything
+    /// before it may be deleted.
+    ///
+    /// # Errors
+    /// Fails when the segment cannot be written; the journal is then as before.
+    pub fn restart(&mut self, pending: Vec<Entry>, at: Instant) -> Result<()> {
+        let n_pending = pending.len() as u64;
+        let seq = self.last.seq + 1;
+        let standing = Standing { taken_before: seq, n_pending: 0, ..self.last.standing.clone() };
+        let open = Record { seq, prev: self.last_hash, at, standing, body: Body::Open };
+        let mut next = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
+        if n_pending > 0 {
+            next.append_entries(pending, at, Durability::Full)?;
+        }
+        *self = next;
+        Ok(())
+    }
+
+    /// Deletes the segments before the current one. What they recorded must be checkpointed.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be removed.
+    pub fn drop_older_segments(&self) -> Result<()> {
+        for older in segment::list(&self.dir)?.into_iter().filter(|n| *n < self.segment) {
+            let path = segment::path(&self.dir, older);
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        Ok(())
+    }
+
+    fn begin_segment(dir: PathBuf, number: u64, open: Record) -> Result<Journal> {
+        let path = segment::path(&dir, number);
+        let file = segment::create(&path)?;
+        let payload = open.encode()?;
+        let frame = frame::encode(&payload);
+        let written = file
+            .write_all_at(&frame, 0)
+            .and_then(|()| file.sync_data())
+            .map_err(Error::io("write", &path));
+        if let Err(error) = written {
+            // An empty segment would only be cleaned up by the next writer.
+            let _ = std::fs::remove_file(&path);
+            return Err(error);
+        }
+        segment::sync_directory(&dir)?;
+        Ok(Journal {
+            dir,
+            segment: number,
+            path,
+            file,
+            length: frame.len() as u64,
+            last_hash: *hash(&payload).as_bytes(),
+            last: open,
+        })
+    }
+
+    /// Appends records in one write and one sync, all or none.
+    fn append(
+        &mut self,
+        bodies: Vec<(Body, Standing)>,
+        at: Instant,
+        durability: Durability,
+    ) -> Result<()> {
+        if self.length >= SEGMENT_BYTES_MAX {
+            self.roll(at)?;
+        }
+        let (mut seq, mut prev) = (self.last.seq, self.last_hash);
+        let mut bytes = Vec::new();
+        let mut last = None;
+        for (body, standing) in bodies {
+            seq += 1;
+            let record = Record { seq, prev, at, standing, body };
+            let payload = record.encode()?;
+            prev = *hash(&payload).as_bytes();
+            bytes.extend_from_slice(&frame::encode(&payload));
+            last = Some(record);
+        }
+        let Some(last) = last else { return Ok(()) };
+        self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
+        self.length += bytes.len() as u64;
+        (self.last, self.last_hash) = (last, prev);
+        Ok(())
+    }
+
+    /// Begins a new segment because the current one is long enough.
+    fn roll(&mut self, at: Instant) -> Result<()> {
+        let open = Record {
+            seq: self.last.seq + 1,
+            prev: self.last_hash,
+            at,
+            standing: self.last.standing.clone(),
+            body: Body::Open,
+        };
+        *self = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
+        Ok(())
+    }
+
+    fn write(&self, bytes: &[u8], durability: Durability, reserve: bool) -> Result<()> {
+        let failed = Error::io("append to", &self.path);
+        let write = || {
+            if reserve {
+                segment::reserve(&self.file, self.length, bytes.len() as u64 + OUTCOME_BYTES)?;
+            }
+            self.file.write_all_at(bytes, self.length)?;
+            match durability {
+                Durability::Full => self.file.sync_data(),
+                Durability::Git => Ok(()),
+            }
+        };
+        write().map_err(|error| {
+            // A record that was refused must not be found and redone later.
+            let _ = self.file.set_len(self.length);
+            failed(error)
+        })
+    }
+}
+
+/// Notes durably, unless that is noted, that a journal holds records which only a replay makes safe after a power cut.
+///
+/// # Errors
+/// Fails when the mark cannot be made.
+pub fn mark_dirty(layout: &Layout, stream: &Stream) -> Result<()> {
+    let mark = layout.dirty(stream);
+    if mark.exists() {
+        return Ok(());
+    }
+    let marks = layout.dirty_marks();
+    std::fs::create_dir_all(&marks).map_err(Error::io("create", &marks))?;
+    File::create(&mark).map_err(Error::io("create", &mark))?;
+    segment::sync_directory(&marks)
+}
+
+fn hash(payload: &[u8]) -> blake3::Hash {
+    blake3::hash(payload)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Reading journals without a lock.
+
+use std::path::Path;
+
+use agentic_model::Entry;
+
+use super::frame::{self, Scan};
+use super::segment;
+use super::{Body, Record, Transaction};
+use crate::layout::{Layout, Stream};
+use crate::{Error, Result};
+
+/// How often a reader starts again because a segment vanished under it.
+const RETRIES_MAX: usize = 8;
+
+/// Reads all records of a stream, oldest first, and checks that they are chained. A torn last
+/// record is left out: it was never acknowledged.
+///
+/// # Errors
+/// Fails when a record is damaged or the chain is broken.
+pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<Record>> {
+    retry(|| {
+        let dir = layout.journal(stream);
+        let mut records: Vec<Record> = Vec::new();
+        let mut prev = None;
+        for number in segment::list(&dir)? {
+            let path = segment::path(&dir, number);
+            let bytes = read(&path)?;
+            for payload in good_payloads(&path, &bytes)? {
+                let record = Record::decode(payload)?;
+                if prev.is_some_and(|prev| prev != record.prev) {
+                    let reason = format!("record {} does not follow the one before", record.seq);
+                    return Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
+                }
+                prev = Some(*blake3::hash(payload).as_bytes());
+                records.push(record);
+            }
+        }
+        Ok(records)
+    })
+}
+
+/// Reads the last record of a stream, if it has a journal.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<Record>> {
+    retry(|| {
+        let dir = layout.journal(stream);
+        for number in segment::list(&dir)?.into_iter().rev() {
+            let path = segment::path(&dir, number);
+            let bytes = read(&path)?;
+            let end = match frame::before(&bytes, bytes.len()) {
+                Some((payload, _)) => return Record::decode(payload).map(Some),
+                None => good_end(&path, &bytes)?,
+            };
+            if let Some((payload, _)) = frame::before(&bytes, end) {
+                return Record::decode(payload).map(Some);
+            }
+        }
+        Ok(None)
+    })
+}
+
+/// Returns the transaction at the end of a stream's journal, if it was never finished.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn unfinished(layout: &Layout, stream: &Stream) -> Result<Option<Transaction>> {
+    Ok(tail(layout, stream)?.and_then(|record| match record.body {
+        Body::Transaction(transaction) => Some(*transaction),
+        Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => None,
+    }))
+}
+
+/// Reads the trace entries that are bound to no commit yet, oldest first. The journal is read
+/// backwards, and no further than the oldest of them.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
+    retry(|| {
+        let dir = layout.journal(stream);
+        let mut entries = Vec::new();
+        let mut standing: Option<super::Standing> = None;
+        'segments: for number in segment::list(&dir)?.into_iter().rev() {
+            let path = segment::path(&dir, number);
+            let bytes = read(&path)?;
+            let mut end = good_end(&path, &bytes)?;
+            while let Some((payload, start)) = frame::before(&bytes, end) {
+                let record = Record::decode(payload)?;
+                let standing = standing.get_or_insert_with(|| record.standing.clone());
+                let all_found = entries.len() as u64 == standing.n_pending;
+                if all_found || record.seq < standing.taken_before {
+                    break 'segments;
+                }
+                if let Body::Entry(entry) = record.body {
+                    entries.push(entry);
+                }
+                end = start;
+            }
+        }
+        entries.reverse();
+        Ok(entries)
+    })
+}
+
+fn good_payloads<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {
+    let end = good_end(path, bytes)?;
+    let (mut at, mut payloads) = (0, Vec::new());
+    while at < end {
+        let Some((payload, next)) = frame::at(bytes, at) else {
+            return Err(segment::damaged(path, at));
+        };
+        payloads.push(payload);
+        at = next;
+    }
+    Ok(payloads)
+}
+
+/// Finds where the good frames of a segment end.
+fn good_end(path: &Path, bytes: &[u8]) -> Result<usize> {
+    if bytes.is_empty() || frame::before(bytes, bytes.len()).is_some() {
+        return Ok(bytes.len());
+    }
+    match frame::scan(bytes) {
+        Scan::Whole => Ok(bytes.len()),
+        Scan::Torn { end } => Ok(end),
+        Scan::Damaged { start } => Err(segment::damaged(path, start)),
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(Error::io("read", path))
+}
+
+/// Reads again when a segment vanished meanwhile, because its writer cut the log.
+fn retry<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    let vanished = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+    for _ in 1..RETRIES_MAX {
+        match attempt() {
+            Err(error) if vanished(&error) => {}
+            outcome => return outcome,
+        }
+    }
+    attempt()
+}

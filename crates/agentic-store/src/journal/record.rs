@@ -1,0 +1,197 @@
+//! What a journal records.
+
+use agentic_model::object::ObjectError;
+use agentic_model::{Entry, Instant, Map, Oid, Value, canonical};
+
+use super::transaction::Transaction;
+use crate::{Error, Result};
+
+/// The version of the record format.
+const VERSION: i64 = 1;
+
+/// The hash of a record's payload, named by the next record.
+pub type RecordHash = [u8; 32];
+
+/// One record, with what a writer needs to know to append the next.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its number, from 0, without gaps.
+    pub seq: u64,
+    /// The hash of the record before; zeros for the first.
+    pub prev: RecordHash,
+    /// When it was written.
+    pub at: Instant,
+    /// Where the stream stands after this record.
+    pub standing: Standing,
+    /// What it records.
+    pub body: Body,
+}
+
+/// What is true after a record, so that the last record alone tells how to go on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// The first commit of the branch that the journal belongs to; nothing for streams that have
+    /// no genesis.
+    pub genesis: Option<Oid>,
+    /// The branch's head as this journal knows it.
+    pub head: Option<Oid>,
+    /// Trace entries with a number below this one are bound to commits.
+    pub taken_before: u64,
+    /// How many trace entries are not.
+    pub n_pending: u64,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A segment begins; everything before it is checkpointed or was copied.
+    Open,
+    /// A trace entry.
+    Entry(Entry),
+    /// A write, whole: everything that follows can be redone from it.
+    Transaction(Box<Transaction>),
+    /// The transaction before is materialised.
+    Done,
+    /// The transaction before was given up: the branch was elsewhere.
+    Abort {
+        /// Where the branch was.
+        found: Option<Oid>,
+    },
+}
+
+impl Record {
+    /// Writes the canonical payload.
+    ///
+    /// # Errors
+    /// Fails when the record is too long.
+    pub fn encode(&self) -> Result<Vec<u8>> {
+        let (kind, body) = self.body.to_value();
+        let mut map = Map::from([
+            ("v".to_owned(), Value::Int(VERSION)),
+            ("seq".to_owned(), Value::Int(self.seq as i64)),
+            ("prev".to_owned(), Value::Bytes(self.prev.to_vec())),
+            ("at".to_owned(), Value::Int(self.at.millis())),
+            ("taken".to_owned(), Value::Int(self.standing.taken_before as i64)),
+            ("pending".to_owned(), Value::Int(self.standing.n_pending as i64)),
+            ("kind".to_owned(), Value::text(kind)),
+            ("body".to_owned(), body),
+        ]);
+        let mut put_oid = |key: &str, oid: Option<Oid>| {
+            if let Some(oid) = oid {
+                map.insert(key.to_owned(), Value::Bytes(oid.as_bytes().to_vec()));
+            }
+        };
+        put_oid("genesis", self.standing.genesis);
+        put_oid("head", self.standing.head);
+        canonical::encode(&Value::Map(map)).map_err(|error| Error::corrupt("a new record", error))
+    }
+
+    /// Reads a payload back.
+    ///
+    /// # Errors
+    /// Fails when the payload is not the canonical form of a record of this version.
+    pub fn decode(payload: &[u8]) -> Result<Record> {
+        let value = canonical::decode(payload).map_err(|e| Error::corrupt("a record", e))?;
+        let fields = Fields(&value);
+        if fields.int("v")? != VERSION {
+            return Err(Error::corrupt("a record", "it was written by a newer version"));
+        }
+        let prev = fields.bytes("prev")?;
+        let standing = Standing {
+            genesis: fields.optional_oid("genesis")?,
+            head: fields.optional_oid("head")?,
+            taken_before: fields.count("taken")?,
+            n_pending: fields.count("pending")?,
+        };
+        Ok(Record {
+            seq: fields.count("seq")?,
+            prev: prev.try_into().map_err(|_| fields.wrong("prev"))?,
+            at: Instant::from_millis(fields.int("at")?),
+            standing,
+            body: Body::from_value(fields.text("kind")?, fields.get("body")?)?,
+        })
+    }
+}
+
+impl Body {
+    fn to_value(&self) -> (&'static str, Value) {
+        match self {
+            Body::Open => ("open", Value::Null),
+            Body::Entry(entry) => ("entry", entry.to_value()),
+            Body::Transaction(transaction) => ("tx", transaction.to_value()),
+            Body::Done => ("done", Value::Null),
+            Body::Abort { found } => {
+                let found = found.map(|oid| Value::Bytes(oid.as_bytes().to_vec()));
+                ("abort", found.unwrap_or(Value::Null))
+            }
+        }
+    }
+
+    fn from_value(kind: &str, value: &Value) -> Result<Body> {
+        Ok(match kind {
+            "open" => Body::Open,
+            "entry" => Body::Entry(
+                Entry::from_value(value)
+                    .map_err(|error: ObjectError| Error::corrupt("a trace entry", error))?,
+            ),
+            "tx" => Body::Transaction(Box::new(Transaction::from_value(value)?)),
+            "done" => Body::Done,
+            "abort" => Body::Abort { found: oid_or_null(value)? },
+            other => {
+                return Err(Error::corrupt("a record", format!("unknown kind `{other}`")));
+            }
+        })
+    }
+}
+
+/// Reads a git object id, or nothing.
+pub(super) fn oid_or_null(value: &Value) -> Result<Option<Oid>> {
+    match value {
+        Value::Null => Ok(None),
+        Value::Bytes(bytes) => {
+            Oid::from_bytes(bytes).map(Some).map_err(|e| Error::corrupt("a record", e))
+        }
+        other => Err(Error::corrupt("a record", format!("an id that is {}", other.variant()))),
+    }
+}
+
+/// Reads the fields of a record.
+pub(super) struct Fields<'a>(pub &'a Value);
+
+impl<'a> Fields<'a> {
+    pub fn wrong(&self, field: &str) -> Error {
+        Error::corrupt("a record", format!("its field `{field}` is missing or wrong"))
+    }
+
+    pub fn get(&self, field: &str) -> Result<&'a Value> {
+        self.0.get(field).ok_or_else(|| self.wrong(field))
+    }
+
+    pub fn int(&self, field: &str) -> Result<i64> {
+        self.get(field)?.as_int().ok_or_else(|| self.wrong(field))
+    }
+
+    pub fn count(&self, field: &str) -> Result<u64> {
+        u64::try_from(self.int(field)?).map_err(|_| self.wrong(field))
+    }
+
+    pub fn text(&self, field: &str) -> Result<&'a str> {
+        self.get(field)?.as_text().ok_or_else(|| self.wrong(field))
+    }
+
+    pub fn bytes(&self, field: &str) -> Result<&'a [u8]> {
+        self.get(field)?.as_bytes().ok_or_else(|| self.wrong(field))
+    }
+
+    pub fn list(&self, field: &str) -> Result<&'a [Value]> {
+        self.get(field)?.as_list().ok_or_else(|| self.wrong(field))
+    }
+
+    pub fn optional(&self, field: &str) -> Option<&'a Value> {
+        self.0.get(field)
+    }
+
+    pub fn optional_oid(&self, field: &str) -> Result<Option<Oid>> {
+        self.optional(field).map_or(Ok(None), oid_or_null)
+    }
+}

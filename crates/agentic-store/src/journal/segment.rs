@@ -1,0 +1,119 @@
+//! Segment files: where the frames of a journal stand.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+use super::frame::{self, Scan};
+use crate::{Error, Result};
+
+/// How much of the end of a segment is read at first to find the last frame, in bytes.
+const TAIL_BYTES: u64 = 4 << 10;
+
+/// Returns the file of a segment.
+pub fn path(dir: &Path, number: u64) -> PathBuf {
+    dir.join(format!("{number:08}.log"))
+}
+
+/// Lists the segments of a journal by number; none if there is no journal.
+pub fn list(dir: &Path) -> Result<Vec<u64>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", dir)(error)),
+    };
+    let mut numbers = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(Error::io("read", dir))?.file_name();
+        let number: Option<u64> =
+            name.to_str().and_then(|name| name.strip_suffix(".log")?.parse().ok());
+        numbers.extend(number);
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Opens a segment for appending.
+pub fn open(path: &Path) -> Result<File> {
+    OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))
+}
+
+/// Makes a new, empty segment.
+pub fn create(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .map_err(Error::io("create", path))
+}
+
+/// Cuts a torn tail off; returns the length of what is good, and how many bytes were cut.
+pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
+    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    if length == 0 || last_frame(file, path, length)?.is_some() {
+        return Ok((length, 0));
+    }
+    let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
+    match frame::scan(&bytes) {
+        Scan::Whole => Ok((length, 0)),
+        Scan::Torn { end } => {
+            let end = end as u64;
+            file.set_len(end).map_err(Error::io("cut", path))?;
+            file.sync_data().map_err(Error::io("cut", path))?;
+            Ok((end, length - end))
+        }
+        Scan::Damaged { start } => Err(damaged(path, start)),
+    }
+}
+
+/// Reads the payload of the last frame. The segment must have been repaired.
+pub fn last_payload(file: &File, path: &Path, length: u64) -> Result<Vec<u8>> {
+    last_frame(file, path, length)?.ok_or_else(|| damaged(path, length as usize))
+}
+
+/// Makes room for `length` bytes at `offset` without changing the size of the file. Filesystems
+/// that cannot do this are trusted to have the room.
+pub fn reserve(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    use rustix::io::Errno;
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, offset, length) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Makes the entries of a folder durable.
+pub fn sync_directory(path: &Path) -> Result<()> {
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))
+}
+
+/// The error of a segment with a bad frame before a good one.
+pub fn damaged(path: &Path, start: usize) -> Error {
+    Error::corrupt(
+        format!("the journal `{}`", path.display()),
+        format!("the record at byte {start} does not match its checksum"),
+    )
+}
+
+/// Reads the last frame from the end of the file, if it is whole.
+fn last_frame(file: &File, path: &Path, length: u64) -> Result<Option<Vec<u8>>> {
+    let tail = read_tail(file, path, length, TAIL_BYTES)?;
+    if let Some((payload, _)) = frame::before(&tail, tail.len()) {
+        return Ok(Some(payload.to_vec()));
+    }
+    let Some(word) = tail.last_chunk::<4>() else { return Ok(None) };
+    let claimed = u64::from(u32::from_le_bytes(*word)) + frame::FRAME_OVERHEAD as u64;
+    if claimed <= TAIL_BYTES || claimed > length {
+        return Ok(None);
+    }
+    let tail = read_tail(file, path, length, claimed)?;
+    Ok(frame::before(&tail, tail.len()).map(|(payload, _)| payload.to_vec()))
+}
+
+fn read_tail(file: &File, path: &Path, length: u64, wanted: u64) -> Result<Vec<u8>> {
+    let start = length.saturating_sub(wanted);
+    let mut bytes = vec![0; (length - start) as usize];
+    file.read_exact_at(&mut bytes, start).map_err(Error::io("read", path))?;
+    Ok(bytes)
+}

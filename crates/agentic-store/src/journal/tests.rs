@@ -1,0 +1,144 @@
+use agentic_model::{AgentName, Entry, Kind, Person, Signature, Value};
+
+use super::*;
+
+struct Place {
+    _dir: tempfile::TempDir,
+    layout: Layout,
+    stream: Stream,
+}
+
+fn place() -> Place {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let layout = Layout::new(dir.path());
+    let stream = Stream::Agent(AgentName::parse("alice").expect("valid"));
+    Place { _dir: dir, layout, stream }
+}
+
+fn now() -> Instant {
+    Instant::from_millis(1_000)
+}
+
+fn entry(text: &str) -> Entry {
+    let kind = Kind::parse("log").expect("valid");
+    Entry { kind, at: now(), body: Value::text(text), continues: false }
+}
+
+fn transaction(count: u64, from: u64) -> Transaction {
+    let signature = Signature { person: Person::new("a", "b"), at: now(), offset_minutes: 0 };
+    Transaction {
+        verb: "commit".to_owned(),
+        objects: vec![GitObject { kind: GitKind::Blob, bytes: vec![7; 100] }],
+        branch: None,
+        notes: None,
+        taken: Taken { from, count },
+        follow: None,
+        author: signature.clone(),
+        committer: signature,
+    }
+}
+
+fn begin(place: &Place) -> Journal {
+    let standing = Standing { genesis: None, head: None, taken_before: 0, n_pending: 0 };
+    Journal::create(&place.layout, &place.stream, standing, now()).expect("writable")
+}
+
+fn reopen(place: &Place) -> (Journal, u64) {
+    match Journal::open(&place.layout, &place.stream).expect("not damaged") {
+        Opened::Ready { journal, cut } => (*journal, cut),
+        Opened::Absent => panic!("the journal is there"),
+    }
+}
+
+fn pending(place: &Place) -> Vec<String> {
+    let entries = pending_entries(&place.layout, &place.stream).expect("not damaged");
+    entries.iter().map(|e| e.body.as_text().expect("text").to_owned()).collect()
+}
+
+#[test]
+fn entries_stay_pending_until_a_transaction_takes_them() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("a")], now(), Durability::Full).expect("room");
+    journal.append_entries(vec![entry("b")], now(), Durability::Full).expect("room");
+    let (mut journal, _) = reopen(&place);
+    assert_eq!(pending(&place), ["a", "b"]);
+    let from = journal.standing().taken_before;
+    journal.append_transaction(transaction(2, from), Durability::Full).expect("room");
+    assert!(pending(&place).is_empty());
+    journal.append_abort(None, now()).expect("room");
+    assert_eq!(pending(&place), ["a", "b"]);
+    let from = journal.standing().taken_before;
+    journal.append_transaction(transaction(2, from), Durability::Full).expect("room");
+    journal.append_done(now()).expect("room");
+    journal.append_entries(vec![entry("c")], now(), Durability::Full).expect("room");
+    assert_eq!(pending(&place), ["c"]);
+    assert!(reopen(&place).0.unfinished().is_none());
+}
+
+#[test]
+fn a_transaction_without_outcome_is_found_again() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_transaction(transaction(0, 0), Durability::Full).expect("room");
+    assert_eq!(reopen(&place).0.unfinished(), Some(&transaction(0, 0)));
+    assert_eq!(unfinished(&place.layout, &place.stream).expect("whole"), Some(transaction(0, 0)));
+}
+
+#[test]
+fn a_tail_cut_at_any_byte_loses_only_the_last_record() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("kept")], now(), Durability::Full).expect("room");
+    let kept = journal.length;
+    journal.append_entries(vec![entry("torn")], now(), Durability::Full).expect("room");
+    let path = journal.path.clone();
+    let whole = std::fs::read(&path).expect("readable");
+    for end in kept as usize + 1..whole.len() {
+        std::fs::write(&path, &whole[..end]).expect("writable");
+        assert_eq!(pending(&place), ["kept"], "cut at {end}");
+        let (mut journal, cut) = reopen(&place);
+        assert_eq!(cut, end as u64 - kept, "cut at {end}");
+        journal.append_entries(vec![entry("next")], now(), Durability::Full).expect("room");
+        assert_eq!(pending(&place), ["kept", "next"], "cut at {end}");
+    }
+}
+
+#[test]
+fn damage_before_a_good_record_is_never_cut() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("a"), entry("b")], now(), Durability::Full).expect("room");
+    let path = journal.path.clone();
+    let mut bytes = std::fs::read(&path).expect("readable");
+    bytes[20] ^= 1;
+    std::fs::write(&path, &bytes).expect("writable");
+    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Corrupt { .. })));
+    assert_eq!(std::fs::read(&path).expect("readable"), bytes);
+}
+
+#[test]
+fn long_journals_roll_into_segments_and_stay_chained() {
+    let place = place();
+    let mut journal = begin(&place);
+    let long = "x".repeat(200_000);
+    for _ in 0..12 {
+        journal.append_entries(vec![entry(&long)], now(), Durability::Git).expect("room");
+    }
+    assert!(segment::list(&place.layout.journal(&place.stream)).expect("readable").len() > 1);
+    assert_eq!(pending(&place).len(), 12);
+    let records = records(&place.layout, &place.stream).expect("chained");
+    assert!(records.iter().enumerate().all(|(n, record)| record.seq == n as u64));
+}
+
+#[test]
+fn a_restarted_journal_carries_its_pending_entries() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("a")], now(), Durability::Full).expect("room");
+    let entries = pending_entries(&place.layout, &place.stream).expect("whole");
+    journal.restart(entries, now()).expect("room");
+    journal.drop_older_segments().expect("removable");
+    assert_eq!(pending(&place), ["a"]);
+    assert_eq!(reopen(&place).0.standing().n_pending, 1);
+}

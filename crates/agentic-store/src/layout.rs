@@ -1,0 +1,119 @@
+//! Where things in flight are kept: everything under `agentic/` in the common git directory.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use agentic_model::AgentName;
+
+/// The folder of one repository's journals, locks and caches.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+/// What a journal and its lock belong to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stream {
+    /// An agent: its branch, its notes and its trace.
+    Agent(AgentName),
+    /// A branch that no agent owns, such as `main`; named by the hash of its full ref name.
+    Branch(String),
+    /// The registry of kinds.
+    Space,
+}
+
+impl Stream {
+    /// Returns the stream of a branch that no agent owns.
+    pub fn of_branch(full_name: &str) -> Stream {
+        let hash = crate::hash_hex(full_name.as_bytes());
+        Stream::Branch(hash[..16].to_owned())
+    }
+
+    /// Parses the name of a journal folder.
+    pub fn parse(name: &str) -> Option<Stream> {
+        if name == "_space" {
+            return Some(Stream::Space);
+        }
+        if let Some(hash) = name.strip_prefix("_branch-") {
+            return Some(Stream::Branch(hash.to_owned()));
+        }
+        AgentName::parse(name).ok().map(Stream::Agent)
+    }
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stream::Agent(agent) => write!(f, "{agent}"),
+            Stream::Branch(hash) => write!(f, "_branch-{hash}"),
+            Stream::Space => f.write_str("_space"),
+        }
+    }
+}
+
+impl Layout {
+    /// Takes the common git directory of a repository.
+    pub fn new(common_dir: &Path) -> Layout {
+        Layout { root: common_dir.join("agentic") }
+    }
+
+    /// Returns the folder that holds everything else.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the folder of a stream's journal segments.
+    pub fn journal(&self, stream: &Stream) -> PathBuf {
+        self.root.join("journal").join(stream.to_string())
+    }
+
+    /// Returns the folder that holds one folder of segments a stream.
+    pub fn journals(&self) -> PathBuf {
+        self.root.join("journal")
+    }
+
+    /// Returns where a journal is moved that belongs to an earlier branch of the same name.
+    pub fn aside(&self, stream: &Stream, tag: &str) -> PathBuf {
+        self.root.join("aside").join(format!("{stream}-{tag}"))
+    }
+
+    /// Returns the lock file of a stream.
+    pub fn lock(&self, stream: &Stream) -> PathBuf {
+        self.root.join("lock").join(stream.to_string())
+    }
+
+    /// Returns the lock file of work that concerns all streams, such as recovery after a reboot.
+    pub fn space_lock(&self, work: &str) -> PathBuf {
+        self.root.join("lock").join(format!("_{work}.all"))
+    }
+
+    /// Returns the mark that a stream's journal holds records which only a replay makes safe.
+    pub fn dirty(&self, stream: &Stream) -> PathBuf {
+        self.root.join("dirty").join(stream.to_string())
+    }
+
+    /// Returns the folder of these marks.
+    pub fn dirty_marks(&self) -> PathBuf {
+        self.root.join("dirty")
+    }
+
+    /// Returns the mark that a writer of the stream is at work, or died at it.
+    pub fn open_mark(&self, stream: &Stream) -> PathBuf {
+        self.root.join("open").join(stream.to_string())
+    }
+
+    /// Returns the folder of these marks.
+    pub fn open_marks(&self) -> PathBuf {
+        self.root.join("open")
+    }
+
+    /// Returns the file that names the boot in which the journals were last known to be clean.
+    pub fn boot(&self) -> PathBuf {
+        self.root.join("boot")
+    }
+
+    /// Returns the folder of derived files; it may be deleted at any time.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+}

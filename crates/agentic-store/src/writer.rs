@@ -1,0 +1,368 @@
+//! The order of writes: decide by one durable record, then make it visible.
+//!
+//! A [`Writer`] holds the lock of one stream. Opening it finishes what an earlier crash left.
+//! [`Writer::carry_out`] is the only way in which anything is written: the record is the commit
+//! point, everything after it can be redone.
+
+use std::path::Path;
+
+use agentic_model::{Entry, Instant, Oid};
+
+use crate::git::{RefMove, Repository, Worktree};
+use crate::journal::{
+    self, Body, Content, Durability, Follow, GitKind, GitObject, Journal, Opened, Standing,
+    Transaction,
+};
+use crate::layout::Stream;
+use crate::lock::Lock;
+use crate::{Error, Result, fault};
+
+/// The most that a record holds of objects, in bytes: 8 MiB.
+const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
+
+/// The right to write to one stream, with its journal.
+pub struct Writer<'a> {
+    repository: &'a Repository,
+    stream: Stream,
+    lock: Lock,
+    journal: Option<Journal>,
+    found: Vec<Finding>,
+}
+
+/// Something that opening a writer found and mended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finding {
+    /// The last record was never finished and has been cut off.
+    CutTail {
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// A write that was decided has been carried out.
+    RolledForward {
+        /// The commit it made, if any.
+        commit: Option<Oid>,
+    },
+    /// A write that was decided has been given up, because its branch was elsewhere.
+    GaveUp {
+        /// Where the branch was.
+        found: Option<Oid>,
+    },
+    /// A journal of an earlier branch of the same name was set aside.
+    SetAside,
+}
+
+/// What became of a write.
+#[derive(Debug)]
+#[must_use = "a lost race must be handled"]
+pub enum Outcome {
+    /// It is decided and visible.
+    Done,
+    /// It is decided, but could not be made visible; the next command will.
+    Deferred {
+        /// What stood in the way.
+        why: Error,
+    },
+    /// Someone moved the branch first; nothing happened.
+    Lost {
+        /// Where the branch is.
+        found: Option<Oid>,
+    },
+}
+
+impl<'a> Writer<'a> {
+    /// Takes the lock of a stream and finishes what an earlier crash left.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be written or the journal is damaged.
+    pub fn open(repository: &'a Repository, stream: &Stream, now: Instant) -> Result<Writer<'a>> {
+        let layout = repository.layout();
+        let lock = Lock::take(&layout.lock(stream), repository.common_dir())?;
+        Writer::with_lock(repository, stream, lock, now)
+    }
+
+    /// Does the same if nobody holds the lock.
+    ///
+    /// # Errors
+    /// Fails as [`Writer::open`] does.
+    pub fn try_open(
+        repository: &'a Repository,
+        stream: &Stream,
+        now: Instant,
+    ) -> Result<Option<Writer<'a>>> {
+        let layout = repository.layout();
+        match Lock::try_take(&layout.lock(stream), repository.common_dir())? {
+            Some(lock) => Writer::with_lock(repository, stream, lock, now).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn with_lock(
+        repository: &'a Repository,
+        stream: &Stream,
+        lock: Lock,
+        now: Instant,
+    ) -> Result<Writer<'a>> {
+        let (journal, found) = match Journal::open(repository.layout(), stream)? {
+            Opened::Absent => (None, Vec::new()),
+            Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
+            Opened::Ready { journal, cut } => {
+                (Some(*journal), vec![Finding::CutTail { bytes: cut }])
+            }
+        };
+        let mut writer = Writer { repository, stream: stream.clone(), lock, journal, found };
+        writer.finish_earlier(now)?;
+        Ok(writer)
+    }
+
+    /// Returns what opening found and mended.
+    pub fn findings(&self) -> &[Finding] {
+        &self.found
+    }
+
+    /// Returns the stream.
+    pub fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Returns where the journal stands, if there is one.
+    pub fn standing(&self) -> Option<&Standing> {
+        self.journal.as_ref().map(Journal::standing)
+    }
+
+    /// Begins the journal of this stream unless it has one for the same genesis. A journal for
+    /// another genesis is set aside: it belongs to an earlier branch of this name.
+    ///
+    /// # Errors
+    /// Fails when the journal cannot be made.
+    pub fn begin(&mut self, genesis: Option<Oid>, head: Option<Oid>, now: Instant) -> Result<()> {
+        if let Some(journal) = &self.journal {
+            if journal.standing().genesis == genesis {
+                return Ok(());
+            }
+            self.set_aside()?;
+        }
+        let standing = Standing { genesis, head, taken_before: 0, n_pending: 0 };
+        let layout = self.repository.layout();
+        crate::boot::record(layout)?;
+        self.journal = Some(Journal::create(layout, &self.stream, standing, now)?);
+        Ok(())
+    }
+
+    /// Appends trace entries.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or broken; the journal is then as before.
+    pub fn append_entries(
+        &mut self,
+        entries: Vec<Entry>,
+        now: Instant,
+        durability: Durability,
+    ) -> Result<()> {
+        self.journal().append_entries(entries, now, durability)
+    }
+
+    /// Reads the entries that are bound to no commit yet.
+    ///
+    /// # Errors
+    /// Fails when the journal is damaged.
+    pub fn pending_entries(&self) -> Result<Vec<Entry>> {
+        journal::pending_entries(self.repository.layout(), &self.stream)
+    }
+
+    /// Decides a write and carries it out: one durable record, then objects, branch and notes.
+    ///
+    /// # Errors
+    /// Fails only while nothing is decided: when another program holds the branch's lock, and when
+    /// the record cannot be written.
+    pub fn carry_out(
+        &mut self,
+        transaction: Transaction,
+        durability: Durability,
+        now: Instant,
+    ) -> Result<Outcome> {
+        let transaction = self.spill(transaction)?;
+        self.wait_for_foreign_locks(&transaction)?;
+        journal::mark_dirty(self.repository.layout(), &self.stream)?;
+        let mark = self.repository.layout().open_mark(&self.stream);
+        make_mark(&mark)?;
+        if let Err(error) = self.journal().append_transaction(transaction.clone(), durability) {
+            remove_mark(&mark);
+            return Err(error);
+        }
+        // From here on the write is decided: whatever fails is done by the next command.
+        if let Err(why) = fault::point("after-record") {
+            return Ok(Outcome::Deferred { why });
+        }
+        match self.make_visible(&transaction) {
+            Ok(RefMove::Moved) => {
+                let done = self.journal().append_done(now);
+                if done.is_ok() {
+                    remove_mark(&mark);
+                }
+                Ok(Outcome::Done)
+            }
+            Ok(RefMove::Lost { found }) => {
+                self.journal().append_abort(found, now)?;
+                remove_mark(&mark);
+                Ok(Outcome::Lost { found })
+            }
+            Err(why) => Ok(Outcome::Deferred { why }),
+        }
+    }
+
+    /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
+    fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
+        self.repository.write_objects(&transaction.objects)?;
+        let names: Vec<&str> = transaction
+            .branch
+            .iter()
+            .map(|branch| branch.name.as_str())
+            .chain(transaction.notes.iter().map(|notes| notes.name.as_str()))
+            .collect();
+        self.lock.announce(&names)?;
+        if let Some(branch) = &transaction.branch {
+            let why = format!("agentic: {}", transaction.verb);
+            let moved = self.repository.move_ref(branch, &transaction.committer, &why)?;
+            if let RefMove::Lost { found } = moved {
+                let stands = match found {
+                    Some(found) => self.repository.is_ancestor(branch.new, found)?,
+                    None => false,
+                };
+                if !stands {
+                    self.lock.retract()?;
+                    return Ok(RefMove::Lost { found });
+                }
+            }
+        }
+        if let Some(notes) = &transaction.notes {
+            self.repository.apply_notes(notes, transaction)?;
+            fault::point("after-notes")?;
+        }
+        self.lock.retract()?;
+        // A prune that ran between the first write and the move may have taken some away.
+        self.repository.write_objects(&transaction.objects)?;
+        Ok(RefMove::Moved)
+    }
+
+    /// Keeps a record short: what is too large for it is written and made durable beforehand.
+    fn spill(&self, mut transaction: Transaction) -> Result<Transaction> {
+        if transaction.object_bytes() <= RECORD_OBJECT_BYTES_MAX {
+            return Ok(transaction);
+        }
+        let (commits, others) = std::mem::take(&mut transaction.objects)
+            .into_iter()
+            .partition(|object| object.kind == GitKind::Commit);
+        self.repository.write_objects(&others)?;
+        transaction.objects = commits;
+        for object in transaction.notes.iter_mut().flat_map(|notes| &mut notes.objects) {
+            if let Content::Inline(bytes) = &mut object.content {
+                let blob = GitObject { kind: GitKind::Blob, bytes: std::mem::take(bytes) };
+                object.content = Content::Stored(self.repository.name_object(&blob));
+                self.repository.write_objects(&[blob])?;
+            }
+        }
+        self.repository.sync_filesystem()?;
+        Ok(transaction)
+    }
+
+    /// Rolls an unfinished write of an earlier process forward, or gives it up.
+    fn finish_earlier(&mut self, now: Instant) -> Result<()> {
+        let unfinished = self.journal.as_ref().and_then(Journal::unfinished).cloned();
+        if let Some(transaction) = unfinished {
+            let found = match self.make_visible(&transaction)? {
+                RefMove::Moved => {
+                    follow(self.repository, &transaction)?;
+                    self.journal().append_done(now)?;
+                    Finding::RolledForward {
+                        commit: transaction.branch.as_ref().map(|branch| branch.new),
+                    }
+                }
+                RefMove::Lost { found } => {
+                    self.journal().append_abort(found, now)?;
+                    Finding::GaveUp { found }
+                }
+            };
+            self.found.push(found);
+        }
+        remove_mark(&self.repository.layout().open_mark(&self.stream));
+        Ok(())
+    }
+
+    /// Waits for other programs' locks on the refs that will move, before anything is decided.
+    fn wait_for_foreign_locks(&self, transaction: &Transaction) -> Result<()> {
+        let branch = transaction.branch.iter().map(|branch| &branch.name);
+        for name in branch.chain(transaction.notes.iter().map(|notes| &notes.name)) {
+            self.repository.wait_for_ref_lock(name)?;
+        }
+        Ok(())
+    }
+
+    fn set_aside(&mut self) -> Result<()> {
+        let layout = self.repository.layout();
+        let dir = layout.journal(&self.stream);
+        let tag = self.standing().and_then(|standing| standing.genesis);
+        let tag = tag.map_or("none".to_owned(), |oid| oid.short());
+        let mut aside = layout.aside(&self.stream, &tag);
+        let mut n = 1;
+        while aside.exists() {
+            n += 1;
+            aside = layout.aside(&self.stream, &format!("{tag}-{n}"));
+        }
+        if let Some(parent) = aside.parent() {
+            std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        }
+        std::fs::rename(&dir, &aside).map_err(Error::io("set aside", &dir))?;
+        self.found.push(Finding::SetAside);
+        self.journal = None;
+        Ok(())
+    }
+
+    pub(crate) fn journal(&mut self) -> &mut Journal {
+        self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
+    }
+
+    pub(crate) fn last_body(&self) -> Option<&Body> {
+        self.journal.as_ref().map(|journal| &journal.last().body)
+    }
+}
+
+/// Lets the worktree that a transaction names follow its branch, as far as it has not.
+fn follow(repository: &Repository, transaction: &Transaction) -> Result<()> {
+    let Some(branch) = &transaction.branch else { return Ok(()) };
+    let find = |path: &String| -> Result<Option<Worktree>> {
+        let found = repository.worktree_of(&branch.name)?;
+        Ok(found.filter(|worktree| worktree.path == Path::new(path)))
+    };
+    match &transaction.follow {
+        Some(Follow::Index(path)) => {
+            if let Some(worktree) = find(path)? {
+                worktree.reset_index()?;
+                worktree.set_base(branch.new)?;
+            }
+        }
+        Some(Follow::Files(path)) => {
+            if let (Some(worktree), Some(from)) = (find(path)?, branch.expect) {
+                worktree.bring_along(from, branch.new)?;
+            }
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+fn make_mark(mark: &Path) -> Result<()> {
+    if let Err(error) = std::fs::write(mark, b"") {
+        if error.kind() != std::io::ErrorKind::NotFound {
+            return Err(Error::io("write", mark)(error));
+        }
+        let parent = mark.parent().expect("marks stand in a folder");
+        std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        std::fs::write(mark, b"").map_err(Error::io("write", mark))?;
+    }
+    Ok(())
+}
+
+/// Removes a mark. One that stays only costs the next command a look at the journal.
+fn remove_mark(mark: &Path) {
+    let _ = std::fs::remove_file(mark);
+}
