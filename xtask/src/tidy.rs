@@ -5,6 +5,7 @@ mod fresh;
 mod layers;
 mod names;
 mod owners;
+mod purity;
 mod sizes;
 
 pub use self::fresh::compare;
@@ -12,9 +13,10 @@ use crate::workspace::Workspace;
 
 /// Returns every breach of a rule, one line each, sorted.
 pub fn check(workspace: &Workspace) -> Vec<String> {
-    let rules: [fn(&Workspace) -> Vec<String>; 6] = [
+    let rules: [fn(&Workspace) -> Vec<String>; 7] = [
         layers::check,
         owners::check,
+        purity::check,
         sizes::check,
         names::check,
         dependencies::check,

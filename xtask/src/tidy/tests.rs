@@ -133,3 +133,19 @@ fn generated_files_are_compared_as_a_whole() {
     assert_eq!(fresh::compare(&file("a"), &file("b"), "x"), stale);
     assert_eq!(fresh::compare(&BTreeMap::new(), &file("b"), "x"), stale);
 }
+
+#[test]
+fn pure_crates_stay_pure() {
+    let rule = |path: &str, text: &str| purity::check(&tree(&[], &[(path, text)]));
+    let impure = "use std::fs;\n";
+    check_rule(
+        rule("crates/agentic-lang-agent/src/lib.rs", impure),
+        &["purity: crates/agentic-lang-agent/src/lib.rs:1 names `std::fs` in a pure crate"],
+    );
+    check_rule(rule("crates/agentic-store/src/lib.rs", impure), &[]);
+    check_rule(rule("crates/agentic-model/src/x/tests.rs", impure), &[]);
+    check_rule(
+        rule("crates/agentic-model/src/lib.rs", "// not std::fs\n#[cfg(test)]\nuse std::fs;"),
+        &[],
+    );
+}
