@@ -50,7 +50,12 @@ pub(crate) fn cases(text: &str) -> Result<Vec<Case>, Malformed> {
     }
 }
 
-fn read_line(case: Option<&mut Case>, line: &str, line_number: usize) -> Result<(), String> {
+fn read_line(mut case: Option<&mut Case>, line: &str, line_number: usize) -> Result<(), String> {
+    if let Some(script) = case.as_mut().and_then(|case| unfinished_script(case)) {
+        script.push('\n');
+        script.push_str(line);
+        return Ok(());
+    }
     if line.trim().is_empty() || line.starts_with('#') {
         return Ok(());
     }
@@ -81,16 +86,19 @@ fn read_line(case: Option<&mut Case>, line: &str, line_number: usize) -> Result<
     Ok(())
 }
 
+/// Returns the script of the last command if its last line ends in a backslash.
+fn unfinished_script(case: &mut Case) -> Option<&mut String> {
+    match case.steps.last_mut() {
+        Some(Step::Command(command)) if command.script.ends_with('\\') => Some(&mut command.script),
+        _ => None,
+    }
+}
+
 /// Reads a line that belongs to the command above it.
 fn read_command_line(case: &mut Case, line: &str) -> Result<(), String> {
     let Some(Step::Command(command)) = case.steps.last_mut() else {
         return Err(format!("`{line}` means nothing here"));
     };
-    if command.script.ends_with('\\') {
-        command.script.push('\n');
-        command.script.push_str(line);
-        return Ok(());
-    }
     if let Some(text) = text_after(line, '<') {
         command.stdin.push_str(text);
         command.stdin.push('\n');

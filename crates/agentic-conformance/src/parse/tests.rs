@@ -26,6 +26,13 @@ fn a_transcript_becomes_steps() {
 }
 
 #[test]
+fn a_line_that_ends_in_a_backslash_goes_on_whatever_follows() {
+    let found = cases("== t\n$ x \\\nfile \\\n# no remark\nexit 1\n").expect("well formed");
+    let [Step::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };
+    assert_eq!((command.script.as_str(), command.exit), ("x \\\nfile \\\n# no remark", 1));
+}
+
+#[test]
 fn a_refusal_must_change_nothing() {
     let found = cases("== t\n$ x\nrefused 3 `alice`\n").expect("well formed");
     let [Step::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };

@@ -1,0 +1,25 @@
+//! Runs the conformance suite of a checkout: `cargo run --example run -- BIN [SUITE…]`.
+
+use std::process::ExitCode;
+
+use agentic_conformance::{COMMAND_LIMIT, Options, find_cases, run};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(bin), Some(cases_dir)) = (arguments.next(), find_cases()) else {
+        eprintln!("usage: run BIN [SUITE…], inside a checkout");
+        return ExitCode::from(2);
+    };
+    let suites = arguments.collect();
+    let options = Options { bin: bin.into(), cases_dir, suites, command_limit: COMMAND_LIMIT };
+    match run(&options, &|_| {}) {
+        Ok(report) => {
+            print!("{}{}", report.failures_text(), report.scoreboard_markdown());
+            if report.failed() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
