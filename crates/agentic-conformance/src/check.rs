@@ -155,9 +155,14 @@ fn find<'a>(json: &'a Json, path: &JsonPath, stage: &Stage) -> Option<&'a Json> 
     path.find(json, |text| stage.fill(text).unwrap_or_else(|_| text.to_owned()))
 }
 
+/// Reads a stream as JSON. Standard error is talk; the JSON in it is its last line.
 fn json_of(stream: Stream, finished: &Finished) -> Result<Json, String> {
     let text = text_of(stream, finished);
-    serde_json::from_str(&text).map_err(|error| format!("{} is not JSON: {error}", stream.name()))
+    let json = match stream {
+        Stream::Stdout => text.as_str(),
+        Stream::Stderr => text.lines().last().unwrap_or(""),
+    };
+    serde_json::from_str(json).map_err(|error| format!("{} is not JSON: {error}", stream.name()))
 }
 
 fn text_of(stream: Stream, finished: &Finished) -> String {
