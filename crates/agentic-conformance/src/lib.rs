@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use agentic_testkit::Templates;
+
 pub use crate::report::{Failure, Report, SuiteReport};
 use crate::suite::{Item, Suite};
 
@@ -130,13 +132,14 @@ pub fn run(options: &Options, progress: &(dyn Fn(Progress) + Sync)) -> Result<Re
     let suites = suite::load(&options.cases_dir, &options.suites)?;
     let queue: Vec<(&Suite, &Item)> =
         suites.iter().flat_map(|suite| suite.items.iter().map(move |item| (suite, item))).collect();
+    let templates = Templates::default();
     let next = AtomicUsize::new(0);
     let n_done = AtomicUsize::new(0);
     let results = Mutex::new(vec![None; queue.len()]);
     let play_until_empty = || loop {
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((suite, item)) = queue.get(at) else { break };
-        let failure = play::judge(item, &options);
+        let failure = play::judge(item, &options, &templates);
         progress(Progress {
             suite: &suite.name,
             title: item.title(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use agentic_testkit::{GroundState, Sandbox, run};
+use agentic_testkit::{GroundState, Sandbox, Templates, run};
 
 use crate::Options;
 use crate::case::{Case, Command, Content, LastCheck, Mode, Step, Watch};
@@ -13,9 +13,9 @@ use crate::suite::Item;
 use crate::{check, objects};
 
 /// Plays an item and returns what is wrong, if anything is.
-pub(crate) fn judge(item: &Item, options: &Options) -> Option<String> {
+pub(crate) fn judge(item: &Item, options: &Options, templates: &Templates) -> Option<String> {
     match item {
-        Item::Case { case, .. } => play(case, options).err(),
+        Item::Case { case, .. } => play(case, options, templates).err(),
         Item::Malformed { malformed, .. } => Some(malformed.to_string()),
     }
 }
@@ -28,8 +28,8 @@ pub(crate) struct Stage {
     captured: BTreeMap<String, String>,
 }
 
-fn play(case: &Case, options: &Options) -> Result<(), String> {
-    let sandbox = Sandbox::new(case.setup).map_err(|error| error.to_string())?;
+fn play(case: &Case, options: &Options, templates: &Templates) -> Result<(), String> {
+    let sandbox = templates.sandbox(case.setup).map_err(|error| error.to_string())?;
     sandbox.install("agentic", &options.bin).map_err(|error| error.to_string())?;
     let mut stage = Stage {
         folder: sandbox.start().to_owned(),

@@ -12,7 +12,7 @@ mod state;
 
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
-pub use crate::setup::Setup;
+pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
 
 /// Why a test could not be prepared or observed.

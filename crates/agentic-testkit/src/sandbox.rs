@@ -14,6 +14,9 @@ use crate::{Error, Setup};
 /// How long a command may take that prepares or observes a sandbox.
 const OWN_COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
+/// How deep folders are copied; a new repository nests far less.
+const FOLDER_DEPTH_MAX: usize = 40;
+
 /// The git configuration of everyone in a sandbox.
 const GIT_CONFIG: &str = "\
 [user]
@@ -52,11 +55,28 @@ impl Sandbox {
     /// # Errors
     /// Fails when the folder cannot be made or git cannot be run.
     pub fn new(setup: Setup) -> Result<Sandbox, Error> {
+        let mut sandbox = Sandbox::without_repository()?;
+        sandbox.start = sandbox.work().join(setup.start());
+        setup.build(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Makes a sandbox of its own that holds what another one holds.
+    pub(crate) fn copy_of(template: &Sandbox, setup: Setup) -> Result<Sandbox, Error> {
+        let mut sandbox = Sandbox::without_repository()?;
+        copy_folder(&template.work(), &sandbox.work(), 0)
+            .map_err(Error::file("copy the repositories"))?;
+        sandbox.start = sandbox.work().join(setup.start());
+        setup.settle(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    fn without_repository() -> Result<Sandbox, Error> {
         let root = tempfile::Builder::new()
             .prefix("agentic-")
             .tempdir()
             .map_err(Error::file("make a temporary folder"))?;
-        let mut sandbox = Sandbox { start: root.path().join("work"), root };
+        let sandbox = Sandbox { start: root.path().join("work"), root };
         for folder in ["home", "bin", "tmp", "work"] {
             let path = sandbox.root().join(folder);
             fs::create_dir(&path).map_err(Error::file(format!("make `{}`", path.display())))?;
@@ -67,7 +87,6 @@ impl Sandbox {
         fs::write(&script, UNPRIVILEGED)
             .and_then(|()| fs::set_permissions(&script, fs::Permissions::from_mode(0o755)))
             .map_err(Error::file("write the script `unprivileged`"))?;
-        sandbox.start = setup.build(&sandbox)?;
         Ok(sandbox)
     }
 
@@ -165,4 +184,22 @@ impl Sandbox {
         }
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
+}
+
+/// Copies files and folders with their permissions; what git makes holds no links.
+fn copy_folder(from: &Path, to: &Path, depth: usize) -> std::io::Result<()> {
+    if depth > FOLDER_DEPTH_MAX {
+        return Ok(());
+    }
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&target)?;
+            copy_folder(&entry.path(), &target, depth + 1)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
 }

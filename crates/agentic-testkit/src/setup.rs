@@ -1,9 +1,15 @@
 //! What a sandbox holds before a test begins.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use crate::{Error, Sandbox};
+
+/// The bare repository between two spaces.
+const HUB: &str = "hub.git";
+/// The two spaces.
+const SPACES: [&str; 2] = ["here", "there"];
 
 /// The repositories of a sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,56 +41,96 @@ impl Setup {
         Setup::ALL.iter().find(|(_, name)| *name == words).map(|(setup, _)| *setup)
     }
 
-    /// Builds the repositories and returns the folder in which commands start.
-    pub(crate) fn build(self, sandbox: &Sandbox) -> Result<PathBuf, Error> {
+    /// Returns the folder in which commands start.
+    pub(crate) fn start(self) -> &'static str {
+        match self {
+            Setup::Repository => "repo",
+            Setup::EmptyRepository => "empty",
+            Setup::BareRepository => "repo.git",
+            Setup::NoRepository => "plain",
+            Setup::TwoSpaces => SPACES[0],
+        }
+    }
+
+    /// Builds the repositories.
+    pub(crate) fn build(self, sandbox: &Sandbox) -> Result<(), Error> {
         let work = sandbox.work();
         match self {
-            Setup::Repository => started_repository(sandbox, "repo"),
-            Setup::EmptyRepository => repository(sandbox, "empty"),
-            Setup::BareRepository => {
-                started_repository(sandbox, "repo")?;
-                sandbox.git(&work, &["clone", "--quiet", "--bare", "repo", "repo.git"])?;
-                fs::remove_dir_all(work.join("repo")).map_err(Error::file("remove `repo`"))?;
-                let bare = work.join("repo.git");
-                sandbox.git(&bare, &["remote", "remove", "origin"])?;
-                Ok(bare)
-            }
+            Setup::Repository => started_repository(sandbox, self.start())?,
+            Setup::EmptyRepository => repository(sandbox, self.start())?,
+            Setup::BareRepository => bare_repository(sandbox, self.start())?,
             Setup::NoRepository => {
-                let plain = work.join("plain");
-                fs::create_dir(&plain).map_err(Error::file("make `plain`"))?;
-                Ok(plain)
+                fs::create_dir(work.join(self.start())).map_err(Error::file("make a folder"))?;
             }
             Setup::TwoSpaces => {
-                started_repository(sandbox, "here")?;
-                sandbox.git(&work, &["clone", "--quiet", "--bare", "here", "hub.git"])?;
-                sandbox.git(&work.join("hub.git"), &["remote", "remove", "origin"])?;
-                fs::remove_dir_all(work.join("here")).map_err(Error::file("remove `here`"))?;
-                for space in ["here", "there"] {
-                    sandbox.git(&work, &["clone", "--quiet", "hub.git", space])?;
+                bare_repository(sandbox, HUB)?;
+                for space in SPACES {
+                    sandbox.git(&work, &["clone", "--quiet", HUB, space])?;
                 }
-                Ok(work.join("here"))
             }
         }
+        Ok(())
+    }
+
+    /// Puts right what names the place of the repositories, after they were copied to another.
+    pub(crate) fn settle(self, sandbox: &Sandbox) -> Result<(), Error> {
+        if self == Setup::TwoSpaces {
+            let hub = sandbox.work().join(HUB).to_string_lossy().into_owned();
+            for space in SPACES {
+                let folder = sandbox.work().join(space);
+                sandbox.git(&folder, &["remote", "set-url", "origin", &hub])?;
+            }
+        }
+        Ok(())
     }
 }
 
-fn repository(sandbox: &Sandbox, name: &str) -> Result<PathBuf, Error> {
-    sandbox.git(&sandbox.work(), &["init", "--quiet", "--template=", name])?;
-    let folder = sandbox.work().join(name);
-    write_exclude(&folder)?;
-    Ok(folder)
+fn bare_repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
+    let work = sandbox.work();
+    started_repository(sandbox, "seed")?;
+    sandbox.git(&work, &["clone", "--quiet", "--bare", "seed", name])?;
+    sandbox.git(&work.join(name), &["remote", "remove", "origin"])?;
+    fs::remove_dir_all(work.join("seed")).map_err(Error::file("remove `seed`"))
 }
 
-/// An empty template leaves no `info` folder; tools may expect one.
-fn write_exclude(repository: &Path) -> Result<(), Error> {
-    let info = repository.join(".git/info");
+fn repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
+    sandbox.git(&sandbox.work(), &["init", "--quiet", "--template=", name])?;
+    // An empty template leaves no `info` folder; tools may expect one.
+    let info = sandbox.work().join(name).join(".git/info");
     fs::create_dir_all(&info).map_err(Error::file("make `info`"))
 }
 
-fn started_repository(sandbox: &Sandbox, name: &str) -> Result<PathBuf, Error> {
-    let folder = repository(sandbox, name)?;
+fn started_repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
+    repository(sandbox, name)?;
+    let folder = sandbox.work().join(name);
     fs::write(folder.join("README.md"), "# Example\n").map_err(Error::file("write `README.md`"))?;
     sandbox.git(&folder, &["add", "README.md"])?;
     sandbox.git(&folder, &["commit", "--quiet", "-m", "Start"])?;
-    Ok(folder)
+    Ok(())
+}
+
+/// Setups that are built once and then copied, which spares each sandbox a handful of processes.
+#[derive(Debug, Default)]
+pub struct Templates {
+    built: Mutex<BTreeMap<Setup, Arc<Sandbox>>>,
+}
+
+impl Templates {
+    /// Makes a sandbox with that setup.
+    ///
+    /// # Errors
+    /// Fails as [`Sandbox::new`] does.
+    pub fn sandbox(&self, setup: Setup) -> Result<Sandbox, Error> {
+        Sandbox::copy_of(&*self.template(setup)?, setup)
+    }
+
+    fn template(&self, setup: Setup) -> Result<Arc<Sandbox>, Error> {
+        let mut built = self.built.lock().expect("nobody panics while building a template");
+        if let Some(template) = built.get(&setup) {
+            return Ok(Arc::clone(template));
+        }
+        let template = Arc::new(Sandbox::new(setup)?);
+        built.insert(setup, Arc::clone(&template));
+        Ok(template)
+    }
 }

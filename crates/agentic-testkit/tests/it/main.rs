@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use agentic_testkit::{Ending, GroundState, Sandbox, Setup, run};
+use agentic_testkit::{Ending, GroundState, Sandbox, Setup, Templates, run};
 
 fn sandbox(setup: Setup) -> Sandbox {
     Sandbox::new(setup).expect("git is installed")
@@ -76,4 +76,23 @@ fn unprivileged_commands_obey_permissions_even_for_root() {
     let line = "mkdir closed && chmod 500 closed && unprivileged touch closed/file";
     assert_ne!(shell(&sandbox, line, Duration::from_secs(10)).0, Ending::Exit(0));
     assert_eq!(shell(&sandbox, "unprivileged true", Duration::from_secs(10)).0, Ending::Exit(0));
+}
+
+#[test]
+fn a_copy_of_a_template_stands_alone() {
+    let templates = Templates::default();
+    for (setup, name) in Setup::ALL {
+        let (first, second) = (templates.sandbox(setup), templates.sandbox(setup));
+        let (first, second) = (first.expect("git is installed"), second.expect("git is installed"));
+        if setup == Setup::NoRepository {
+            continue;
+        }
+        let status = second.try_git(second.start(), &["fsck", "--strict"]).expect("git starts");
+        assert_eq!(status.ending, Ending::Exit(0), "{name}");
+        drop(first);
+        let url = second.try_git(second.start(), &["config", "remote.origin.url"]);
+        let url = String::from_utf8_lossy(&url.expect("git starts").stdout).into_owned();
+        let own = second.root().to_string_lossy().into_owned();
+        assert!(url.is_empty() || url.starts_with(&own), "{name}: {url}");
+    }
 }
