@@ -1,1 +1,30 @@
-//! placeholder
+//! Every verb of agentic, as functions over a [`Space`].
+//!
+//! A space is one git repository with what agentic keeps beside it. Each verb stands in the file
+//! of its noun and reads top down: what it looks at outside any lock, what it checks under the
+//! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
+
+pub mod agent;
+mod clock;
+pub mod commit;
+pub mod doctor;
+mod error;
+mod fact;
+pub mod kind;
+pub mod log;
+pub mod merge;
+pub mod object;
+pub mod relate;
+mod space;
+pub mod spawn;
+pub mod sync;
+pub mod trace;
+pub mod tree;
+pub mod worktree;
+
+pub use agentic_model as model;
+pub use agentic_store::{Durability, fault};
+
+pub use crate::clock::Clock;
+pub use crate::error::{Error, Result};
+pub use crate::space::{Options, Space, Written};

@@ -249,9 +249,10 @@ impl<'a> Writer<'a> {
         if transaction.object_bytes() <= RECORD_OBJECT_BYTES_MAX {
             return Ok(transaction);
         }
-        let (commits, others) = std::mem::take(&mut transaction.objects)
-            .into_iter()
-            .partition(|object| object.kind == GitKind::Commit);
+        let (commits, others): (Vec<GitObject>, Vec<GitObject>) =
+            std::mem::take(&mut transaction.objects)
+                .into_iter()
+                .partition(|object| object.kind == GitKind::Commit);
         self.repository.write_objects(&others)?;
         transaction.objects = commits;
         for object in transaction.notes.iter_mut().flat_map(|notes| &mut notes.objects) {

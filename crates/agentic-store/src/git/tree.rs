@@ -104,6 +104,19 @@ impl Repository {
         Ok(entry.filter(|entry| !entry.mode().is_tree()).map(|entry| to_oid(&entry.object_id())))
     }
 
+    /// Tells whether a tree has a file or a folder at a path.
+    ///
+    /// # Errors
+    /// Fails when the tree cannot be read.
+    pub fn is_in_tree(&self, tree: Oid, path: &[u8]) -> Result<bool> {
+        let doing = || format!("read tree {tree}");
+        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let parts = path.split(|byte| *byte == b'/').map(BString::from);
+        Ok(object.lookup_entry(parts).map_err(Error::git(doing()))?.is_some())
+    }
+}
+
+impl Scratch {
     /// Lists the paths at which two trees differ, in order.
     ///
     /// # Errors
@@ -125,9 +138,7 @@ impl Repository {
         paths.sort();
         Ok(paths)
     }
-}
 
-impl Scratch {
     /// Applies changes to a tree and returns the new one. Folders that become empty vanish.
     ///
     /// # Errors

@@ -109,6 +109,21 @@ impl Worktree {
         Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
     }
 
+    /// Tells whether any of these paths holds a file that git does not track.
+    ///
+    /// # Errors
+    /// Fails when git cannot tell.
+    pub fn untracked_among(&self, paths: &[String]) -> Result<bool> {
+        let is_there = |path: &&String| self.path.join(path).symlink_metadata().is_ok();
+        let on_disk: Vec<&str> = paths.iter().filter(is_there).map(String::as_str).collect();
+        if on_disk.is_empty() {
+            return Ok(false);
+        }
+        let mut arguments = vec!["--literal-pathspecs", "ls-files", "--others", "--"];
+        arguments.extend(on_disk);
+        Ok(!run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+    }
+
     /// Brings files and index from one commit to another, without touching what differs locally.
     ///
     /// # Errors
@@ -118,6 +133,29 @@ impl Worktree {
         let arguments = ["read-tree", "-m", "-u", &from, &into];
         run_git(&self.path, &arguments)?.checked(&arguments)?;
         self.set_base(to)
+    }
+
+    /// Replaces the content of the folder, which is the tree `from`, by the tree `to`, and leaves
+    /// the index at `head`, so that what differs shows as uncommitted.
+    ///
+    /// # Errors
+    /// Fails when a file changed meanwhile; files may then be replaced in part, none is lost.
+    pub fn replace_content(&self, from: Oid, to: Oid, head: Oid) -> Result<()> {
+        let (from, to) = (from.to_string(), to.to_string());
+        let steps: [&[&str]; 4] = [
+            &["read-tree", &from],
+            &["update-index", "-q", "--refresh"],
+            &["read-tree", "-m", "-u", &from, &to],
+            &["reset", "--mixed", "--quiet"],
+        ];
+        for (number, arguments) in steps.into_iter().enumerate() {
+            let program = run_git(&self.path, arguments)?;
+            // `update-index --refresh` says with its exit code that something differs.
+            if number != 1 {
+                program.checked(arguments)?;
+            }
+        }
+        self.set_base(head)
     }
 
     /// Sets the index to the head without touching files, as after an interrupted commit.

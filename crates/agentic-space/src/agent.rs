@@ -1,0 +1,183 @@
+//! Agents: which there are, where each begins and ends, and what it was asked to do.
+
+use agentic_model::commit::{Claims, subject};
+use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid};
+use agentic_store::git::CommitInfo;
+use agentic_store::{Stream, journal};
+
+use crate::{Error, Result, Space};
+
+/// What is known about one agent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    /// Its name.
+    pub name: AgentName,
+    /// Where its branch is.
+    pub head: Oid,
+    /// Its first commit; nothing for a branch that was not spawned here.
+    pub genesis: Option<Oid>,
+    /// The agent it was forked from.
+    pub parent: Option<AgentName>,
+    /// The id of its briefing.
+    pub briefing: Option<Cid>,
+    /// How many commits it made, the genesis included.
+    pub n_commits: usize,
+    /// The first line of its newest commit's message.
+    pub subject: String,
+    /// When its newest commit was made.
+    pub at: Instant,
+}
+
+/// An agent that a remote has and this space has not adopted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteAgent {
+    /// The remote.
+    pub remote: String,
+    /// Its name there.
+    pub name: AgentName,
+    /// Where its branch was at the last fetch.
+    pub head: Oid,
+}
+
+impl Space {
+    /// Lists the agents of this space by name.
+    ///
+    /// # Errors
+    /// Fails when refs or commits cannot be read.
+    pub fn agents(&self) -> Result<Vec<Agent>> {
+        self.agent_names()?.into_iter().map(|(name, head)| self.describe(name, head)).collect()
+    }
+
+    /// Returns what is known about one agent.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent.
+    pub fn agent(&self, name: &AgentName) -> Result<Agent> {
+        self.describe(name.clone(), self.head(name)?)
+    }
+
+    /// Lists names and heads of the agents, without reading a commit.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn agent_names(&self) -> Result<Vec<(AgentName, Oid)>> {
+        let refs = self.repository().list_refs("refs/heads/agents/")?;
+        let named = |found: agentic_store::git::RefName| {
+            Some((AgentName::from_branch_ref(&found.name)?, found.target))
+        };
+        Ok(refs.into_iter().filter_map(named).collect())
+    }
+
+    /// Lists the agents of remotes that have no branch here.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn remote_agents(&self) -> Result<Vec<RemoteAgent>> {
+        let mut found = Vec::new();
+        for remote in self.repository().remotes() {
+            let prefix = format!("refs/remotes/{remote}/agents/");
+            for reference in self.repository().list_refs(&prefix)? {
+                let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);
+                let Some(Ok(name)) = name else { continue };
+                if self.repository().find_ref(&name.branch_ref())?.is_none() {
+                    found.push(RemoteAgent {
+                        remote: remote.clone(),
+                        name,
+                        head: reference.target,
+                    });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads the briefing of an agent: its id and what it says.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent, or it has no briefing.
+    pub fn briefing(&self, name: &AgentName) -> Result<(Cid, Object)> {
+        let agent = self.agent(name)?;
+        let unknown = || Error::UnknownObject { id: format!("the briefing of {name}") };
+        let cid = agent.briefing.ok_or_else(unknown)?;
+        let bytes = self.repository().notes(&name.notes_ref())?.object(cid)?;
+        let object = match bytes {
+            Some(bytes) => Object::decode(&bytes)?,
+            None => self.object(cid)?,
+        };
+        Briefing::from_object(&object)?;
+        Ok((cid, object))
+    }
+
+    /// Finds the best common ancestor of two agents.
+    ///
+    /// # Errors
+    /// Fails when one does not exist, and when they have no commit in common.
+    pub fn fork_point(&self, left: &AgentName, right: &AgentName) -> Result<Oid> {
+        let found = self.repository().fork_point(self.head(left)?, self.head(right)?)?;
+        let (left, right) = (left.to_string(), right.to_string());
+        found.ok_or(Error::NoForkPoint { left, right })
+    }
+
+    /// Walks an agent's own commits, newest first: along first parents down to the genesis.
+    ///
+    /// # Errors
+    /// Fails when a commit cannot be read.
+    pub fn own_commits(&self, name: &AgentName, head: Oid) -> Result<Vec<CommitInfo>> {
+        let mut commits = Vec::new();
+        for commit in self.repository().first_parents(head) {
+            let commit = commit?;
+            let is_genesis = is_genesis_of(name, &Claims::read(&commit.message));
+            commits.push(commit);
+            if is_genesis {
+                break;
+            }
+        }
+        Ok(commits)
+    }
+
+    /// Finds the first commit of an agent: from its journal if that knows the head, else by walking.
+    pub(crate) fn find_genesis(&self, name: &AgentName, head: Oid) -> Result<Option<Oid>> {
+        let stream = Stream::Agent(name.clone());
+        let tail = journal::tail(self.repository().layout(), &stream)?;
+        if let Some(record) = tail.filter(|record| record.standing.head == Some(head)) {
+            return Ok(record.standing.genesis);
+        }
+        for commit in self.repository().first_parents(head) {
+            let commit = commit?;
+            if is_genesis_of(name, &Claims::read(&commit.message)) {
+                return Ok(Some(commit.oid));
+            }
+        }
+        Ok(None)
+    }
+
+    fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
+        let commits = self.own_commits(&name, head)?;
+        let newest = commits.first().expect("a walk begins with the head");
+        let oldest = commits.last().expect("a walk begins with the head");
+        let claims = Claims::read(&oldest.message);
+        let is_genesis = is_genesis_of(&name, &claims);
+        Ok(Agent {
+            head,
+            genesis: is_genesis.then_some(oldest.oid),
+            parent: claims.parent.filter(|_| is_genesis),
+            briefing: claims.briefing.filter(|_| is_genesis),
+            n_commits: commits.len(),
+            subject: subject(&newest.message).to_owned(),
+            at: newest.at,
+            name,
+        })
+    }
+}
+
+/// Tells whether a commit on the branch of `name` is its genesis.
+pub(crate) fn is_genesis_of(name: &AgentName, claims: &Claims) -> bool {
+    let is_spawn = claims.kind.as_ref().is_some_and(|kind| kind.as_str() == "spawn");
+    is_spawn && claims.agent.as_ref() == Some(name)
+}
+
+/// The kind of a commit on the branch of `name`: what it claims, if the claim counts there.
+pub(crate) fn kind_on(name: &AgentName, claims: &Claims) -> Kind {
+    let counts = claims.agent.as_ref() == Some(name);
+    claims.kind.clone().filter(|_| counts).unwrap_or_else(Kind::agent_commit)
+}

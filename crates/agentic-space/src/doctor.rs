@@ -1,0 +1,133 @@
+//! The doctor: checks everything that other verbs rely on, and mends what can be mended.
+
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Object};
+use agentic_store::recovery::{self, Checkpoint, Mended, Recovered};
+use agentic_store::{Stream, Writer, journal};
+
+use crate::{Result, Space};
+
+/// What the doctor may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Treatment {
+    /// Whether every journal is replayed, as after a power cut.
+    pub replay: Replay,
+    /// What happens to locks of git that nobody seems to hold.
+    pub locks: Locks,
+}
+
+/// Whether journals are replayed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Replay {
+    /// Only what is unfinished is finished.
+    #[default]
+    AsNeeded,
+    /// Every journal is replayed from its beginning.
+    Always,
+}
+
+/// What happens to locks of git on refs of agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Locks {
+    /// They are reported.
+    #[default]
+    Reported,
+    /// They are removed.
+    Broken,
+}
+
+/// What the doctor found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What was mended.
+    pub mended: Vec<Recovered>,
+    /// What is damaged and could not be mended.
+    pub damaged: Vec<String>,
+    /// Locks of git on refs of agents.
+    pub locks: Vec<PathBuf>,
+    /// How many journals were looked at.
+    pub n_journals: usize,
+    /// How many journals were cut, because git itself holds everything they recorded.
+    pub n_cut: usize,
+    /// How many objects were checked against their ids.
+    pub n_objects: usize,
+}
+
+/// Examines a space.
+///
+/// # Errors
+/// Fails when the repository cannot be read at all; damage is reported, not an error.
+pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
+    let mut report = Report::default();
+    break_locks(space, treatment.locks, &mut report)?;
+    match recovery::recover(space.repository(), space.now()) {
+        Ok(mended) => report.mended.extend(mended),
+        Err(error) => report.damaged.push(error.to_string()),
+    }
+    for stream in recovery::all_streams(space.repository())? {
+        report.n_journals += 1;
+        if let Err(error) = treat(space, &stream, treatment, &mut report) {
+            report.damaged.push(error.to_string());
+        }
+    }
+    for (agent, _) in space.agent_names()? {
+        check_agent(space, &agent, &mut report);
+    }
+    Ok(report)
+}
+
+fn treat(space: &Space, stream: &Stream, treatment: Treatment, report: &mut Report) -> Result<()> {
+    let repository = space.repository();
+    journal::records(repository.layout(), stream)?;
+    if treatment.replay == Replay::Always {
+        recovery::replay(repository, stream, space.now(), &mut report.mended)?;
+    }
+    let mut writer = Writer::open(repository, stream, space.now())?;
+    let mended = writer
+        .findings()
+        .iter()
+        .cloned()
+        .map(|finding| Recovered { stream: stream.clone(), mended: Mended::Opened(finding) });
+    report.mended.extend(mended);
+    if recovery::checkpoint(&mut writer, repository, space.now())? == Checkpoint::Cut {
+        report.n_cut += 1;
+    }
+    Ok(())
+}
+
+fn check_agent(space: &Space, agent: &AgentName, report: &mut Report) {
+    let check = || -> Result<usize> {
+        space.agent(agent)?;
+        let notes = space.repository().notes(&agent.notes_ref())?;
+        notes.all_notes()?;
+        let cids = notes.objects(None)?;
+        for cid in &cids {
+            let bytes = notes.object(*cid)?.unwrap_or_default();
+            Object::decode(&bytes)?;
+        }
+        Ok(cids.len())
+    };
+    match check() {
+        Ok(n) => report.n_objects += n,
+        Err(error) => report.damaged.push(format!("agent `{agent}`: {error}")),
+    }
+}
+
+fn break_locks(space: &Space, locks: Locks, report: &mut Report) -> Result<()> {
+    let folders = ["refs/heads/agents", "refs/notes/agentic", "refs/agentic"];
+    for folder in folders {
+        let folder = space.repository().common_dir().join(folder);
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|extension| extension == "lock") {
+                if locks == Locks::Broken {
+                    std::fs::remove_file(&path)
+                        .map_err(agentic_store::Error::io("remove", &path))?;
+                }
+                report.locks.push(path);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! The registry of kinds, kept in `refs/agentic/registry` so that it travels.
+
+use agentic_model::kind::RegisterError;
+use agentic_model::{Kind, KindEntry, KindTree, Object};
+use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::{Stream, Writer};
+
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// The ref that holds the registered kinds.
+pub const REGISTRY_REF: &str = "refs/agentic/registry";
+
+impl Space {
+    /// Returns all kinds: the built-in ones and those registered here.
+    ///
+    /// # Errors
+    /// Fails when the registry is damaged.
+    pub fn kinds(&self) -> Result<KindTree> {
+        let mut tree = KindTree::built_in();
+        let notes = self.repository().notes(REGISTRY_REF)?;
+        let type_kind = Kind::parse("type").expect("a valid name");
+        // Ordered by id, so that two registrations united by a fetch give the same tree everywhere.
+        let mut objects = notes.read_objects(&type_kind)?;
+        objects.sort();
+        for (_, bytes) in objects {
+            tree.adopt(KindEntry::from_object(&Object::decode(&bytes)?)?);
+        }
+        Ok(tree)
+    }
+
+    /// Registers a kind.
+    ///
+    /// # Errors
+    /// Fails when the name is taken or the parent is not registered.
+    pub fn register_kind(&self, entry: KindEntry) -> Result<Written> {
+        let object = entry.to_object()?;
+        let signatures = self.own_signatures()?;
+        let mut writer = Writer::open(self.repository(), &Stream::Space, self.now())?;
+        let name = entry.name.clone();
+        self.kinds()?.register(entry).map_err(|error| match error {
+            RegisterError::Taken { name } => Error::KindTaken { kind: name },
+            RegisterError::UnknownParent { parent } => Error::UnknownParent { parent },
+            RegisterError::NoParent { name } => Error::UnknownParent { parent: name },
+        })?;
+        writer.begin(None, None, self.now())?;
+        let transaction = Transaction {
+            verb: format!("kind {name}"),
+            objects: Vec::new(),
+            branch: None,
+            notes: Some(NotesEdit {
+                name: REGISTRY_REF.to_owned(),
+                notes: Vec::new(),
+                objects: vec![KeptObject::from(&object)],
+            }),
+            taken: Taken::default(),
+            follow: None,
+            author: signatures.author,
+            committer: signatures.committer,
+        };
+        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
+        Written::from_outcome(outcome, REGISTRY_REF, None)
+    }
+
+    /// Checks that a kind is registered below a root.
+    pub(crate) fn check_kind(&self, kind: &Kind, root: &'static str) -> Result<()> {
+        let above = Kind::parse(root).expect("roots are valid names");
+        // The built-in kinds need no look into the repository.
+        let known = KindTree::built_in().is_a(kind, &above) || self.kinds()?.is_a(kind, &above);
+        if known { Ok(()) } else { Err(Error::UnknownKind { kind: kind.clone(), root }) }
+    }
+}

@@ -1,0 +1,279 @@
+//! Merging an agent's work into another agent or into a plain branch.
+
+use std::path::{Path, PathBuf};
+
+use agentic_model::commit::{Claims, CommitData};
+use agentic_model::edge::{EdgeEvent, Party};
+use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
+use agentic_store::git::{Conflict, SnapshotSource};
+use agentic_store::journal::{
+    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+};
+use agentic_store::{Stream, Writer};
+
+use crate::commit::{Capture, bring_along, follow_branch, take_trace};
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// What work is merged into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// An agent.
+    Agent(AgentName),
+    /// A branch that no agent owns, by its full ref name.
+    Branch(String),
+}
+
+/// How a merge is to be made.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The message; a plain one without.
+    pub message: Option<String>,
+    /// A folder that holds the resolved tree.
+    pub resolved: Option<PathBuf>,
+    /// An empty folder to fill with the merged tree, markers included, if there are conflicts.
+    pub write_conflicts: Option<PathBuf>,
+    /// Whether the target agent's pending trace is bound to the merge.
+    pub capture: Capture,
+}
+
+/// What became of a merge.
+#[derive(Debug)]
+pub enum Merged {
+    /// A commit with two parents was made.
+    Commit {
+        /// The commit.
+        commit: Oid,
+        /// Its parents: the target's head, then the merged agent's.
+        parents: [Oid; 2],
+        /// The trace that is bound to it.
+        trace: Option<Cid>,
+        /// Whether everything is visible.
+        written: Written,
+        /// Why a worktree could not follow, if one could not.
+        worktree_left_behind: Option<agentic_store::Error>,
+    },
+    /// The target has all of it already.
+    UpToDate {
+        /// The target's head.
+        head: Oid,
+    },
+    /// Both sides disagree; nothing was written.
+    Conflict {
+        /// Where.
+        conflicts: Vec<Conflict>,
+    },
+}
+
+impl Target {
+    /// Returns the full name of the target's ref.
+    pub fn branch_ref(&self) -> String {
+        match self {
+            Target::Agent(agent) => agent.branch_ref(),
+            Target::Branch(name) => name.clone(),
+        }
+    }
+
+    /// Returns the name that people use.
+    pub fn name(&self) -> String {
+        match self {
+            Target::Agent(agent) => agent.to_string(),
+            Target::Branch(name) => name.strip_prefix("refs/heads/").unwrap_or(name).to_owned(),
+        }
+    }
+}
+
+impl Space {
+    /// Finds the target that a name means: an agent, else a branch.
+    ///
+    /// # Errors
+    /// Fails when neither exists.
+    pub fn merge_target(&self, name: &str) -> Result<Target> {
+        if let Ok(agent) = AgentName::parse(name)
+            && self.repository().find_ref(&agent.branch_ref())?.is_some()
+        {
+            return Ok(Target::Agent(agent));
+        }
+        let full_name = format!("refs/heads/{name}");
+        match self.repository().find_ref(&full_name) {
+            Ok(Some(_)) => match AgentName::from_branch_ref(&full_name) {
+                Some(agent) => Ok(Target::Agent(agent)),
+                None => Ok(Target::Branch(full_name)),
+            },
+            Ok(None) | Err(_) => Err(Error::UnknownTarget { name: name.to_owned() }),
+        }
+    }
+}
+
+/// Merges an agent into a target, always by an explicit commit with two parents.
+///
+/// # Errors
+/// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
+/// is written then. A conflict is an answer, not an error.
+pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
+    let repository = space.repository();
+    if *target == Target::Agent(agent.clone()) {
+        return Err(Error::SelfMerge { name: agent.to_string() });
+    }
+    let branch = target.branch_ref();
+    let theirs = space.head(agent)?;
+    let signatures = match target {
+        Target::Agent(target) => space.signatures(target)?,
+        Target::Branch(_) => space.own_signatures()?,
+    };
+
+    // Outside any lock: what the merge gives.
+    let head = head_of(space, target)?;
+    if repository.is_ancestor(theirs, head)? {
+        return Ok(Merged::UpToDate { head });
+    }
+    let ours_tree = space.read_commit(head)?.tree;
+    let scratch = match &plan.resolved {
+        Some(folder) => repository.scratch_at(folder)?,
+        None => repository.scratch(),
+    };
+    let tree = match &plan.resolved {
+        Some(_) => scratch.snapshot(ours_tree, SnapshotSource::Folder { paths: &[] })?.tree,
+        None => {
+            let outcome = scratch.merge_commits(head, theirs, (&target.name(), agent.as_str()))?;
+            if !outcome.conflicts.is_empty() {
+                if let Some(folder) = &plan.write_conflicts {
+                    write_conflicts(&scratch, outcome.tree, folder)?;
+                }
+                return Ok(Merged::Conflict { conflicts: outcome.conflicts });
+            }
+            outcome.tree
+        }
+    };
+    let mut objects = scratch.difference(ours_tree, tree)?;
+    let changed = scratch.changed_paths(ours_tree, tree)?;
+
+    // Under the target's lock: the same again.
+    let mut writer = writer_of(space, target, head)?;
+    let found = head_of(space, target)?;
+    if found != head {
+        let (branch, expected) = (target.name(), head.to_string());
+        return Err(Error::HeadMoved { branch, expected, found: Some(found) });
+    }
+    let follow = follow_branch(space, &branch, &changed)?;
+    if writer.standing().and_then(|standing| standing.head) != Some(head) {
+        repository.sync_filesystem()?;
+    }
+    let claims = Claims {
+        kind: Kind::parse("session-merge").ok(),
+        agent: match target {
+            Target::Agent(target) => Some(target.clone()),
+            Target::Branch(_) => None,
+        },
+        merged: Some(agent.clone()),
+        ..Claims::default()
+    };
+    let default_message = format!("Merge {agent} into {}", target.name());
+    let data = CommitData {
+        tree,
+        parents: vec![head, theirs],
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
+    };
+    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
+    let new = repository.name_object(&object);
+    objects.push(object);
+    let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, &writer)?;
+    let transaction = Transaction {
+        verb: "merge".to_owned(),
+        objects,
+        branch: Some(BranchMove { name: branch, expect: Some(head), new }),
+        notes,
+        taken,
+        follow: follow.as_ref().map(|(_, follow)| follow.clone()),
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+
+    // The record decides; the rest follows.
+    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    let written = Written::from_outcome(outcome, &target.name(), Some(head))?;
+    let left_behind = match follow {
+        Some((worktree, follow)) if written.deferred.is_none() => {
+            bring_along(space, &worktree, &follow, &[], head, new).err()
+        }
+        _ => None,
+    };
+    Ok(Merged::Commit {
+        commit: new,
+        parents: [head, theirs],
+        trace,
+        written,
+        worktree_left_behind: left_behind,
+    })
+}
+
+fn head_of(space: &Space, target: &Target) -> Result<Oid> {
+    match target {
+        Target::Agent(agent) => space.head(agent),
+        Target::Branch(name) => {
+            let head = space.repository().find_ref(name)?;
+            head.ok_or_else(|| Error::UnknownTarget { name: target.name() })
+        }
+    }
+}
+
+fn writer_of<'a>(space: &'a Space, target: &Target, head: Oid) -> Result<Writer<'a>> {
+    match target {
+        Target::Agent(agent) => Ok(space.writer(agent)?.0),
+        Target::Branch(name) => {
+            let stream = Stream::of_branch(name);
+            let mut writer = Writer::open(space.repository(), &stream, space.now())?;
+            writer.begin(None, Some(head), space.now())?;
+            Ok(writer)
+        }
+    }
+}
+
+/// What a merge leaves in notes: the target agent's trace, or, for a branch without notes of its
+/// own, an edge with the agent that was merged.
+fn notes_edit(
+    space: &Space,
+    agent: &AgentName,
+    target: &Target,
+    commit: Oid,
+    plan: &Plan,
+    writer: &Writer<'_>,
+) -> Result<(Option<NotesEdit>, Taken, Option<Cid>)> {
+    let into = match target {
+        Target::Agent(into) => into,
+        Target::Branch(_) => {
+            let edge = Edge {
+                source: Party::Agent(agent.clone()),
+                relation: Kind::parse("merged-into").expect("a valid name"),
+                target: Party::Branch(target.name()),
+                event: EdgeEvent::Assert,
+                at: space.now(),
+                fields: Map::from([("commit".to_owned(), commit.to_string().into())]),
+            };
+            let objects = vec![KeptObject::from(&edge.to_object()?)];
+            let edit = NotesEdit { name: agent.notes_ref(), notes: Vec::new(), objects };
+            return Ok((Some(edit), Taken::default(), None));
+        }
+    };
+    let bound = match plan.capture {
+        Capture::Nothing => None,
+        Capture::WithTrace => take_trace(writer, into)?,
+    };
+    let Some(bound) = bound else { return Ok((None, Taken::default(), None)) };
+    let edit = NotesEdit {
+        name: into.notes_ref(),
+        notes: vec![(commit, bound.note)],
+        objects: bound.objects,
+    };
+    Ok((Some(edit), bound.taken, Some(bound.cid)))
+}
+
+fn write_conflicts(scratch: &agentic_store::git::Scratch, tree: Oid, folder: &Path) -> Result<()> {
+    let is_empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
+    if !is_empty {
+        return Err(Error::NotEmpty { path: folder.to_owned() });
+    }
+    Ok(scratch.write_tree_to(tree, folder)?)
+}

@@ -1,0 +1,88 @@
+//! Typed objects: storing them with an agent, finding them anywhere in the space.
+
+use agentic_model::kind::OBJECT;
+use agentic_model::{AgentName, Cid, Object};
+use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+
+use crate::kind::REGISTRY_REF;
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// The shortest prefix of an id that is accepted, in characters.
+pub const PREFIX_CHARS_MIN: usize = 10;
+
+impl Space {
+    /// Stores an object in the notes ref of an agent.
+    ///
+    /// # Errors
+    /// Fails when its type is not registered or there is no such agent.
+    pub fn put_object(&self, agent: &AgentName, object: &Object) -> Result<Written> {
+        self.check_kind(object.kind(), OBJECT)?;
+        let signatures = self.signatures(agent)?;
+        let (mut writer, _) = self.writer(agent)?;
+        let transaction = Transaction {
+            verb: "object put".to_owned(),
+            objects: Vec::new(),
+            branch: None,
+            notes: Some(NotesEdit {
+                name: agent.notes_ref(),
+                notes: Vec::new(),
+                objects: vec![KeptObject::from(object)],
+            }),
+            taken: Taken::default(),
+            follow: None,
+            author: signatures.author,
+            committer: signatures.committer,
+        };
+        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
+        Written::from_outcome(outcome, agent.as_str(), None)
+    }
+
+    /// Reads an object, wherever in the space it is kept.
+    ///
+    /// # Errors
+    /// Fails when no agent keeps it, or its bytes do not match its id.
+    pub fn object(&self, cid: Cid) -> Result<Object> {
+        for name in self.object_refs()? {
+            if let Some(bytes) = self.repository().notes(&name)?.object(cid)? {
+                return Ok(Object::decode(&bytes)?);
+            }
+        }
+        Err(Error::UnknownObject { id: cid.to_string() })
+    }
+
+    /// Finds the object that an id or a unique prefix of [`PREFIX_CHARS_MIN`] characters names.
+    ///
+    /// # Errors
+    /// Fails when there is none, or several.
+    pub fn find_object(&self, text: &str) -> Result<Cid> {
+        if let Ok(cid) = Cid::parse(text) {
+            return Ok(cid);
+        }
+        let unknown = || Error::UnknownObject { id: text.to_owned() };
+        if text.len() < PREFIX_CHARS_MIN || !text.starts_with(Cid::PREFIX) {
+            return Err(unknown());
+        }
+        let mut found = std::collections::BTreeSet::new();
+        for name in self.object_refs()? {
+            let cids = self.repository().notes(&name)?.objects(None)?;
+            found.extend(cids.into_iter().filter(|cid| cid.to_string().starts_with(text)));
+        }
+        match found.len() {
+            0 => Err(unknown()),
+            1 => Ok(*found.first().expect("there is one")),
+            _ => Err(Error::AmbiguousObject {
+                prefix: text.to_owned(),
+                candidates: found.iter().take(5).map(Cid::to_string).collect(),
+            }),
+        }
+    }
+
+    /// Lists the refs that keep objects.
+    fn object_refs(&self) -> Result<Vec<String>> {
+        let mut names = vec![REGISTRY_REF.to_owned()];
+        let notes = self.repository().list_refs("refs/notes/agentic/")?;
+        names.extend(notes.into_iter().map(|found| found.name));
+        Ok(names)
+    }
+}

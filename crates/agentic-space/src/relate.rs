@@ -1,0 +1,88 @@
+//! Relating: edges that somebody asserts or retracts.
+
+use agentic_model::edge::{EdgeEvent, Party};
+use agentic_model::{AgentName, Cid, Edge, Kind, Map};
+use agentic_relations::is_derived;
+use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// What became of an assertion or retraction.
+#[derive(Debug)]
+pub struct Related {
+    /// The event.
+    pub edge: Edge,
+    /// The id of its object.
+    pub cid: Cid,
+    /// Whether everything is visible.
+    pub written: Written,
+}
+
+/// Asserts or retracts an edge. It is kept with the source agent, or, if a person is the source,
+/// with the target agent.
+///
+/// # Errors
+/// Fails when neither end is an agent of this space, when the relation is derived from commits,
+/// and when a retracted edge does not hold.
+pub fn relate(
+    space: &Space,
+    source: &Party,
+    relation: &Kind,
+    target: &Party,
+    event: EdgeEvent,
+) -> Result<Related> {
+    if is_derived(relation) {
+        return Err(Error::DerivedRelation { relation: relation.clone() });
+    }
+    for agent in [source, target].into_iter().filter_map(Party::agent) {
+        space.head(agent)?;
+    }
+    let keeper = keeper(source, target)?;
+    let signatures = space.signatures(&keeper)?;
+    let (mut writer, _) = space.writer(&keeper)?;
+    let tip = space.repository().notes(&keeper.notes_ref())?.tip();
+    let same = |edge: &Edge| {
+        edge.source == *source && edge.relation == *relation && edge.target == *target
+    };
+    let events: Vec<Edge> = space.edge_events(tip)?.into_iter().filter(same).collect();
+    let latest = events.iter().map(|edge| edge.at).max();
+    let holds = !agentic_relations::settle(events).is_empty();
+    if event == EdgeEvent::Retract && !holds {
+        let edge = format!("{source} {relation} {target}");
+        return Err(Error::NoEdge { edge });
+    }
+    // A later event must win even if the clock went backwards meanwhile.
+    let at = latest.map_or(space.now(), |latest| space.now().max(latest.plus_millis(1)));
+    let edge = Edge {
+        source: source.clone(),
+        relation: relation.clone(),
+        target: target.clone(),
+        event,
+        at,
+        fields: Map::new(),
+    };
+    let object = edge.to_object()?;
+    let transaction = Transaction {
+        verb: format!("relate {source} {relation} {target}"),
+        objects: Vec::new(),
+        branch: None,
+        notes: Some(NotesEdit {
+            name: keeper.notes_ref(),
+            notes: Vec::new(),
+            objects: vec![KeptObject::from(&object)],
+        }),
+        taken: Taken::default(),
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    let written = Written::from_outcome(outcome, keeper.as_str(), None)?;
+    Ok(Related { edge, cid: object.cid(), written })
+}
+
+fn keeper(source: &Party, target: &Party) -> Result<AgentName> {
+    let agent = source.agent().or(target.agent()).cloned();
+    agent.ok_or_else(|| Error::UnknownTarget { name: format!("{source} or {target}") })
+}

@@ -1,0 +1,160 @@
+//! The handle on one repository with its journals.
+
+use std::path::Path;
+
+use agentic_model::{AgentName, Instant, Oid, Person, Signature};
+use agentic_store::git::{CommitInfo, Identity, Repository};
+use agentic_store::recovery::{self, Recovered};
+use agentic_store::{Durability, Outcome, Stream, Writer};
+
+use crate::{Clock, Error, Result};
+
+/// How a space is opened.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// How durable writes are; without one, what `agentic.durability` in git's configuration says.
+    pub durability: Option<Durability>,
+}
+
+/// One repository, open. Cheap to open; one for each thread.
+pub struct Space {
+    repository: Repository,
+    clock: Clock,
+    durability: Durability,
+    recovered: Vec<Recovered>,
+}
+
+impl Space {
+    /// Finds the repository that `directory` is inside of, and finishes what an earlier crash left.
+    ///
+    /// # Errors
+    /// Fails when there is none, when it cannot be kept safely, and when a journal is damaged.
+    pub fn open(directory: &Path, options: Options) -> Result<Space> {
+        let mut space = Space::open_as_is(directory, options)?;
+        space.recovered = recovery::recover(&space.repository, space.now())?;
+        Ok(space)
+    }
+
+    /// Opens a repository without looking for unfinished work; for `doctor`, which reports it.
+    ///
+    /// # Errors
+    /// Fails when there is no repository, or it cannot be kept safely.
+    pub fn open_as_is(directory: &Path, options: Options) -> Result<Space> {
+        let repository = Repository::discover(directory)?;
+        let configured = || match repository.config("agentic.durability").as_deref() {
+            Some("git") => Durability::Git,
+            _ => Durability::Full,
+        };
+        let durability = options.durability.unwrap_or_else(configured);
+        Ok(Space { repository, clock: options.clock, durability, recovered: Vec::new() })
+    }
+
+    /// Returns the git repository.
+    pub fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// Returns what opening the space had to mend.
+    pub fn recovered(&self) -> &[Recovered] {
+        &self.recovered
+    }
+
+    /// Returns how durable writes are.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// Reads the time.
+    pub fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Returns the head of an agent.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent.
+    pub fn head(&self, agent: &AgentName) -> Result<Oid> {
+        let head = self.repository.find_ref(&agent.branch_ref())?;
+        head.ok_or_else(|| Error::UnknownAgent { name: agent.clone() })
+    }
+
+    /// Returns the agent whose branch the current worktree has checked out.
+    pub fn current_agent(&self) -> Option<AgentName> {
+        AgentName::from_branch_ref(&self.repository.current_branch()?)
+    }
+
+    /// Reads a commit.
+    pub(crate) fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
+        Ok(self.repository.read_commit(oid)?)
+    }
+
+    /// Signs a write: the agent as author, git's identity as committer.
+    pub(crate) fn signatures(&self, agent: &AgentName) -> Result<Signatures> {
+        self.signatures_of(Person::of_agent(agent))
+    }
+
+    pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
+        let Identity { person, offset_minutes } = self.repository.identity()?;
+        let at = self.now();
+        let author = Signature { person: author, at, offset_minutes };
+        Ok(Signatures { author, committer: Signature { person, at, offset_minutes } })
+    }
+
+    /// Signs a write that no agent makes.
+    pub(crate) fn own_signatures(&self) -> Result<Signatures> {
+        let person = self.repository.identity()?.person;
+        self.signatures_of(person)
+    }
+
+    /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
+    pub(crate) fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
+        let stream = Stream::Agent(agent.clone());
+        let mut writer = Writer::open(&self.repository, &stream, self.now())?;
+        let head = self.head(agent)?;
+        let known = writer.standing().map(|standing| (standing.genesis, standing.head));
+        let genesis = match known {
+            Some((genesis, Some(journalled))) if journalled == head => genesis,
+            Some((Some(genesis), _)) if self.repository.is_ancestor(genesis, head)? => {
+                Some(genesis)
+            }
+            _ => self.find_genesis(agent, head)?,
+        };
+        writer.begin(genesis, Some(head), self.now())?;
+        Ok((writer, head))
+    }
+}
+
+/// Author and committer of one write.
+#[derive(Debug, Clone)]
+pub(crate) struct Signatures {
+    pub author: Signature,
+    pub committer: Signature,
+}
+
+/// What is left to tell about a write that went through.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Why the write is decided but not visible yet; nothing if it is.
+    pub deferred: Option<agentic_store::Error>,
+}
+
+impl Written {
+    /// Turns an outcome into the answer of a verb.
+    pub(crate) fn from_outcome(
+        outcome: Outcome,
+        branch: &str,
+        expected: Option<Oid>,
+    ) -> Result<Written> {
+        match outcome {
+            Outcome::Done => Ok(Written::default()),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(why) }),
+            Outcome::Lost { found } => Err(Error::HeadMoved {
+                branch: branch.to_owned(),
+                expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),
+                found,
+            }),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Spawning: a new agent, as a branch with its genesis and a stored briefing.
+
+use agentic_model::commit::{Claims, CommitData};
+use agentic_model::{AgentName, Briefing, Cid, Kind, Object, Oid};
+use agentic_store::journal::{
+    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+};
+use agentic_store::{Stream, Writer};
+
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// Where a new agent begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Origin {
+    /// Nowhere: no parent commit, an empty tree.
+    #[default]
+    Root,
+    /// At the head of another agent, whose sub-agent it becomes.
+    Agent(AgentName),
+    /// At any commit.
+    Commit(Oid),
+}
+
+/// What became of a spawn.
+#[derive(Debug)]
+pub struct Spawned {
+    /// The agent.
+    pub agent: AgentName,
+    /// Its first commit, and its head.
+    pub genesis: Oid,
+    /// The id of its briefing.
+    pub briefing: Cid,
+    /// The agent it was forked from.
+    pub parent: Option<AgentName>,
+    /// Whether everything is visible.
+    pub written: Written,
+}
+
+/// Creates an agent. The cost does not depend on the size of the repository.
+///
+/// # Errors
+/// Fails when the name is taken or the origin does not exist; nothing is written then.
+pub fn spawn(
+    space: &Space,
+    name: &AgentName,
+    briefing: &Object,
+    origin: &Origin,
+) -> Result<Spawned> {
+    let headline = Briefing::from_object(briefing)?.headline();
+    let repository = space.repository();
+    let signatures = space.signatures(name)?;
+    let (parents, tree, parent) = match origin {
+        Origin::Root => (Vec::new(), repository.empty_tree(), None),
+        Origin::Agent(parent) => {
+            let head = space.head(parent)?;
+            (vec![head], space.read_commit(head)?.tree, Some(parent.clone()))
+        }
+        Origin::Commit(commit) => (vec![*commit], space.read_commit(*commit)?.tree, None),
+    };
+    let claims = Claims {
+        kind: Kind::parse("spawn").ok(),
+        agent: Some(name.clone()),
+        briefing: Some(briefing.cid()),
+        parent: parent.clone(),
+        ..Claims::default()
+    };
+    let subject = if headline.is_empty() {
+        format!("Spawn {name}")
+    } else {
+        format!("Spawn {name}: {headline}")
+    };
+    let commit = CommitData {
+        tree,
+        parents,
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(&subject)?,
+    };
+    let genesis_object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
+    let genesis = repository.name_object(&genesis_object);
+    let mut objects = vec![genesis_object];
+    if *origin == Origin::Root {
+        objects.insert(0, GitObject { kind: GitKind::Tree, bytes: Vec::new() });
+    }
+
+    let mut writer = Writer::open(repository, &Stream::Agent(name.clone()), space.now())?;
+    if repository.find_ref(&name.branch_ref())?.is_some() {
+        return Err(Error::AgentExists { name: name.clone() });
+    }
+    if let Origin::Commit(_) = origin {
+        // Whoever made that commit may not have synced it.
+        repository.sync_filesystem()?;
+    }
+    writer.begin(Some(genesis), None, space.now())?;
+    let transaction = Transaction {
+        verb: "spawn".to_owned(),
+        objects,
+        branch: Some(BranchMove { name: name.branch_ref(), expect: None, new: genesis }),
+        notes: Some(NotesEdit {
+            name: name.notes_ref(),
+            notes: Vec::new(),
+            objects: vec![KeptObject::from(briefing)],
+        }),
+        taken: Taken::default(),
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    let written = match Written::from_outcome(outcome, name.as_str(), None) {
+        Err(Error::HeadMoved { .. }) => return Err(Error::AgentExists { name: name.clone() }),
+        other => other?,
+    };
+    Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
+}

@@ -1,0 +1,194 @@
+//! Pushing and fetching: branches, notes and the registry, through git.
+
+use agentic_model::{AgentName, Oid};
+use agentic_store::git::RefMove;
+use agentic_store::journal::{BranchMove, Taken, Transaction};
+
+use crate::kind::REGISTRY_REF;
+use crate::{Error, Result, Space};
+
+/// What a push did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    /// The remote.
+    pub remote: String,
+    /// The refs that it has now.
+    pub refs: Vec<String>,
+}
+
+/// What a fetch did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fetched {
+    /// The remote.
+    pub remote: String,
+    /// Agents whose branches moved forward.
+    pub fast_forwarded: Vec<AgentName>,
+    /// Agents whose notes took something in.
+    pub notes_united: Vec<AgentName>,
+    /// Agents whose branches have gone different ways.
+    pub diverged: Vec<AgentName>,
+    /// Agents that have a branch here from now on.
+    pub adopted: Vec<AgentName>,
+}
+
+/// Writes the refspecs of fetch into the configuration of remotes; safe to repeat.
+///
+/// # Errors
+/// Fails when a remote does not exist or the configuration cannot be written.
+pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
+    let mut changed = Vec::new();
+    for remote in remotes {
+        check_remote(space, remote)?;
+        let key = format!("remote.{remote}.fetch");
+        let known = ["config", "--get-all", &key];
+        let known = space.repository().git(&known)?.stdout;
+        for refspec in refspecs(remote) {
+            if !known.lines().any(|line| line == refspec) {
+                let add = ["config", "--add", &key, &refspec];
+                space.repository().git(&add)?.checked(&add)?;
+                changed.push(remote.clone());
+            }
+        }
+    }
+    changed.dedup();
+    Ok(changed)
+}
+
+/// Pushes branches and notes of agents, and the registry, in one atomic push.
+///
+/// # Errors
+/// Fails with [`Error::RemoteMoved`] when the remote has something that is not here yet.
+pub fn push(space: &Space, remote: &str, agents: &[AgentName]) -> Result<Pushed> {
+    check_remote(space, remote)?;
+    let mut refs = Vec::new();
+    for agent in agents {
+        space.head(agent)?;
+        refs.push(agent.branch_ref());
+        if space.repository().find_ref(&agent.notes_ref())?.is_some() {
+            refs.push(agent.notes_ref());
+        }
+    }
+    if space.repository().find_ref(REGISTRY_REF)?.is_some() {
+        refs.push(REGISTRY_REF.to_owned());
+    }
+    if refs.is_empty() {
+        return Ok(Pushed { remote: remote.to_owned(), refs });
+    }
+    let specs: Vec<String> = refs.iter().map(|name| format!("{name}:{name}")).collect();
+    let mut arguments = vec!["push", "--atomic", "--porcelain", remote];
+    arguments.extend(specs.iter().map(String::as_str));
+    let program = space.repository().git(&arguments)?;
+    let message = format!("{}{}", program.stdout, program.stderr);
+    if !program.success
+        && ["rejected", "fetch first", "non-fast-forward"].iter().any(|sign| message.contains(sign))
+    {
+        return Err(Error::RemoteMoved { remote: remote.to_owned(), message });
+    }
+    program.checked(&arguments)?;
+    Ok(Pushed { remote: remote.to_owned(), refs })
+}
+
+/// Fetches, unites notes and the registry, and moves agents forward that have not diverged.
+///
+/// # Errors
+/// Fails when git does, or an agent to adopt is not on the remote.
+pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched> {
+    check_remote(space, remote)?;
+    init(space, &[remote.to_owned()])?;
+    let arguments = ["fetch", "--quiet", remote];
+    space.repository().git(&arguments)?.checked(&arguments)?;
+    space.repository().sync_filesystem()?;
+    let mut fetched = Fetched { remote: remote.to_owned(), ..Fetched::default() };
+    let registry = format!("refs/agentic/remotes/{remote}/registry");
+    if let Some(theirs) = space.repository().find_ref(&registry)? {
+        let transaction = unite_transaction(space)?;
+        space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)?;
+    }
+    let prefix = format!("refs/remotes/{remote}/agents/");
+    for found in space.repository().list_refs(&prefix)? {
+        let name = found.name.strip_prefix(&prefix).and_then(|name| AgentName::parse(name).ok());
+        let Some(agent) = name else { continue };
+        let ours = space.repository().find_ref(&agent.branch_ref())?;
+        if ours.is_none() && !adopt.contains(&agent) {
+            continue;
+        }
+        update_agent(space, remote, &agent, ours, found.target, &mut fetched)?;
+    }
+    for agent in adopt {
+        space.head(agent)?;
+    }
+    Ok(fetched)
+}
+
+fn update_agent(
+    space: &Space,
+    remote: &str,
+    agent: &AgentName,
+    ours: Option<Oid>,
+    theirs: Oid,
+    fetched: &mut Fetched,
+) -> Result<()> {
+    let repository = space.repository();
+    let transaction = unite_transaction(space)?;
+    let notes = format!("refs/agentic/remotes/{remote}/notes/{agent}");
+    if let Some(tip) = repository.find_ref(&notes)?
+        && repository.unite_notes(&agent.notes_ref(), tip, &transaction)?
+    {
+        fetched.notes_united.push(agent.clone());
+    }
+    let Some(ours) = ours else {
+        let step = BranchMove { name: agent.branch_ref(), expect: None, new: theirs };
+        if repository.move_ref(&step, &transaction.committer, "agentic: adopt")? == RefMove::Moved {
+            fetched.adopted.push(agent.clone());
+        }
+        return Ok(());
+    };
+    if repository.is_ancestor(theirs, ours)? {
+        return Ok(());
+    }
+    if !repository.is_ancestor(ours, theirs)? {
+        fetched.diverged.push(agent.clone());
+        return Ok(());
+    }
+    let (_writer, head) = space.writer(agent)?;
+    let trees = (space.read_commit(head)?.tree, space.read_commit(theirs)?.tree);
+    let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
+    let follow = crate::commit::follow_branch(space, &agent.branch_ref(), &changed)?;
+    let step = BranchMove { name: agent.branch_ref(), expect: Some(ours), new: theirs };
+    if repository.move_ref(&step, &transaction.committer, "agentic: fetch")? == RefMove::Moved {
+        fetched.fast_forwarded.push(agent.clone());
+        if let Some((worktree, follow)) = follow {
+            crate::commit::bring_along(space, &worktree, &follow, &[], ours, theirs)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a fetch signs its notes commits with.
+fn unite_transaction(space: &Space) -> Result<Transaction> {
+    let signatures = space.own_signatures()?;
+    Ok(Transaction {
+        verb: "fetch".to_owned(),
+        objects: Vec::new(),
+        branch: None,
+        notes: None,
+        taken: Taken::default(),
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    })
+}
+
+fn refspecs(remote: &str) -> [String; 2] {
+    [
+        format!("+refs/notes/agentic/*:refs/agentic/remotes/{remote}/notes/*"),
+        format!("+refs/agentic/registry*:refs/agentic/remotes/{remote}/registry*"),
+    ]
+}
+
+fn check_remote(space: &Space, remote: &str) -> Result<()> {
+    if space.repository().remotes().iter().any(|known| known == remote) {
+        return Ok(());
+    }
+    Err(Error::UnknownRemote { remote: remote.to_owned() })
+}

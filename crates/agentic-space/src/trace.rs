@@ -1,0 +1,200 @@
+//! Traces: what an agent saw and said, appended as it happens, bound to the commit it led to.
+
+use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
+use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
+use agentic_store::journal::{self, NotesEdit, Taken, Transaction};
+use agentic_store::{Stream, Writer};
+
+use crate::commit::take_trace;
+use crate::space::Written;
+use crate::{Error, Result, Space};
+
+/// How many whole entries are pending after one was added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Added {
+    /// When the entry was added.
+    pub at: Instant,
+    /// How many entries are pending, pieces of long ones counted one by one.
+    pub n_pending: u64,
+}
+
+/// What binding the pending trace to a commit gave.
+#[derive(Debug)]
+pub struct Attached {
+    /// The commit.
+    pub commit: Oid,
+    /// The id of the trace.
+    pub cid: Cid,
+    /// How many entries it has.
+    pub n_entries: u64,
+    /// Whether everything is visible.
+    pub written: Written,
+}
+
+/// A trace that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// The commit it is bound to, if it was found by a commit.
+    pub commit: Option<Oid>,
+    /// Its id.
+    pub cid: Cid,
+    /// What it says.
+    pub trace: ConsoleTrace,
+}
+
+/// One binding that a commit has had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binding {
+    /// The trace; nothing if the note names none.
+    pub cid: Option<Cid>,
+    /// When it was bound.
+    pub at: Instant,
+    /// The notes commit that bound it.
+    pub note_commit: Oid,
+}
+
+impl Space {
+    /// Appends one entry to an agent's pending trace. Durable when this returns.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent, and when the entry alone is longer than a commit can bind.
+    pub fn add_trace(&self, agent: &AgentName, kind: &Kind, body: &[u8]) -> Result<Added> {
+        if body.len() > TRACE_BYTES_MAX {
+            return Err(Error::TraceTooLong { agent: agent.clone() });
+        }
+        let at = self.now();
+        let entries = split_entry(kind, at, body);
+        let mut writer = self.trace_writer(agent)?;
+        writer.append_entries(entries, at, self.durability())?;
+        let n_pending = writer.standing().map_or(0, |standing| standing.n_pending);
+        Ok(Added { at, n_pending })
+    }
+
+    /// Reads the entries that are bound to no commit yet, oldest first.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent or its journal is damaged.
+    pub fn pending_trace(&self, agent: &AgentName) -> Result<Vec<Entry>> {
+        self.head(agent)?;
+        let stream = Stream::Agent(agent.clone());
+        Ok(journal::pending_entries(self.repository().layout(), &stream)?)
+    }
+
+    /// Binds the pending entries to a commit that the agent has already made. A trace that was
+    /// bound before stays in the history of the notes ref.
+    ///
+    /// # Errors
+    /// Fails when nothing is pending or the commit is not one of the agent's.
+    pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<Attached> {
+        let signatures = self.signatures(agent)?;
+        let (mut writer, head) = self.writer(agent)?;
+        if !self.repository().is_ancestor(commit, head)? {
+            return Err(Error::ForeignCommit { commit, agent: agent.clone() });
+        }
+        let bound = take_trace(&writer, agent)?;
+        let bound = bound.ok_or(Error::NoTrace { what: format!("agent `{agent}`") })?;
+        let n_entries = bound.taken.count;
+        let transaction = Transaction {
+            verb: "trace attach".to_owned(),
+            objects: Vec::new(),
+            branch: None,
+            notes: Some(NotesEdit {
+                name: agent.notes_ref(),
+                notes: vec![(commit, bound.note)],
+                objects: bound.objects,
+            }),
+            taken: Taken { ..bound.taken },
+            follow: None,
+            author: signatures.author,
+            committer: signatures.committer,
+        };
+        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
+        let written = Written::from_outcome(outcome, agent.as_str(), None)?;
+        Ok(Attached { commit, cid: bound.cid, n_entries, written })
+    }
+
+    /// Finds the trace that is bound to a commit, in the notes of whichever agent has it.
+    ///
+    /// # Errors
+    /// Fails when the commit has none.
+    pub fn trace_of_commit(&self, commit: Oid) -> Result<Shown> {
+        for name in self.notes_refs_for(commit)? {
+            if let Some(cid) = self.bound_cid(&name, commit)? {
+                return self.trace_by_cid(cid, Some(commit));
+            }
+        }
+        Err(Error::NoTrace { what: format!("commit `{commit}`") })
+    }
+
+    /// Finds the trace of an agent's newest commit that has one.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent, or none of its commits has a trace.
+    pub fn trace_of_agent(&self, agent: &AgentName) -> Result<Shown> {
+        let head = self.head(agent)?;
+        let notes = self.repository().notes(&agent.notes_ref())?;
+        for commit in self.own_commits(agent, head)? {
+            if let Some(cid) = notes.note(commit.oid)?.as_deref().and_then(cid_in_note) {
+                return self.trace_by_cid(cid, Some(commit.oid));
+            }
+        }
+        Err(Error::NoTrace { what: format!("agent `{agent}`") })
+    }
+
+    /// Reads a trace by its id.
+    ///
+    /// # Errors
+    /// Fails when it is not stored here or is no trace.
+    pub fn trace_by_cid(&self, cid: Cid, commit: Option<Oid>) -> Result<Shown> {
+        let object: Object = self.object(cid)?;
+        let trace = ConsoleTrace::from_object::<Error>(&object, |part| self.object(part))?;
+        Ok(Shown { commit, cid, trace })
+    }
+
+    /// Lists the bindings that a commit has had, newest first.
+    ///
+    /// # Errors
+    /// Fails when the history of the notes cannot be read.
+    pub fn trace_history(&self, commit: Oid) -> Result<Vec<Binding>> {
+        for name in self.notes_refs_for(commit)? {
+            let versions = self.repository().notes(&name)?.history(commit)?;
+            if !versions.is_empty() {
+                let binding = |version: agentic_store::git::NoteVersion| Binding {
+                    cid: version.text.as_deref().and_then(cid_in_note),
+                    at: version.note_commit.at,
+                    note_commit: version.note_commit.oid,
+                };
+                return Ok(versions.into_iter().map(binding).collect());
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Returns the id of the trace that a note of this ref names for a commit.
+    pub(crate) fn bound_cid(&self, notes_ref: &str, commit: Oid) -> Result<Option<Cid>> {
+        let note = self.repository().notes(notes_ref)?.note(commit)?;
+        Ok(note.as_deref().and_then(cid_in_note))
+    }
+
+    /// Lists the notes refs that may have a note for a commit, the claimed agent's first.
+    fn notes_refs_for(&self, commit: Oid) -> Result<Vec<String>> {
+        let message = self.read_commit(commit)?.message;
+        let claimed = agentic_model::commit::Claims::read(&message).agent;
+        let mut names: Vec<String> = claimed.iter().map(AgentName::notes_ref).collect();
+        let all = self.repository().list_refs("refs/notes/agentic/")?;
+        names.extend(all.into_iter().map(|found| found.name));
+        Ok(names)
+    }
+
+    /// Opens the journal for an entry; looks no further into history than the journal's last record.
+    fn trace_writer(&self, agent: &AgentName) -> Result<Writer<'_>> {
+        let stream = Stream::Agent(agent.clone());
+        let head = self.head(agent)?;
+        let writer = Writer::open(self.repository(), &stream, self.now())?;
+        if writer.standing().is_some_and(|standing| standing.head == Some(head)) {
+            return Ok(writer);
+        }
+        drop(writer);
+        Ok(self.writer(agent)?.0)
+    }
+}

@@ -1,0 +1,169 @@
+//! Worktrees of agents: making, listing, syncing and removing them.
+
+use std::path::{Path, PathBuf};
+
+use agentic_model::{AgentName, Oid};
+use agentic_store::Lock;
+use agentic_store::git::{SnapshotSource, Worktree};
+
+use crate::{Error, Result, Space};
+
+/// A worktree that has an agent's branch checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentWorktree {
+    /// The agent.
+    pub agent: AgentName,
+    /// The worktree.
+    pub worktree: Worktree,
+    /// The commit that it was last brought to.
+    pub base: Oid,
+    /// The agent's head.
+    pub head: Oid,
+}
+
+/// What syncing a worktree did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Synced {
+    /// The worktree.
+    pub path: PathBuf,
+    /// Where it was.
+    pub from: Oid,
+    /// Where it is.
+    pub to: Oid,
+}
+
+/// What happens to uncommitted work in a worktree that is removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// The worktree stays.
+    Kept,
+    /// It is thrown away.
+    Discarded,
+}
+
+impl Space {
+    /// Finds the worktree of an agent: the current one if it is the agent's, else any.
+    ///
+    /// # Errors
+    /// Fails when the agent has none.
+    pub fn worktree_of(&self, agent: &AgentName) -> Result<Worktree> {
+        let branch = agent.branch_ref();
+        let current = self.repository().current_worktree();
+        if let Some(current) = current.filter(|tree| tree.branch.as_ref() == Some(&branch)) {
+            return Ok(current);
+        }
+        let found = self.repository().worktree_of(&branch)?;
+        found.ok_or_else(|| Error::NoWorktree { agent: agent.clone() })
+    }
+
+    /// Lists the worktrees of agents, by agent.
+    ///
+    /// # Errors
+    /// Fails when worktrees or refs cannot be read.
+    pub fn agent_worktrees(&self) -> Result<Vec<AgentWorktree>> {
+        let mut found = Vec::new();
+        for worktree in self.repository().worktrees()? {
+            let agent = worktree.branch.as_deref().and_then(AgentName::from_branch_ref);
+            let Some(agent) = agent else { continue };
+            let Some(head) = self.repository().find_ref(&agent.branch_ref())? else { continue };
+            let base = worktree.base(head)?;
+            found.push(AgentWorktree { agent, worktree, base, head });
+        }
+        found.sort_by(|left, right| left.agent.cmp(&right.agent));
+        Ok(found)
+    }
+}
+
+/// Returns where an agent's worktree stands unless somebody says otherwise:
+/// `../<repository>.agents/<agent>`.
+pub fn default_path(space: &Space, agent: &AgentName) -> PathBuf {
+    let common = space.repository().common_dir();
+    let top = if common.ends_with(".git") { common.parent().unwrap_or(common) } else { common };
+    let name = top.file_name().map_or("repository".into(), |name| name.to_string_lossy());
+    let above = top.parent().unwrap_or(top);
+    above.join(format!("{name}.agents")).join(agent.as_str())
+}
+
+/// Checks an agent's branch out in a new folder.
+///
+/// # Errors
+/// Fails when the folder exists, and as git does; in a bare repository too, unless git can.
+pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
+    let head = space.head(agent)?;
+    if path.exists() && std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_some())
+    {
+        return Err(Error::PathTaken { path: path.to_owned() });
+    }
+    let repository = space.repository();
+    // Two `git worktree add` at once can pick the same name for their git directories.
+    let lock_path = repository.layout().space_lock("worktree");
+    let _lock = Lock::take(&lock_path, repository.common_dir())?;
+    let target = path.to_string_lossy().into_owned();
+    let branch = format!("agents/{agent}");
+    let arguments = ["worktree", "add", "--quiet", &target, &branch];
+    repository.git(&arguments)?.checked(&arguments)?;
+    let worktree = space.worktree_of(agent)?;
+    worktree.set_base(head)?;
+    show_notes_in(space, agent, &worktree)?;
+    Ok(worktree)
+}
+
+/// Brings a worktree to its agent's head. Uncommitted changes are carried over by a three-way
+/// merge of contents.
+///
+/// # Errors
+/// Fails when the changes conflict with the head; nothing is changed then.
+pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
+    let worktree = space.worktree_of(agent)?;
+    let head = space.head(agent)?;
+    let base = worktree.base(head)?;
+    let synced = Synced { path: worktree.path.clone(), from: base, to: head };
+    if base == head {
+        return Ok(synced);
+    }
+    let base_tree = space.read_commit(base)?.tree;
+    let head_tree = space.read_commit(head)?.tree;
+    let here = space.repository().at_worktree(&worktree.path)?;
+    // The index may stand anywhere; what counts is what the folder holds.
+    let scratch = here.scratch_at(&worktree.path)?;
+    let content = scratch.snapshot(base_tree, SnapshotSource::Folder { paths: &[] })?.tree;
+    let merged = scratch.merge_trees(base_tree, head_tree, content, ("head", "worktree"))?;
+    if !merged.conflicts.is_empty() {
+        let conflicts = merged.conflicts.into_iter().map(|conflict| conflict.path).collect();
+        return Err(Error::SyncConflict { path: worktree.path, conflicts });
+    }
+    for tree in [content, merged.tree] {
+        here.write_objects(&scratch.difference(base_tree, tree)?)?;
+    }
+    worktree.replace_content(content, merged.tree, head)?;
+    Ok(synced)
+}
+
+/// Removes an agent's worktree; the branch stays.
+///
+/// # Errors
+/// Fails when it has uncommitted work, unless that is to be thrown away.
+pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
+    let worktree = space.worktree_of(agent)?;
+    if work == Work::Kept && !worktree.is_pristine()? {
+        return Err(Error::UncommittedWork { path: worktree.path });
+    }
+    let path = worktree.path.to_string_lossy().into_owned();
+    let arguments = ["worktree", "remove", "--force", &path];
+    space.repository().git(&arguments)?.checked(&arguments)?;
+    Ok(worktree.path)
+}
+
+/// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.
+fn show_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<()> {
+    if space.repository().config("core.bare").as_deref() == Some("true") {
+        // Worktree configuration would make every worktree of a bare repository bare.
+        return Ok(());
+    }
+    let enable = ["config", "extensions.worktreeConfig", "true"];
+    space.repository().git(&enable)?.checked(&enable)?;
+    let notes = agent.notes_ref();
+    let show = ["config", "--worktree", "notes.displayRef", &notes];
+    agentic_store::git::run_git(&worktree.path, &show)?.checked(&show)?;
+    Ok(())
+}
