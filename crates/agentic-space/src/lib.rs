@@ -23,6 +23,7 @@ pub mod tree;
 pub mod worktree;
 
 pub use agentic_model as model;
+pub use agentic_relations as relations;
 pub use agentic_store::{Durability, fault};
 
 pub use crate::clock::Clock;

@@ -1,1 +1,32 @@
-//! placeholder
+//! The shapes that `--json` prints: one type for each answer, one schema for each type.
+//!
+//! Ids are text, instants RFC 3339 in UTC. A field that has nothing to say is left out.
+
+mod agent;
+mod commit;
+mod doctor;
+mod failure;
+mod kind;
+mod object;
+mod relation;
+mod schema;
+mod sync;
+mod trace;
+mod worktree;
+
+pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
+pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
+pub use crate::doctor::{DoctorView, MendedView};
+pub use crate::failure::{ErrorView, FailureView};
+pub use crate::kind::{KindShowView, KindView};
+pub use crate::object::{CidView, InitView, PutView};
+pub use crate::relation::{EdgeView, RelationView};
+pub use crate::schema::schemas;
+pub use crate::sync::{FetchView, PushView};
+pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+pub use crate::worktree::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
+
+/// Writes a list of ids or names as text.
+pub(crate) fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(T::to_string).collect()
+}

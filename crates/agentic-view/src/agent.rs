@@ -1,0 +1,143 @@
+//! Agents as JSON.
+
+use std::collections::BTreeMap;
+
+use agentic_space::agent::{Agent, RemoteAgent};
+use agentic_space::spawn::Spawned;
+use agentic_space::tree::Family;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::texts;
+
+/// One agent of `agentic agents`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AgentView {
+    /// Its name.
+    pub agent: String,
+    /// The commit that its branch is at.
+    pub head: String,
+    /// Its first commit; missing for a branch that was not spawned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub genesis: Option<String>,
+    /// The agent it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The id of its briefing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub briefing: Option<String>,
+    /// How many commits it made, the genesis included.
+    pub commits: usize,
+    /// The first line of its newest commit's message.
+    pub subject: String,
+    /// When its newest commit was made.
+    pub at: String,
+}
+
+/// An agent of a remote that has no branch here.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RemoteAgentView {
+    /// Remote and name, such as `origin/alice`.
+    pub agent: String,
+    /// Where its branch was at the last fetch.
+    pub head: String,
+    /// The remote.
+    pub remote: String,
+}
+
+/// The answer of `agentic spawn`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SpawnView {
+    /// The name of the agent.
+    pub agent: String,
+    /// The full name of its branch.
+    pub branch: String,
+    /// Its first commit.
+    pub genesis: String,
+    /// The commit that its branch is at: the genesis.
+    pub head: String,
+    /// The id of its briefing.
+    pub briefing: String,
+    /// The agent it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The worktree that was made for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<String>,
+}
+
+/// One agent of `agentic tree`, with everything forked from it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FamilyView {
+    /// The name of the agent.
+    pub agent: String,
+    /// The commit that its branch is at.
+    pub head: String,
+    /// How many commits it made, the genesis included.
+    pub commits: usize,
+    /// How many commits of each kind.
+    pub kinds: BTreeMap<String, usize>,
+    /// The agents whose work it took in, oldest first.
+    pub merges: Vec<String>,
+    /// The agents forked from it.
+    pub children: Vec<FamilyView>,
+}
+
+/// The answer of `agentic fork-point`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ForkPointView {
+    /// The best common ancestor.
+    pub commit: String,
+}
+
+impl From<&Agent> for AgentView {
+    fn from(agent: &Agent) -> AgentView {
+        AgentView {
+            agent: agent.name.to_string(),
+            head: agent.head.to_string(),
+            genesis: agent.genesis.map(|oid| oid.to_string()),
+            parent: agent.parent.as_ref().map(ToString::to_string),
+            briefing: agent.briefing.map(|cid| cid.to_string()),
+            commits: agent.n_commits,
+            subject: agent.subject.clone(),
+            at: agent.at.to_string(),
+        }
+    }
+}
+
+impl From<&RemoteAgent> for RemoteAgentView {
+    fn from(agent: &RemoteAgent) -> RemoteAgentView {
+        RemoteAgentView {
+            agent: format!("{}/{}", agent.remote, agent.name),
+            head: agent.head.to_string(),
+            remote: agent.remote.clone(),
+        }
+    }
+}
+
+impl From<&Spawned> for SpawnView {
+    fn from(spawned: &Spawned) -> SpawnView {
+        SpawnView {
+            agent: spawned.agent.to_string(),
+            branch: spawned.agent.branch_ref(),
+            genesis: spawned.genesis.to_string(),
+            head: spawned.genesis.to_string(),
+            briefing: spawned.briefing.to_string(),
+            parent: spawned.parent.as_ref().map(ToString::to_string),
+            worktree: None,
+        }
+    }
+}
+
+impl From<&Family> for FamilyView {
+    fn from(family: &Family) -> FamilyView {
+        FamilyView {
+            agent: family.agent.to_string(),
+            head: family.head.to_string(),
+            commits: family.n_commits,
+            kinds: family.kinds.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
+            merges: texts(&family.merges),
+            children: family.children.iter().map(FamilyView::from).collect(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The doctor's report as JSON.
+
+use agentic_space::doctor::Report;
+use agentic_store::Finding;
+use agentic_store::recovery::{Mended, Recovered};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of `agentic doctor`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoctorView {
+    /// Whether nothing is damaged.
+    pub sound: bool,
+    /// What was mended.
+    pub mended: Vec<MendedView>,
+    /// What is damaged and could not be mended.
+    pub damaged: Vec<String>,
+    /// Locks of git on refs of agents.
+    pub locks: Vec<String>,
+    /// How many journals were looked at.
+    pub journals: usize,
+    /// How many journals were cut, because git holds everything they recorded.
+    pub cut: usize,
+    /// How many objects were checked against their ids.
+    pub objects: usize,
+}
+
+/// One thing that was mended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MendedView {
+    /// The agent, or the name of another journal.
+    pub stream: String,
+    /// What was done, as a sentence.
+    pub done: String,
+}
+
+impl From<&Report> for DoctorView {
+    fn from(report: &Report) -> DoctorView {
+        DoctorView {
+            sound: report.damaged.is_empty(),
+            mended: report.mended.iter().map(MendedView::from).collect(),
+            damaged: report.damaged.clone(),
+            locks: report.locks.iter().map(|path| path.display().to_string()).collect(),
+            journals: report.n_journals,
+            cut: report.n_cut,
+            objects: report.n_objects,
+        }
+    }
+}
+
+impl From<&Recovered> for MendedView {
+    fn from(recovered: &Recovered) -> MendedView {
+        let done = match &recovered.mended {
+            Mended::Opened(Finding::CutTail { bytes }) => {
+                format!("cut {bytes} bytes of a record that was never finished")
+            }
+            Mended::Opened(Finding::RolledForward { commit: Some(commit) }) => {
+                format!("finished the write of commit {commit}")
+            }
+            Mended::Opened(Finding::RolledForward { commit: None }) => {
+                "finished a write of notes".to_owned()
+            }
+            Mended::Opened(Finding::GaveUp { .. }) => {
+                "gave up a write whose branch had moved".to_owned()
+            }
+            Mended::Opened(Finding::SetAside) => {
+                "set the journal of an earlier branch aside".to_owned()
+            }
+            Mended::Object(oid) => format!("wrote object {oid} again"),
+            Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
+            Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
+        };
+        MendedView { stream: recovered.stream.to_string(), done }
+    }
+}

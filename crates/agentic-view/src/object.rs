@@ -1,0 +1,56 @@
+//! Objects as JSON.
+
+use agentic_model::{AgentName, Object};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of `agentic object put`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PutView {
+    /// The id of the object.
+    pub cid: String,
+    /// Its type.
+    pub r#type: String,
+    /// The length of its canonical form, in bytes.
+    pub bytes: usize,
+    /// The agent that keeps it.
+    pub agent: String,
+}
+
+/// The answer of `agentic object cid`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CidView {
+    /// The id of the object.
+    pub cid: String,
+    /// Its type.
+    pub r#type: String,
+    /// The length of its canonical form, in bytes.
+    pub bytes: usize,
+}
+
+/// The answer of `agentic init`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InitView {
+    /// The remotes that are set up.
+    pub remotes: Vec<String>,
+    /// Whether anything had to be written.
+    pub changed: bool,
+}
+
+impl PutView {
+    /// Shows an object that an agent keeps.
+    pub fn new(object: &Object, agent: &AgentName) -> PutView {
+        let CidView { cid, r#type, bytes } = CidView::from(object);
+        PutView { cid, r#type, bytes, agent: agent.to_string() }
+    }
+}
+
+impl From<&Object> for CidView {
+    fn from(object: &Object) -> CidView {
+        CidView {
+            cid: object.cid().to_string(),
+            r#type: object.kind().to_string(),
+            bytes: object.bytes().len(),
+        }
+    }
+}

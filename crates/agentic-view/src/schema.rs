@@ -1,0 +1,42 @@
+//! The JSON Schemas of everything that is printed, by file name.
+
+use std::collections::BTreeMap;
+
+use schemars::{Schema, schema_for};
+
+use crate::*;
+
+/// Returns all schemas: the name of the file under `schemas/`, and what belongs into it.
+pub fn schemas() -> BTreeMap<&'static str, Schema> {
+    BTreeMap::from([
+        ("agents.json", schema_for!(Vec<AgentView>)),
+        ("commit.json", schema_for!(CommitView)),
+        ("doctor.json", schema_for!(DoctorView)),
+        ("error.json", schema_for!(FailureView)),
+        ("fetch.json", schema_for!(FetchView)),
+        ("fork-point.json", schema_for!(ForkPointView)),
+        ("init.json", schema_for!(InitView)),
+        ("kind.json", schema_for!(KindShowView)),
+        ("kinds.json", schema_for!(Vec<KindView>)),
+        ("log.json", schema_for!(Vec<LogView>)),
+        ("merge.json", schema_for!(MergeView)),
+        ("object-cid.json", schema_for!(CidView)),
+        ("object-put.json", schema_for!(PutView)),
+        ("push.json", schema_for!(PushView)),
+        ("relate.json", schema_for!(EdgeView)),
+        ("relations.json", schema_for!(Vec<RelationView>)),
+        ("remote-agents.json", schema_for!(Vec<RemoteAgentView>)),
+        ("show.json", schema_for!(ShowView)),
+        ("spawn.json", schema_for!(SpawnView)),
+        ("trace-add.json", schema_for!(TraceAddView)),
+        ("trace-attach.json", schema_for!(AttachView)),
+        ("trace-history.json", schema_for!(Vec<BindingView>)),
+        ("trace-pending.json", schema_for!(Vec<EntryView>)),
+        ("trace.json", schema_for!(TraceView)),
+        ("tree.json", schema_for!(Vec<FamilyView>)),
+        ("worktree-add.json", schema_for!(WorktreeAddView)),
+        ("worktree-remove.json", schema_for!(WorktreeRemoveView)),
+        ("worktree-sync.json", schema_for!(WorktreeSyncView)),
+        ("worktrees.json", schema_for!(Vec<WorktreeView>)),
+    ])
+}

@@ -1,0 +1,49 @@
+//! Push and fetch as JSON.
+
+use agentic_space::sync::{Fetched, Pushed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::texts;
+
+/// The answer of `agentic push`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PushView {
+    /// The remote.
+    pub remote: String,
+    /// The refs that it has now.
+    pub pushed: Vec<String>,
+}
+
+/// The answer of `agentic fetch`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FetchView {
+    /// The remote.
+    pub remote: String,
+    /// Agents whose branches moved forward.
+    pub fast_forwarded: Vec<String>,
+    /// Agents whose notes took something in.
+    pub notes_united: Vec<String>,
+    /// Agents whose branches have gone different ways.
+    pub diverged: Vec<String>,
+    /// Agents that have a branch here from now on.
+    pub adopted: Vec<String>,
+}
+
+impl From<&Pushed> for PushView {
+    fn from(pushed: &Pushed) -> PushView {
+        PushView { remote: pushed.remote.clone(), pushed: pushed.refs.clone() }
+    }
+}
+
+impl From<&Fetched> for FetchView {
+    fn from(fetched: &Fetched) -> FetchView {
+        FetchView {
+            remote: fetched.remote.clone(),
+            fast_forwarded: texts(&fetched.fast_forwarded),
+            notes_united: texts(&fetched.notes_united),
+            diverged: texts(&fetched.diverged),
+            adopted: texts(&fetched.adopted),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Traces as JSON.
+
+use agentic_model::{Entry, Value};
+use agentic_space::trace::{Attached, Binding, Shown};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The answer of `agentic trace add`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TraceAddView {
+    /// The agent.
+    pub agent: String,
+    /// The kind of the entry.
+    pub kind: String,
+    /// When it was added.
+    pub at: String,
+    /// The length of the entry, in bytes.
+    pub bytes: usize,
+    /// How many entries are pending now.
+    pub pending: u64,
+}
+
+/// One entry of a trace: text, or bytes in base64.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EntryView {
+    /// What sort of thing happened.
+    pub kind: String,
+    /// When.
+    pub at: String,
+    /// The text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The bytes, if they are not text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base64: Option<String>,
+}
+
+/// The answer of `agentic trace show`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TraceView {
+    /// The commit it is bound to, if it was found by a commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Its id.
+    pub cid: String,
+    /// Whose trace it is.
+    pub agent: String,
+    /// Its entries, oldest first; long ones are whole again.
+    pub entries: Vec<EntryView>,
+}
+
+/// The answer of `agentic trace attach`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AttachView {
+    /// The commit.
+    pub commit: String,
+    /// The id of the trace.
+    pub cid: String,
+    /// How many entries it has.
+    pub entries: u64,
+}
+
+/// One binding of `agentic trace history`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BindingView {
+    /// The trace; missing if the note named none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cid: Option<String>,
+    /// When it was bound.
+    pub at: String,
+    /// The notes commit that bound it.
+    pub note_commit: String,
+}
+
+impl EntryView {
+    /// Shows entries, with the pieces of long ones put together.
+    pub fn whole(entries: &[Entry]) -> Vec<EntryView> {
+        let mut views = Vec::new();
+        let mut pieces: Vec<&Entry> = Vec::new();
+        for entry in entries {
+            pieces.push(entry);
+            if !entry.continues {
+                views.push(EntryView::join(&pieces));
+                pieces.clear();
+            }
+        }
+        // The rest of a long entry may have been lost with the process that wrote it.
+        if !pieces.is_empty() {
+            views.push(EntryView::join(&pieces));
+        }
+        views
+    }
+
+    fn join(pieces: &[&Entry]) -> EntryView {
+        let mut bytes = Vec::new();
+        let mut is_text = true;
+        for piece in pieces {
+            match &piece.body {
+                Value::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+                Value::Bytes(raw) => {
+                    is_text = false;
+                    bytes.extend_from_slice(raw);
+                }
+                _ => {}
+            }
+        }
+        let first = pieces.first().expect("an entry has at least one piece");
+        let text = if is_text { String::from_utf8(bytes.clone()).ok() } else { None };
+        let base64 = if text.is_none() { Some(BASE64.encode(&bytes)) } else { None };
+        EntryView { kind: first.kind.to_string(), at: first.at.to_string(), text, base64 }
+    }
+}
+
+impl From<&Shown> for TraceView {
+    fn from(shown: &Shown) -> TraceView {
+        TraceView {
+            commit: shown.commit.map(|oid| oid.to_string()),
+            cid: shown.cid.to_string(),
+            agent: shown.trace.agent.to_string(),
+            entries: EntryView::whole(&shown.trace.entries),
+        }
+    }
+}
+
+impl From<&Attached> for AttachView {
+    fn from(attached: &Attached) -> AttachView {
+        AttachView {
+            commit: attached.commit.to_string(),
+            cid: attached.cid.to_string(),
+            entries: attached.n_entries,
+        }
+    }
+}
+
+impl From<&Binding> for BindingView {
+    fn from(binding: &Binding) -> BindingView {
+        BindingView {
+            cid: binding.cid.map(|cid| cid.to_string()),
+            at: binding.at.to_string(),
+            note_commit: binding.note_commit.to_string(),
+        }
+    }
+}
