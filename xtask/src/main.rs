@@ -2,7 +2,8 @@
 //!
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
 //! - `cargo xtask tidy`: the rules of the house alone;
-//! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard.
+//! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
+//! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed.
 
 mod steps;
 mod tidy;
@@ -14,7 +15,7 @@ use anyhow::Result;
 
 use crate::workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard";
+const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         ["test"] => steps::test(),
         ["tidy"] => tidy_alone(),
         ["scoreboard"] => steps::scoreboard(),
+        ["schemas"] => steps::schemas(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(EXIT_USAGE);

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use agentic_conformance::{COMMAND_LIMIT, Options, Report};
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{Workspace, cargo, metadata, root};
+use crate::workspace::{self, Workspace, cargo, metadata, root};
 use crate::{Outcome, tidy};
 
 /// How to make the scoreboard anew.
@@ -63,6 +63,20 @@ pub fn scoreboard() -> Result<Outcome> {
     print!("{}", report.failures_text());
     println!("{} passed, {} failed", report.passed(), report.failed());
     Ok(if report.failed() == 0 { Outcome::Good } else { Outcome::Bad })
+}
+
+/// Writes the JSON Schemas.
+pub fn schemas() -> Result<Outcome> {
+    let generated = workspace::schemas()?;
+    for (path, text) in &generated {
+        let path = root().join(path);
+        let folder = path.parent().context("a schema is inside a folder")?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
+        fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    println!("{} schemas", generated.len());
+    Ok(Outcome::Good)
 }
 
 fn broken(details: String) -> Step {

@@ -18,6 +18,8 @@ pub struct Workspace {
     pub packages: Vec<Package>,
     /// Files by their path from the root, with `/` between folders.
     pub files: BTreeMap<String, String>,
+    /// Every file that is generated, as it would be generated now.
+    pub generated: BTreeMap<String, String>,
     /// How many cases every suite of the conformance suite has.
     pub cases: BTreeMap<String, usize>,
 }
@@ -74,8 +76,18 @@ impl Workspace {
             }
         }
         let cases = agentic_conformance::count_cases(&root.join("conformance"))?;
-        Ok(Workspace { packages: packages(&metadata(&root)?)?, files, cases })
+        let packages = packages(&metadata(&root)?)?;
+        Ok(Workspace { packages, files, generated: schemas()?, cases })
     }
+}
+
+/// Generates the JSON Schemas of everything that is printed, by their paths.
+pub fn schemas() -> Result<BTreeMap<String, String>> {
+    let text = |schema| serde_json::to_string_pretty(&schema).context("a schema is JSON");
+    agentic_view::schemas()
+        .into_iter()
+        .map(|(name, schema)| Ok((format!("schemas/{name}"), text(schema)? + "\n")))
+        .collect()
 }
 
 /// Returns the root of the workspace.

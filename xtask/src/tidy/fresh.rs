@@ -1,8 +1,8 @@
 //! What is generated and checked in is what would be generated now.
 //!
 //! The scoreboard is compared in two steps: here by its number of cases, which needs no binary, and
-//! by `cargo xtask test` with the results of a run. Other generated files pass through [`compare`]:
-//! whoever generates them gives their paths and texts.
+//! by `cargo xtask test` with the results of a run. Schemas are generated from the types of
+//! `agentic-view` and compared whole.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,22 @@ use serde_json::Value as Json;
 
 use crate::workspace::Workspace;
 
-/// Finds suites whose number of cases is not that of the scoreboard, and failures on it.
+/// How to make the schemas anew.
+const SCHEMAS_HOW: &str = "cargo xtask schemas";
+
+/// Finds generated files that are stale, missing or no longer generated.
 pub fn check(workspace: &Workspace) -> Vec<String> {
+    let mut findings = compare(&workspace.files, &workspace.generated, SCHEMAS_HOW);
+    let schemas = workspace.files.keys().filter(|path| path.starts_with("schemas/"));
+    for path in schemas.filter(|path| !workspace.generated.contains_key(*path)) {
+        findings.push(format!("fresh: {path} is not generated any more; remove it"));
+    }
+    findings.extend(check_scoreboard(workspace));
+    findings
+}
+
+/// Finds suites whose number of cases is not that of the scoreboard, and failures on it.
+fn check_scoreboard(workspace: &Workspace) -> Vec<String> {
     let Some(text) = workspace.files.get("scoreboard.json") else {
         return vec!["fresh: there is no scoreboard.json; run `cargo xtask scoreboard`".to_owned()];
     };

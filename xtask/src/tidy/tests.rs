@@ -21,6 +21,7 @@ fn tree(packages: &[Package], files: &[(&str, &str)]) -> Workspace {
     Workspace {
         packages: packages.to_vec(),
         files: files.iter().map(file).collect(),
+        generated: BTreeMap::new(),
         cases: BTreeMap::from([("branch".to_owned(), 2)]),
     }
 }
@@ -132,6 +133,10 @@ fn generated_files_are_compared_as_a_whole() {
     let stale = ["fresh: schemas/a.json is stale; run `x`"];
     assert_eq!(fresh::compare(&file("a"), &file("b"), "x"), stale);
     assert_eq!(fresh::compare(&BTreeMap::new(), &file("b"), "x"), stale);
+    let board = r#"{"suites":[{"name":"branch","passed":2,"failed":0}]}"#;
+    let left_over = tree(&[], &[("scoreboard.json", board), ("schemas/old.json", "{}")]);
+    let finding = "fresh: schemas/old.json is not generated any more; remove it";
+    check_rule(fresh::check(&left_over), &[finding]);
 }
 
 #[test]
