@@ -1,1 +1,25 @@
-fn main() {}
+//! The `agentic` command: thin, one file for each verb; everything it does is in `agentic-space`.
+
+mod cli;
+mod commands;
+mod context;
+mod failure;
+mod output;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
+    cli.color.apply();
+    let json = cli.json;
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.report(json);
+            ExitCode::from(failure.code)
+        }
+    }
+}

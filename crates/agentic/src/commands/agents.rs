@@ -1,0 +1,54 @@
+//! `agentic agents`
+
+use std::process::ExitCode;
+
+use agentic_view::{AgentView, RemoteAgentView};
+use serde::Serialize;
+
+use super::Outcome;
+use crate::context::Context;
+
+/// List the agents
+///
+/// Agents that only a remote has are listed as REMOTE/NAME; `agentic fetch --adopt NAME` takes one.
+///
+/// Example: agentic agents --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {}
+
+/// One line of the list.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Line {
+    Here(AgentView),
+    Remote(RemoteAgentView),
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, _: Args) -> Outcome {
+    let space = context.space()?;
+    let mut lines: Vec<Line> =
+        space.agents()?.iter().map(|agent| Line::Here(AgentView::from(agent))).collect();
+    let remote = space.remote_agents()?;
+    lines.extend(remote.iter().map(|agent| Line::Remote(RemoteAgentView::from(agent))));
+    context.format.answer(lines.as_slice(), |lines| lines.iter().map(text).collect());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(line: &Line) -> String {
+    match line {
+        Line::Here(agent) => {
+            let from =
+                agent.parent.as_ref().map(|parent| format!(" (from {parent})")).unwrap_or_default();
+            format!(
+                "{} {} {} commits{from}: {}\n",
+                agent.agent,
+                &agent.head[..10],
+                agent.commits,
+                agent.subject
+            )
+        }
+        Line::Remote(agent) => format!("{} {}\n", agent.agent, &agent.head[..10]),
+    }
+}

@@ -1,0 +1,61 @@
+//! `agentic doctor`
+
+use std::process::ExitCode;
+
+use agentic_space::doctor::{Locks, Replay, Treatment, examine};
+use agentic_view::DoctorView;
+
+use super::Outcome;
+use crate::context::Context;
+use crate::output::talk;
+
+/// Check and repair: unfinished writes, journals, notes, objects and stale locks
+///
+/// Exits with 6 when something is damaged and could not be mended.
+///
+/// Example: agentic doctor
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Remove locks of git on refs of agents; make sure that no git is running
+    #[arg(long)]
+    break_locks: bool,
+    /// Replay every journal, as after a power cut or onto an older copy of the repository
+    #[arg(long)]
+    replay: bool,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let space = context.space_as_is()?;
+    let treatment = Treatment {
+        replay: if args.replay { Replay::Always } else { Replay::AsNeeded },
+        locks: if args.break_locks { Locks::Broken } else { Locks::Reported },
+    };
+    let view = DoctorView::from(&examine(&space, treatment)?);
+    context.format.answer(&view, text);
+    if view.sound {
+        return Ok(ExitCode::SUCCESS);
+    }
+    talk(&format!("error: {} things are damaged", view.damaged.len()));
+    talk("hint: fetch them from a clone with `agentic fetch`, or restore the files from a backup");
+    Ok(ExitCode::from(6))
+}
+
+fn text(view: &DoctorView) -> String {
+    let mut text: String = view
+        .mended
+        .iter()
+        .map(|mended| format!("mended {}: {}\n", mended.stream, mended.done))
+        .collect();
+    text.extend(view.locks.iter().map(|path| format!("lock {path}\n")));
+    text.extend(view.damaged.iter().map(|what| format!("damaged {what}\n")));
+    text.push_str(&format!(
+        "{} journals ({} cut), {} objects: {}\n",
+        view.journals,
+        view.cut,
+        view.objects,
+        if view.sound { "sound" } else { "damaged" }
+    ));
+    text
+}

@@ -1,0 +1,39 @@
+//! `agentic init`
+
+use std::process::ExitCode;
+
+use agentic_view::InitView;
+
+use super::Outcome;
+use crate::context::Context;
+
+/// Set up remotes, so that plain `git fetch` brings notes along
+///
+/// Writes refspecs for notes and kinds into the configuration of each remote. Safe to repeat; every
+/// other verb works without it.
+///
+/// Example: agentic init --remote origin
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// A remote to set up; all of them without
+    #[arg(long, value_name = "REMOTE")]
+    remote: Vec<String>,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let space = context.space()?;
+    let remotes = match args.remote.is_empty() {
+        true => space.repository().remotes(),
+        false => args.remote,
+    };
+    let changed = agentic_space::sync::init(&space, &remotes)?;
+    let view = InitView { remotes, changed: !changed.is_empty() };
+    context.format.answer(&view, |view| match (view.remotes.is_empty(), view.changed) {
+        (true, _) => "ready; there are no remotes to set up".to_owned(),
+        (false, true) => format!("set up {}", view.remotes.join(", ")),
+        (false, false) => format!("{} were set up already", view.remotes.join(", ")),
+    });
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,77 @@
+//! `agentic log`
+
+use std::process::ExitCode;
+
+use agentic_model::{AgentName, Kind};
+use agentic_view::{EntryView, LogView};
+
+use super::{Outcome, agent_name};
+use crate::context::Context;
+
+/// List an agent's own commits, newest first
+///
+/// Example: agentic log fix-auth --kind finding --trace
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The agent; else AGENTIC_AGENT, else the current branch
+    #[arg(value_parser = agent_name)]
+    agent: Option<AgentName>,
+    /// Show the trace of each commit too
+    #[arg(long)]
+    trace: bool,
+    /// Only commits of this kind, or of one that specialises it
+    #[arg(long, value_name = "KIND", value_parser = kind_name)]
+    kind: Option<Kind>,
+    /// At most so many
+    #[arg(short = 'n', value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let space = context.space()?;
+    let agent = context.agent(&space, args.agent.as_ref())?;
+    let mut logged = space.log(&agent, args.kind.as_ref())?;
+    logged.truncate(args.limit.unwrap_or(usize::MAX));
+    let mut traces = Vec::new();
+    for commit in &logged {
+        let shown = match commit.trace {
+            Some(cid) if args.trace => Some(space.trace_by_cid(cid, Some(commit.info.oid))?),
+            _ => None,
+        };
+        traces.push(shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default());
+    }
+    let views: Vec<LogView> =
+        logged.iter().map(|logged| LogView::new(logged, Some(agent.to_string()))).collect();
+    context.format.answer(views.as_slice(), |views| {
+        views.iter().zip(&traces).map(|(view, trace)| paragraph(view, trace)).collect()
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn paragraph(view: &LogView, trace: &[EntryView]) -> String {
+    let copied =
+        view.copied_from.as_ref().map(|from| format!(" (copied from {from})")).unwrap_or_default();
+    let mut text = format!(
+        "\u{1b}[33m{}\u{1b}[0m \u{1b}[36m{}\u{1b}[0m {}{copied}\n",
+        &view.commit[..10],
+        view.kind,
+        view.subject
+    );
+    if let serde_json::Value::Object(fields) = &view.fields
+        && !fields.is_empty()
+    {
+        text.push_str(&format!("           {}\n", view.fields));
+    }
+    for entry in trace {
+        let body = entry.text.as_deref().unwrap_or("(bytes)");
+        let first = body.lines().next().unwrap_or("");
+        text.push_str(&format!("           {} {first}\n", entry.kind));
+    }
+    text
+}
+
+fn kind_name(text: &str) -> Result<Kind, String> {
+    Kind::parse(text).map_err(|error| error.to_string())
+}

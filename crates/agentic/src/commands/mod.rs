@@ -1,0 +1,73 @@
+//! One file for each verb: its arguments, and what it does with them.
+
+pub mod agents;
+pub mod briefing;
+pub mod commit;
+pub mod completions;
+pub mod demo;
+pub mod doctor;
+pub mod fetch;
+pub mod fork_point;
+pub mod init;
+pub mod kind;
+pub mod log;
+pub mod man;
+pub mod merge;
+pub mod object;
+pub mod push;
+pub mod relate;
+pub mod relations;
+pub mod show;
+pub mod spawn;
+pub mod trace;
+pub mod tree;
+pub mod worktree;
+
+use std::process::ExitCode;
+
+use agentic_model::AgentName;
+
+use crate::cli::{Cli, Verb};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What a verb gives.
+pub type Outcome = Result<ExitCode, Failure>;
+
+/// Runs the verb of a command line.
+pub fn run(cli: Cli) -> Outcome {
+    let context = Context::new(&cli)?;
+    match cli.verb {
+        Verb::Init(args) => init::run(&context, args),
+        Verb::Spawn(args) => spawn::run(&context, args),
+        Verb::Commit(args) => commit::run(&context, args),
+        Verb::Merge(args) => merge::run(&context, args),
+        Verb::Trace(verb) => trace::run(&context, verb),
+        Verb::Log(args) => log::run(&context, args),
+        Verb::Show(args) => show::run(&context, args),
+        Verb::Agents(args) => agents::run(&context, args),
+        Verb::Tree(args) => tree::run(&context, args),
+        Verb::ForkPoint(args) => fork_point::run(&context, args),
+        Verb::Briefing(args) => briefing::run(&context, args),
+        Verb::Worktree(verb) => worktree::run(&context, verb),
+        Verb::Object(verb) => object::run(&context, verb),
+        Verb::Kind(verb) => kind::run(&context, verb),
+        Verb::Relate(args) => relate::run(&context, args),
+        Verb::Unrelate(args) => relate::run_unrelate(&context, args),
+        Verb::Relations(args) => relations::run(&context, args),
+        Verb::SubAgents(args) => relations::run_sub_agents(&context, args),
+        Verb::Reviewers(args) => relations::run_reviewers(&context, args),
+        Verb::Merged(args) => relations::run_merged(&context, args),
+        Verb::Push(args) => push::run(&context, args),
+        Verb::Fetch(args) => fetch::run(&context, args),
+        Verb::Doctor(args) => doctor::run(&context, args),
+        Verb::Demo(args) => demo::run(&context, args),
+        Verb::Completions(args) => completions::run(args),
+        Verb::Man(args) => man::run(args),
+    }
+}
+
+/// Parses the name of an agent for clap.
+pub fn agent_name(text: &str) -> Result<AgentName, String> {
+    AgentName::parse(text).map_err(|error| error.to_string())
+}

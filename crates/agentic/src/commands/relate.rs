@@ -1,0 +1,69 @@
+//! `agentic relate` and `agentic unrelate`
+
+use std::process::ExitCode;
+
+use agentic_model::Kind;
+use agentic_model::edge::{EdgeEvent, Party};
+use agentic_space::relate::relate;
+use agentic_view::EdgeView;
+
+use super::Outcome;
+use crate::context::Context;
+use crate::output::warn_deferred;
+
+/// Assert a relation between agents
+///
+/// The source may also be a person, written user:NAME.
+///
+/// Example: agentic relate alice reviews bob
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// Who relates
+    #[arg(value_parser = party)]
+    source: Party,
+    /// How
+    #[arg(value_parser = relation)]
+    relation: Kind,
+    /// To whom
+    #[arg(value_parser = party)]
+    target: Party,
+}
+
+/// Retract a relation
+///
+/// Example: agentic unrelate alice reviews bob
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct UnrelateArgs {
+    #[command(flatten)]
+    edge: Args,
+}
+
+/// Runs `relate`.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    change(context, &args, EdgeEvent::Assert)
+}
+
+/// Runs `unrelate`.
+pub fn run_unrelate(context: &Context, args: UnrelateArgs) -> Outcome {
+    change(context, &args.edge, EdgeEvent::Retract)
+}
+
+fn change(context: &Context, args: &Args, event: EdgeEvent) -> Outcome {
+    let space = context.space()?;
+    let related = relate(&space, &args.source, &args.relation, &args.target, event)?;
+    warn_deferred(&related.written);
+    context.format.answer(&EdgeView::from(&related), |view| {
+        format!("{} {} {}", view.source, view.relation, view.target)
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn party(text: &str) -> Result<Party, String> {
+    Party::parse(text).map_err(|error| error.to_string())
+}
+
+fn relation(text: &str) -> Result<Kind, String> {
+    Kind::parse(text).map_err(|_| format!("`{text}` cannot name a relation"))
+}

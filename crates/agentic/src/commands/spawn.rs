@@ -1,0 +1,118 @@
+//! `agentic spawn`
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentic_model::{AgentName, Briefing, Object, Oid, Value, json};
+use agentic_space::spawn::{Origin, spawn};
+use agentic_space::{Space, worktree};
+use agentic_view::SpawnView;
+
+use super::{Outcome, agent_name};
+use crate::context::{Context, read_file_or_stdin, read_stdin, stdin_is_terminal};
+use crate::failure::Failure;
+use crate::output::{warn, warn_deferred};
+
+/// Create an agent: a branch `agents/NAME` with a stored briefing
+///
+/// Without --from and --at the agent begins with an empty tree. The briefing is text, or a JSON
+/// object with "type": "briefing"; in a pipe it is read from standard input.
+///
+/// Example: agentic spawn fix-auth -m "Fix the token refresh race" --at main --worktree
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// The name: lower-case letters, digits, `.`, `_` and `-`
+    #[arg(value_parser = agent_name)]
+    name: AgentName,
+    /// The briefing
+    #[arg(short, long, value_name = "TEXT", conflicts_with = "briefing")]
+    message: Option<String>,
+    /// A file with the briefing, or - for standard input
+    #[arg(long, value_name = "FILE")]
+    briefing: Option<String>,
+    /// Fork at the head of another agent, as its sub-agent
+    #[arg(long, value_name = "AGENT", value_parser = agent_name, conflicts_with = "at")]
+    from: Option<AgentName>,
+    /// Fork at any commit
+    #[arg(long, value_name = "COMMIT")]
+    at: Option<String>,
+    /// Also check it out, by default in ../<repository>.agents/NAME
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = false)]
+    worktree: Option<Option<PathBuf>>,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let briefing = briefing(&args)?;
+    let space = context.space()?;
+    let origin = origin(&space, &args)?;
+    if args.worktree.is_some() && space.repository().work_dir().is_none() {
+        return Err(agentic_space::Error::Bare.into());
+    }
+    let spawned = spawn(&space, &args.name, &briefing, &origin)?;
+    let mut view = SpawnView::from(&spawned);
+    if let Some(path) = args.worktree {
+        let path = path.map(|path| context.directory.join(path));
+        let path = path.unwrap_or_else(|| worktree::default_path(&space, &args.name));
+        match worktree::add(&space, &args.name, &path) {
+            Ok(worktree) => view.worktree = Some(worktree.path.display().to_string()),
+            Err(error) => warn(&format!("the agent exists, but has no worktree: {error}")),
+        }
+    }
+    warn_deferred(&spawned.written);
+    context.format.answer(&view, |view| {
+        let genesis = &view.genesis[..10];
+        match &view.worktree {
+            Some(path) => format!("{} {genesis} {path}", view.agent),
+            None => format!("{} {genesis}", view.agent),
+        }
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+fn briefing(args: &Args) -> Result<Object, Failure> {
+    let bytes = match (&args.message, &args.briefing) {
+        (Some(text), _) => return text_briefing(text),
+        (None, Some(path)) => read_file_or_stdin(path)?,
+        (None, None) if !stdin_is_terminal() => read_stdin()?,
+        (None, None) => return Err(no_briefing()),
+    };
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::schema("the briefing is not UTF-8 text", "save the file as UTF-8"))?;
+    if args.briefing.is_none() && text.trim().is_empty() {
+        return Err(no_briefing());
+    }
+    if let Ok(value) = json::from_text(&text)
+        && value.get("type").and_then(Value::as_text) == Some("briefing")
+    {
+        let object = Object::from_value(value).map_err(agentic_space::Error::from)?;
+        Briefing::from_object(&object).map_err(agentic_space::Error::from)?;
+        return Ok(object);
+    }
+    text_briefing(text.trim_end())
+}
+
+fn text_briefing(text: &str) -> Result<Object, Failure> {
+    Ok(Briefing::of_text(text).to_object().map_err(agentic_space::Error::from)?)
+}
+
+fn no_briefing() -> Failure {
+    Failure::usage(
+        "the agent has no briefing",
+        "say what it is to do with `-m TEXT` or `--briefing FILE`",
+    )
+}
+
+fn origin(space: &Space, args: &Args) -> Result<Origin, Failure> {
+    if let Some(agent) = &args.from {
+        return Ok(Origin::Agent(agent.clone()));
+    }
+    match &args.at {
+        Some(revision) => {
+            let commit: Oid = space.repository().resolve_commit(revision)?;
+            Ok(Origin::Commit(commit))
+        }
+        None => Ok(Origin::Root),
+    }
+}

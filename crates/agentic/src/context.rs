@@ -1,0 +1,113 @@
+//! What every verb needs: the open space, the agent it is about, and how to answer.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Instant};
+use agentic_space::{Clock, Durability, Options, Space};
+use agentic_view::MendedView;
+
+use crate::cli::{Cli, DurabilityMode};
+use crate::failure::Failure;
+use crate::output::{Format, talk};
+
+/// The settings that all verbs share.
+pub struct Context {
+    /// Where the command runs.
+    pub directory: PathBuf,
+    /// How it answers.
+    pub format: Format,
+    options: Options,
+}
+
+impl Context {
+    /// Takes the settings from command line and environment.
+    pub fn new(cli: &Cli) -> Result<Context, Failure> {
+        let here = || {
+            std::env::current_dir().map_err(|error| Failure::io("read the current folder", &error))
+        };
+        let directory = match &cli.directory {
+            Some(directory) => directory.clone(),
+            None => here()?,
+        };
+        let durability = cli.durability.map(|mode| match mode {
+            DurabilityMode::Full => Durability::Full,
+            DurabilityMode::Git => Durability::Git,
+        });
+        let options = Options { clock: clock()?, durability };
+        let format = if cli.json { Format::Json } else { Format::Text };
+        Ok(Context { directory, format, options })
+    }
+
+    /// Opens the space and tells what had to be mended.
+    pub fn space(&self) -> Result<Space, Failure> {
+        let space = Space::open(&self.directory, self.options)?;
+        for mended in space.recovered() {
+            let view = MendedView::from(mended);
+            talk(&format!("recovered `{}`: {}", view.stream, view.done));
+        }
+        Ok(space)
+    }
+
+    /// Opens the space without looking for unfinished work.
+    pub fn space_as_is(&self) -> Result<Space, Failure> {
+        Ok(Space::open_as_is(&self.directory, self.options)?)
+    }
+
+    /// Returns how spaces are opened.
+    pub fn options(&self) -> Options {
+        self.options
+    }
+
+    /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
+    pub fn agent(&self, space: &Space, named: Option<&AgentName>) -> Result<AgentName, Failure> {
+        if let Some(agent) = named {
+            return Ok(agent.clone());
+        }
+        if let Some(text) = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty()) {
+            let text = text.to_string_lossy();
+            return AgentName::parse(&text).map_err(|error| {
+                Failure::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
+            });
+        }
+        space.current_agent().ok_or_else(|| {
+            Failure::usage(
+                "no agent was named",
+                "use `--agent NAME`, set AGENTIC_AGENT, or run this in the worktree of an agent",
+            )
+        })
+    }
+}
+
+/// Reads standard input to its end.
+pub fn read_stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|error| Failure::io("read standard input", &error))?;
+    Ok(bytes)
+}
+
+/// Tells whether standard input is a terminal, where nobody should be waited for.
+pub fn stdin_is_terminal() -> bool {
+    std::io::stdin().is_terminal()
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read_file_or_stdin(path: &str) -> Result<Vec<u8>, Failure> {
+    if path == "-" {
+        return read_stdin();
+    }
+    std::fs::read(path).map_err(|error| Failure::io(&format!("read `{path}`"), &error))
+}
+
+fn clock() -> Result<Clock, Failure> {
+    let Ok(text) = std::env::var("AGENTIC_NOW") else { return Ok(Clock::System) };
+    let instant = Instant::parse(&text).or_else(|| text.parse().ok().map(Instant::from_millis));
+    match instant {
+        Some(instant) => Ok(Clock::Fixed(instant)),
+        None => Err(Failure::usage(
+            &format!("AGENTIC_NOW is `{text}`, which is no instant"),
+            "use RFC 3339 such as `2026-11-21T22:40:01Z`, or milliseconds since 1970",
+        )),
+    }
+}

@@ -1,0 +1,69 @@
+//! Answers on standard output, talk on standard error.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+
+/// How a verb answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs: one JSON value.
+    Json,
+}
+
+impl Format {
+    /// Prints the answer: the view as JSON, or the text that `text` makes of it.
+    pub fn answer<V: Serialize + ?Sized>(self, view: &V, text: impl FnOnce(&V) -> String) {
+        match self {
+            Format::Json => {
+                let json = serde_json::to_string(view).expect("views have text keys");
+                print_bytes(format!("{json}\n").as_bytes());
+            }
+            Format::Text => print_text(&text(view)),
+        }
+    }
+}
+
+/// Prints text with colours as they were chosen; adds a line break if there is none.
+pub fn print_text(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    // A reader that has gone away does not undo what was done.
+    let _ = write!(anstream::stdout(), "{text}{end}");
+}
+
+/// Prints bytes as they are.
+pub fn print_bytes(bytes: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+}
+
+/// Says something to the person at the terminal.
+pub fn talk(text: &str) {
+    let _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Warns about something that did not keep the verb from being done.
+pub fn warn(text: &str) {
+    talk(&format!("\u{1b}[33mwarning:\u{1b}[0m {text}"));
+}
+
+/// Warns when a write is decided but not visible yet, or a worktree stayed behind.
+pub fn warn_deferred(written: &agentic_space::Written) {
+    if let Some(why) = &written.deferred {
+        warn(&format!(
+            "the write is durable but not visible yet: {why}; the next command finishes it"
+        ));
+    }
+}
+
+/// Warns when a worktree did not follow its branch.
+pub fn warn_left_behind(why: Option<&agentic_store::Error>) {
+    if let Some(why) = why {
+        warn(&format!("the worktree did not follow: {why}; run `agentic worktree sync`"));
+    }
+}
