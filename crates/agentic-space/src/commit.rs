@@ -250,13 +250,25 @@ fn base_of(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Oid> {
             found: Some(head),
         });
     }
-    let Source::Worktree(worktree) = &draft.source else { return Ok(head) };
+    let Some(worktree) = own_worktree(space, agent, &draft.source)? else { return Ok(head) };
     let base = worktree.base(head)?;
     if base != head {
         let (path, agent) = (worktree.path.clone(), agent.clone());
         return Err(Error::StaleWorktree { path, agent, base, head });
     }
     Ok(head)
+}
+
+/// Finds the worktree of the agent that a source is taken from, if it is taken from one.
+fn own_worktree(space: &Space, agent: &AgentName, source: &Source) -> Result<Option<Worktree>> {
+    match source {
+        Source::Worktree(worktree) => Ok(Some(worktree.clone())),
+        Source::Paths { root, .. } => {
+            let found = space.repository().worktree_of(&agent.branch_ref())?;
+            Ok(found.filter(|worktree| worktree.path == *root))
+        }
+        Source::Folder(_) | Source::Edits(_) => Ok(None),
+    }
 }
 
 fn build(space: &Space, base_tree: Oid, source: &Source) -> Result<Built> {
@@ -393,9 +405,9 @@ pub(crate) fn follow_plan(
     source: &Source,
     changed: &[String],
 ) -> Result<Option<(Worktree, Follow)>> {
-    if let Source::Worktree(worktree) = source {
+    if let Some(worktree) = own_worktree(space, agent, source)? {
         let path = worktree.path.to_string_lossy().into_owned();
-        return Ok(Some((worktree.clone(), Follow::Index(path))));
+        return Ok(Some((worktree, Follow::Index(path))));
     }
     follow_branch(space, &agent.branch_ref(), changed)
 }

@@ -83,6 +83,8 @@ pub enum Verb {
     Fetch(commands::fetch::Args),
     Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
+    #[command(subcommand)]
+    Conformance(commands::conformance::Verb),
     Completions(commands::completions::Args),
     Man(commands::man::Args),
 }

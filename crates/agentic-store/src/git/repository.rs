@@ -10,6 +10,7 @@ use crate::{Error, Result};
 /// An open git repository.
 pub struct Repository {
     pub(super) inner: gix::Repository,
+    common_dir: PathBuf,
     layout: Layout,
 }
 
@@ -59,8 +60,10 @@ impl Repository {
             return Err(Error::RefStorage { format: format.to_string() });
         }
         inner.object_cache_size_if_unset(4 << 20);
-        let layout = Layout::new(inner.common_dir());
-        Ok(Repository { inner, layout })
+        // From a linked worktree the path leads there and back again.
+        let common_dir = absolute(inner.common_dir())?;
+        let layout = Layout::new(&common_dir);
+        Ok(Repository { inner, common_dir, layout })
     }
 
     /// Returns where journals and locks are kept.
@@ -70,7 +73,7 @@ impl Repository {
 
     /// Returns the git directory that all worktrees share.
     pub fn common_dir(&self) -> &Path {
-        self.inner.common_dir()
+        &self.common_dir
     }
 
     /// Returns the git directory of the current worktree.

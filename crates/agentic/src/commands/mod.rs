@@ -4,6 +4,7 @@ pub mod agents;
 pub mod briefing;
 pub mod commit;
 pub mod completions;
+pub mod conformance;
 pub mod demo;
 pub mod doctor;
 pub mod fetch;
@@ -62,6 +63,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),
+        Verb::Conformance(verb) => conformance::run(&context, verb),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),
     }
