@@ -85,13 +85,18 @@ impl Request {
     /// # Errors
     /// Fails when the payload has no canonical form.
     pub fn hash(&self) -> Result<RequestHash, CanonicalError> {
+        Ok(self.hash_with(&canonical::encode(&self.payload)?))
+    }
+
+    /// Hashes the request, given the canonical bytes of its payload.
+    pub(crate) fn hash_with(&self, payload: &[u8]) -> RequestHash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(HASH_DOMAIN);
         update_framed(&mut hasher, self.kind.as_bytes());
         let schema = self.schema.map(|cid| cid.to_bytes()).unwrap_or_default();
         update_framed(&mut hasher, &schema);
-        update_framed(&mut hasher, &canonical::encode(&self.payload)?);
-        Ok(RequestHash(*hasher.finalize().as_bytes()))
+        update_framed(&mut hasher, payload);
+        RequestHash(*hasher.finalize().as_bytes())
     }
 }
 
@@ -149,7 +154,7 @@ impl fmt::Debug for RequestId {
 }
 
 /// Hashes a piece with its length before it, so that pieces cannot run into each other.
-fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+pub(crate) fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
     hasher.update(&(bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);
 }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use agentic_model::{Instant, Value};
 
 use crate::settle::settle;
-use crate::{Answer, Delivery, End, Event, Failure, Path, Program, Request, Start, Turn};
+use crate::{
+    Answer, Delivery, End, Event, Failure, NOT_DATA, Path, Program, Request, Seed, Start, Turn,
+};
 
 /// How many requests a program may still open after it was asked to stop; with one more its run
 /// ends as cancelled.
@@ -21,6 +23,9 @@ pub const STALLED: &str = "stalled";
 /// The code of the failure of a program that broke its contract: a path opened twice, a payload
 /// that is no data.
 pub const DEFECT: &str = "defect";
+
+/// The longest name of a kind, in bytes.
+pub const KIND_BYTES_MAX: usize = 256;
 
 /// A program under way, between two quiescences.
 #[derive(Debug)]
@@ -102,6 +107,16 @@ impl<P: Program> Run<P> {
         }
     }
 
+    /// Ends the run at once with a failure that the host found.
+    pub(crate) fn fail(&mut self, failure: Failure) -> Step {
+        self.finish(Vec::new(), End::Failed(failure))
+    }
+
+    /// Replaces what randomness derives from, from here on.
+    pub fn reseed(&mut self, seed: Seed) {
+        self.program.reseed(seed);
+    }
+
     /// Returns the open requests by path.
     pub fn open(&self) -> &BTreeMap<Path, Arc<Request>> {
         &self.open
@@ -125,7 +140,9 @@ impl<P: Program> Run<P> {
         let n_opened = opened.len();
         let opened = match self.accept(opened) {
             Ok(opened) => opened,
-            Err(failure) => return self.finish(events, End::Failed(failure)),
+            Err(message) => {
+                return self.finish(events, End::Failed(Failure::new(DEFECT, message)));
+            }
         };
         if let Phase::Stopping(left) = self.phase {
             match left.checked_sub(n_opened) {
@@ -144,21 +161,21 @@ impl<P: Program> Run<P> {
         step
     }
 
-    /// Checks newly opened requests and settles their payloads.
-    fn accept(&self, opened: Vec<Request>) -> Result<BTreeMap<Path, Arc<Request>>, Failure> {
+    /// Checks newly opened requests and settles their payloads; or says what is wrong.
+    fn accept(&self, opened: Vec<Request>) -> Result<BTreeMap<Path, Arc<Request>>, String> {
         let mut accepted = BTreeMap::new();
         for mut request in opened {
             let payload = std::mem::replace(&mut request.payload, Value::Null);
             request.payload = settle(payload).map_err(|error| {
-                let message =
-                    format!("the payload of request `{}` is no data: {error}", request.path);
-                Failure::new(DEFECT, message)
+                format!("the payload of request `{}` is no data: {error}", request.path)
             })?;
+            if request.kind.is_empty() || request.kind.len() > KIND_BYTES_MAX {
+                return Err(format!("the kind of request `{}` has no proper length", request.path));
+            }
             let path = request.path.clone();
             let is_open = self.open.contains_key(&path);
             if is_open || accepted.insert(path.clone(), Arc::new(request)).is_some() {
-                let message = format!("two requests are open at `{path}`");
-                return Err(Failure::new(DEFECT, message));
+                return Err(format!("two requests are open at `{path}`"));
             }
         }
         Ok(accepted)
@@ -184,12 +201,12 @@ impl<P: Program> Run<P> {
         self.phase = Phase::Ended;
         let withdrawn = std::mem::take(&mut self.open).into_keys().collect();
         let end = match end {
-            End::Done(value) => match Answer::Ok(value).settled() {
-                Answer::Ok(value) => End::Done(value),
-                Answer::Failed(failure) => End::Failed(failure),
-                Answer::TimedOut | Answer::Cancelled(_) => End::Cancelled,
+            End::Done(value) => match settle(value) {
+                Ok(value) => End::Done(value),
+                Err(error) => End::Failed(Failure::new(NOT_DATA, error.to_string())),
             },
-            End::Failed(_) | End::Cancelled => end,
+            End::Failed(failure) => End::Failed(failure.settled()),
+            End::Cancelled => end,
         };
         Step { opened: Vec::new(), withdrawn, events, end: Some(end) }
     }
