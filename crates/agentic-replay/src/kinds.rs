@@ -7,12 +7,15 @@ use crate::{EffectClass, Request, SLEEP};
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
 
+/// The kind of a request that waits for a value from outside.
+pub const SUSPEND: &str = "suspend";
+
 /// Who answers requests of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Handling {
     /// An executor, whose effect has this class.
     Effect(EffectClass),
-    /// A human, by a decision.
+    /// Somebody outside, by a decision.
     Decision,
     /// The clock.
     Timer,
@@ -59,7 +62,7 @@ impl Kinds {
     pub fn built_in() -> Kinds {
         use EffectClass::{Idempotent, Once, Pure, Read};
         let effect = |class| move |kind: &&'static str| (*kind, Handling::Effect(class));
-        let pure = ["join", "mock", "suspend"];
+        let pure = ["join", "mock"];
         let read = ["model", "file.read", "file.find", "file.grep", "memory.query", "env"];
         let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn"];
         let once = ["exec", "endpoint", "mcp", "npm"];
@@ -67,7 +70,11 @@ impl Kinds {
             .chain(read.iter().map(effect(Read)))
             .chain(idempotent.iter().map(effect(Idempotent)))
             .chain(once.iter().map(effect(Once)))
-            .chain([(HOLD, Handling::Decision), (SLEEP, Handling::Timer)]);
+            .chain([
+                (HOLD, Handling::Decision),
+                (SUSPEND, Handling::Decision),
+                (SLEEP, Handling::Timer),
+            ]);
         let rules = rules.map(|(kind, handling)| (kind.to_owned(), KindRule::new(handling)));
         Kinds { rules: rules.collect() }
     }

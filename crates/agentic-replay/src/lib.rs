@@ -20,6 +20,7 @@ pub mod record;
 mod request;
 mod rng;
 mod run;
+pub mod schema;
 mod session;
 mod settle;
 #[cfg(test)]
@@ -29,7 +30,7 @@ pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_
 pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
 pub use crate::divergence::{Asked, Change, Difference, Divergence};
 pub use crate::id::{RecordHash, SessionId};
-pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, Storage};
+pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, SUSPEND, Storage};
 pub use crate::path::{InvalidPath, Path, Scope};
 pub use crate::program::{Delivery, End, Event, Program, Start, Turn};
 pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};
