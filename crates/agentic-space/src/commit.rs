@@ -145,6 +145,8 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let base = base_of(space, agent, draft)?;
     let base_tree = space.read_commit(base)?.tree;
     let built = build(space, base_tree, &draft.source)?;
+    let changed = built.changed;
+    let follow = follow_plan(space, agent, &draft.source, &changed)?;
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
@@ -161,8 +163,6 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     if built.tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none() {
         return Err(Error::NothingToCommit { agent: agent.clone() });
     }
-    let changed = built.scratch_changed;
-    let follow = follow_plan(space, agent, &draft.source, &changed)?;
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
         repository.sync_filesystem()?;
@@ -235,7 +235,7 @@ struct Built {
     tree: Oid,
     objects: Vec<GitObject>,
     index: Vec<IndexUpdate>,
-    scratch_changed: Vec<String>,
+    changed: Vec<String>,
 }
 
 /// Finds the commit that the new one builds upon.
@@ -305,8 +305,8 @@ fn build(space: &Space, base_tree: Oid, source: &Source) -> Result<Built> {
         }
     };
     let objects = scratch.difference(base_tree, tree)?;
-    let scratch_changed = scratch.changed_paths(base_tree, tree)?;
-    Ok(Built { tree, objects, index, scratch_changed })
+    let changed = scratch.changed_paths(base_tree, tree)?;
+    Ok(Built { tree, objects, index, changed })
 }
 
 fn tree_change(scratch: &agentic_store::git::Scratch, change: &Edit) -> Result<TreeChange> {

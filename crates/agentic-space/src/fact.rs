@@ -6,6 +6,7 @@ use agentic_model::commit::Claims;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Edge, Kind, Object, Oid, Value, canonical};
 use agentic_relations::{Fact, Ground, MERGED_INTO, Relations, SUB_AGENT_OF, settle};
+use agentic_store::file::{self, Persistence};
 
 use crate::agent::{is_genesis_of, kind_on};
 use crate::{Result, Space};
@@ -124,12 +125,7 @@ fn write_cache(path: &PathBuf, key: &str, facts: &[Fact], edges: &[Edge]) {
         ("edges", Value::List(edges.iter().filter_map(edge).collect())),
     ]);
     let Ok(bytes) = canonical::encode(&value) else { return };
-    let fresh = path.with_extension(format!("{}.new", std::process::id()));
     let folder = path.parent().expect("caches stand in a folder");
-    let write = || {
-        std::fs::create_dir_all(folder)?;
-        std::fs::write(&fresh, bytes)?;
-        std::fs::rename(&fresh, path)
-    };
-    let _: std::io::Result<()> = write();
+    let _ = std::fs::create_dir_all(folder);
+    let _ = file::replace(path, &bytes, Persistence::Lazy);
 }

@@ -147,6 +147,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     };
     let mut objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
+    let follow = follow_branch(space, &branch, &changed)?;
 
     // Under the target's lock: the same again.
     let mut writer = writer_of(space, target, head)?;
@@ -155,7 +156,6 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         let (branch, expected) = (target.name(), head.to_string());
         return Err(Error::HeadMoved { branch, expected, found: Some(found) });
     }
-    let follow = follow_branch(space, &branch, &changed)?;
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         repository.sync_filesystem()?;
     }

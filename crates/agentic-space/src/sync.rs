@@ -12,7 +12,7 @@ use crate::{Error, Result, Space};
 pub struct Pushed {
     /// The remote.
     pub remote: String,
-    /// The refs that it has now.
+    /// The refs that it did not have like this before.
     pub refs: Vec<String>,
 }
 
@@ -31,7 +31,8 @@ pub struct Fetched {
     pub adopted: Vec<AgentName>,
 }
 
-/// Writes the refspecs of fetch into the configuration of remotes; safe to repeat.
+/// Writes the refspecs of fetch into the configuration of remotes, and lets git carry notes along
+/// when it rewrites commits; safe to repeat. Returns what had to be written.
 ///
 /// # Errors
 /// Fails when a remote does not exist or the configuration cannot be written.
@@ -51,6 +52,13 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
         }
     }
     changed.dedup();
+    let rewrite = ["config", "notes.rewriteRef"];
+    if !space.repository().git(&rewrite)?.success {
+        // Amend and rebase then carry traces along.
+        let set = ["config", "notes.rewriteRef", "refs/notes/agentic/*"];
+        space.repository().git(&set)?.checked(&set)?;
+        changed.push("notes.rewriteRef".to_owned());
+    }
     Ok(changed)
 }
 
@@ -84,7 +92,12 @@ pub fn push(space: &Space, remote: &str, agents: &[AgentName]) -> Result<Pushed>
     {
         return Err(Error::RemoteMoved { remote: remote.to_owned(), message });
     }
-    program.checked(&arguments)?;
+    let report = program.checked(&arguments)?;
+    let is_new = |name: &String| {
+        let up_to_date = format!("=\t{name}:{name}\t");
+        !report.lines().any(|line| line.starts_with(&up_to_date))
+    };
+    let refs = refs.into_iter().filter(is_new).collect();
     Ok(Pushed { remote: remote.to_owned(), refs })
 }
 

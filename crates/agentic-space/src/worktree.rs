@@ -84,16 +84,28 @@ pub fn default_path(space: &Space, agent: &AgentName) -> PathBuf {
     above.join(format!("{name}.agents")).join(agent.as_str())
 }
 
+/// Checks that a worktree could be made in a folder.
+///
+/// # Errors
+/// Fails in a bare repository, and when something is in the folder.
+pub fn check_place(space: &Space, path: &Path) -> Result<()> {
+    if space.repository().config("core.bare").as_deref() == Some("true") {
+        return Err(Error::Bare);
+    }
+    let is_free = match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(_) => !path.exists(),
+    };
+    if is_free { Ok(()) } else { Err(Error::PathTaken { path: path.to_owned() }) }
+}
+
 /// Checks an agent's branch out in a new folder.
 ///
 /// # Errors
-/// Fails when the folder exists, and as git does; in a bare repository too, unless git can.
+/// Fails as [`check_place`] and git do.
 pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
     let head = space.head(agent)?;
-    if path.exists() && std::fs::read_dir(path).map_or(true, |mut entries| entries.next().is_some())
-    {
-        return Err(Error::PathTaken { path: path.to_owned() });
-    }
+    check_place(space, path)?;
     let repository = space.repository();
     // Two `git worktree add` at once can pick the same name for their git directories.
     let lock_path = repository.layout().space_lock("worktree");
@@ -156,10 +168,6 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
 
 /// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.
 fn show_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<()> {
-    if space.repository().config("core.bare").as_deref() == Some("true") {
-        // Worktree configuration would make every worktree of a bare repository bare.
-        return Ok(());
-    }
     let enable = ["config", "extensions.worktreeConfig", "true"];
     space.repository().git(&enable)?.checked(&enable)?;
     let notes = agent.notes_ref();

@@ -1,7 +1,6 @@
 //! Whether the machine was restarted since the journals were last known to be sound.
 
-use std::path::Path;
-
+use crate::file::{self, Persistence};
 use crate::layout::Layout;
 use crate::{Error, Result};
 
@@ -43,11 +42,7 @@ pub fn record(layout: &Layout) -> Result<()> {
         return Ok(());
     }
     std::fs::create_dir_all(layout.root()).map_err(Error::io("create", layout.root()))?;
-    let fresh = layout.root().join("boot.new");
-    std::fs::write(&fresh, current()).map_err(Error::io("write", &fresh))?;
-    sync_file(&fresh)?;
-    std::fs::rename(&fresh, &path).map_err(Error::io("write", &path))?;
-    sync_file(layout.root())
+    file::replace(&path, current().as_bytes(), Persistence::Synced)
 }
 
 /// Names the current boot. Where the system has no name for it, every start counts as another
@@ -55,8 +50,4 @@ pub fn record(layout: &Layout) -> Result<()> {
 fn current() -> String {
     let unknown = || format!("unknown-{}", std::process::id());
     std::fs::read_to_string(BOOT_ID).map_or_else(|_| unknown(), |id| id.trim().to_owned())
-}
-
-fn sync_file(path: &Path) -> Result<()> {
-    std::fs::File::open(path).and_then(|file| file.sync_all()).map_err(Error::io("sync", path))
 }

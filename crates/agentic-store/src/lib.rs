@@ -7,6 +7,7 @@
 pub mod boot;
 mod error;
 pub mod fault;
+pub mod file;
 pub mod git;
 pub mod journal;
 mod layout;

@@ -11,7 +11,7 @@ use crate::texts;
 pub struct PushView {
     /// The remote.
     pub remote: String,
-    /// The refs that it has now.
+    /// The refs that it did not have like this before.
     pub pushed: Vec<String>,
 }
 

@@ -54,11 +54,6 @@ impl Context {
         Ok(Space::open_as_is(&self.directory, self.options)?)
     }
 
-    /// Returns how spaces are opened.
-    pub fn options(&self) -> Options {
-        self.options
-    }
-
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
     pub fn agent(&self, space: &Space, named: Option<&AgentName>) -> Result<AgentName, Failure> {
         if let Some(agent) = named {

@@ -63,7 +63,11 @@ impl Repository {
     /// # Errors
     /// Fails when the commit is damaged.
     pub fn notes_at(&self, tip: Option<Oid>) -> Result<Notes<'_>> {
-        let tree = tip.map(|tip| self.read_commit(tip)).transpose()?.map(|commit| commit.tree);
+        let read = |tip| {
+            let damaged = |error| Error::corrupt(format!("the notes commit {tip}"), error);
+            self.read_commit(tip).map_err(damaged)
+        };
+        let tree = tip.map(read).transpose()?.map(|commit| commit.tree);
         Ok(Notes { repository: self, tip, tree })
     }
 

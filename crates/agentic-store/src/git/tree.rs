@@ -55,10 +55,11 @@ impl FileMode {
 /// # Errors
 /// Fails on absolute and empty paths, `..`, `.`, and anything that git would take for `.git`.
 pub fn check_path(path: &[u8]) -> Result<()> {
-    let reason = broken_rule(path);
-    let unsafe_path =
-        |reason| Error::UnsafePath { path: String::from_utf8_lossy(path).into_owned(), reason };
-    reason.map_or(Ok(()), |reason| Err(unsafe_path(reason)))
+    broken_rule(path).map_or(Ok(()), |reason| Err(unsafe_path(path, reason)))
+}
+
+fn unsafe_path(path: &[u8], reason: &'static str) -> Error {
+    Error::UnsafePath { path: String::from_utf8_lossy(path).into_owned(), reason }
 }
 
 fn broken_rule(path: &[u8]) -> Option<&'static str> {
@@ -149,7 +150,9 @@ impl Scratch {
         // Removals first, so that a file may take the place of a folder and the other way round.
         for (path, change) in edit {
             check_path(path)?;
-            if *change == TreeChange::Remove {
+            if let TreeChange::Set { .. } = change {
+                check_place(path, edit)?;
+            } else {
                 editor.remove(parts(path)).map_err(failed())?;
             }
         }
@@ -161,6 +164,17 @@ impl Scratch {
         let write = |tree: &gix::objs::Tree| self.inner.write_object(tree).map(gix::Id::detach);
         Ok(to_oid(&editor.write(write).map_err(failed())?))
     }
+}
+
+/// Refuses a file that another edit makes a folder of.
+fn check_place(path: &[u8], edit: &TreeEdit) -> Result<()> {
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    for (at, _) in slashes {
+        if matches!(edit.get(&path[..at]), Some(TreeChange::Set { .. })) {
+            return Err(unsafe_path(path, "another change makes a file of one of its folders"));
+        }
+    }
+    Ok(())
 }
 
 fn parts(path: &[u8]) -> impl Iterator<Item = &BStr> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 
 use super::{Repository, run_git};
+use crate::file::{self, Persistence};
 use crate::{Error, Result};
 
 /// The file in a worktree's git directory that names the commit it was last brought to.
@@ -86,9 +87,7 @@ impl Worktree {
     /// Fails when the file cannot be written.
     pub fn set_base(&self, base: Oid) -> Result<()> {
         let path = self.git_dir.join(BASE_FILE);
-        let fresh = self.git_dir.join(format!("{BASE_FILE}.new"));
-        std::fs::write(&fresh, format!("{base}\n")).map_err(Error::io("write", &fresh))?;
-        std::fs::rename(&fresh, &path).map_err(Error::io("write", &path))
+        file::replace(&path, format!("{base}\n").as_bytes(), Persistence::Lazy)
     }
 
     /// Tells whether the folder holds no change to tracked files, staged or not.

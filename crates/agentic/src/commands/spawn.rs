@@ -47,14 +47,17 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let briefing = briefing(&args)?;
     let space = context.space()?;
     let origin = origin(&space, &args)?;
-    if args.worktree.is_some() && space.repository().work_dir().is_none() {
-        return Err(agentic_space::Error::Bare.into());
+    let place = match &args.worktree {
+        Some(Some(path)) => Some(context.directory.join(path)),
+        Some(None) => Some(worktree::default_path(&space, &args.name)),
+        None => None,
+    };
+    if let Some(path) = &place {
+        worktree::check_place(&space, path)?;
     }
     let spawned = spawn(&space, &args.name, &briefing, &origin)?;
     let mut view = SpawnView::from(&spawned);
-    if let Some(path) = args.worktree {
-        let path = path.map(|path| context.directory.join(path));
-        let path = path.unwrap_or_else(|| worktree::default_path(&space, &args.name));
+    if let Some(path) = place {
         match worktree::add(&space, &args.name, &path) {
             Ok(worktree) => view.worktree = Some(worktree.path.display().to_string()),
             Err(error) => warn(&format!("the agent exists, but has no worktree: {error}")),

@@ -1,0 +1,46 @@
+//! Replacing small files whole.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Error, Result};
+
+/// Whether a replaced file is on the disk when the call returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Persistence {
+    /// It is, and so is its name.
+    Synced,
+    /// The system writes it when it finds the time; it is derived or written again.
+    Lazy,
+}
+
+/// Replaces a file, so that readers and later processes see the old content or the new one, never
+/// a part. Several processes may do this at once; the last one wins.
+///
+/// # Errors
+/// Fails when the folder is missing or cannot be written.
+pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<()> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let fresh = path.with_added_extension(format!("{}-{number}.new", std::process::id()));
+    let write = || {
+        let mut file = File::create(&fresh)?;
+        file.write_all(content)?;
+        if persistence == Persistence::Synced {
+            file.sync_all()?;
+        }
+        std::fs::rename(&fresh, path)
+    };
+    if let Err(error) = write() {
+        let _ = std::fs::remove_file(&fresh);
+        return Err(Error::io("write", path)(error));
+    }
+    match (persistence, path.parent()) {
+        (Persistence::Synced, Some(folder)) => {
+            File::open(folder).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", folder))
+        }
+        _ => Ok(()),
+    }
+}
