@@ -1,0 +1,66 @@
+//! Requests of AgentLang programs and how hosts answer them.
+//!
+//! | kind | payload |
+//! | --- | --- |
+//! | [`TASK`] | `task`, `args`, `agent` if one is bound |
+//! | [`AGENT_TASK`] | `task`, `args`, `agent`, `model` if the agent names one, `tools`, `result` |
+//! | `sleep` | `until`, in milliseconds since 1970 |
+//!
+//! `args` is one text: the arguments as JSON, whole numbers exact and keys in order. `result` is
+//! the JSON Schema of the result, as text. `tools` lists the names of the agent's tools with the
+//! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON.
+
+use agentic_model::{Instant, Map, Value};
+use agentic_replay::{Answer, Path, Request};
+
+use crate::data::{Data, json};
+use crate::program::Task;
+
+/// The kind of a task that a handler performs.
+pub const TASK: &str = "task";
+/// The kind of a task that an agent performs.
+pub const AGENT_TASK: &str = "agent-task";
+/// The kind of a pause. Hosts answer it themselves.
+const SLEEP: &str = "sleep";
+
+/// Makes the answer of a task from its result.
+pub fn answer(result: &Data) -> Answer {
+    Answer::Ok(Value::Text(json::to_text(result)))
+}
+
+/// Returns the arguments of a task's request as JSON text.
+pub fn argument_text(request: &Request) -> Option<&str> {
+    request.payload.get("args")?.as_text()
+}
+
+/// The agent that a task is bound to.
+pub(crate) struct BoundAgent<'a> {
+    pub name: &'a str,
+    pub model: Option<&'a str>,
+    pub tools: String,
+}
+
+/// Makes the payload of a task's request.
+pub(super) fn payload(task: &Task, args: &str, agent: Option<&BoundAgent>, kind: &str) -> Value {
+    let mut map = Map::new();
+    map.insert("args".to_owned(), Value::text(args));
+    map.insert("task".to_owned(), Value::text(&*task.name));
+    if let Some(agent) = agent {
+        map.insert("agent".to_owned(), Value::text(agent.name));
+    }
+    if kind == AGENT_TASK {
+        map.insert("result".to_owned(), Value::text(task.schema.as_str()));
+        if let Some(agent) = agent {
+            map.insert("tools".to_owned(), Value::text(agent.tools.as_str()));
+            if let Some(model) = agent.model {
+                map.insert("model".to_owned(), Value::text(model));
+            }
+        }
+    }
+    Value::Map(map)
+}
+
+/// Makes a request that waits until an instant.
+pub(super) fn sleep(path: Path, until: Instant) -> Request {
+    Request::new(path, SLEEP, Value::map([("until", Value::Int(until.millis()))]))
+}
