@@ -241,12 +241,33 @@ impl Printer<'_> {
         }
     }
 
+    /// Whether a sum joins texts for certain, so that parentheses inside it mean nothing.
+    fn is_text_sum(&self, root: ExprId) -> bool {
+        let mut stack = vec![root];
+        while let Some(id) = stack.pop() {
+            match self.ast.expr(id).kind {
+                ExprKind::Add => stack.extend(self.ast.children(id, 2)),
+                ExprKind::Text(_) => return true,
+                ExprKind::Number(_)
+                | ExprKind::Bool(_)
+                | ExprKind::Null
+                | ExprKind::Ref { .. }
+                | ExprKind::Object(_)
+                | ExprKind::List(_)
+                | ExprKind::Equal
+                | ExprKind::NotEqual => {}
+            }
+        }
+        false
+    }
+
     /// An operation, with parentheses exactly where they change what is meant.
     fn operation(&mut self, id: ExprId, sign: &'static str, stack: &mut Vec<Piece>) {
         let [left, right] = self.ast.children(id, 2)[..] else {
             unreachable!("an operation has two operands")
         };
-        let own = strength(self.ast.expr(id).kind);
+        let own_kind = self.ast.expr(id).kind;
+        let own = strength(own_kind);
         let wrap = |stack: &mut Vec<Piece>, child: ExprId, is_wrapped: bool| {
             if is_wrapped {
                 stack.push(Piece::Sign(")"));
@@ -256,7 +277,9 @@ impl Printer<'_> {
                 stack.push(Piece::Sign("("));
             }
         };
-        wrap(stack, right, strength(self.ast.expr(right).kind) <= own);
+        let right_kind = self.ast.expr(right).kind;
+        let is_plain = own_kind == ExprKind::Add && self.is_text_sum(right);
+        wrap(stack, right, strength(right_kind) <= own && !is_plain);
         stack.push(Piece::Sign(sign));
         wrap(stack, left, strength(self.ast.expr(left).kind) < own);
     }

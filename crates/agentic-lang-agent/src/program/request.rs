@@ -10,8 +10,8 @@
 //! the JSON Schema of the result, as text. `tools` lists the names of the agent's tools with the
 //! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON.
 
-use agentic_model::{Instant, Map, Value};
-use agentic_replay::{Answer, Path, Request};
+use agentic_model::{Map, Value};
+use agentic_replay::{Answer, Request};
 
 use crate::data::{Data, json};
 use crate::program::Task;
@@ -20,8 +20,6 @@ use crate::program::Task;
 pub const TASK: &str = "task";
 /// The kind of a task that an agent performs.
 pub const AGENT_TASK: &str = "agent-task";
-/// The kind of a pause. Hosts answer it themselves.
-const SLEEP: &str = "sleep";
 
 /// Makes the answer of a task from its result.
 pub fn answer(result: &Data) -> Answer {
@@ -58,9 +56,4 @@ pub(super) fn payload(task: &Task, args: &str, agent: Option<&BoundAgent>, kind:
         }
     }
     Value::Map(map)
-}
-
-/// Makes a request that waits until an instant.
-pub(super) fn sleep(path: Path, until: Instant) -> Request {
-    Request::new(path, SLEEP, Value::map([("until", Value::Int(until.millis()))]))
 }

@@ -218,7 +218,7 @@ impl Run {
         waiting.phase = Phase::Pause;
         waiting.attempt += 1;
         self.open.insert(path.clone(), id);
-        self.turn.opened.push(request::sleep(path, until));
+        self.turn.opened.push(Request::sleep(path, until));
         strand.wait = Wait::Task(waiting);
     }
 

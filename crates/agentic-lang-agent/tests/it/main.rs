@@ -1,1 +1,15 @@
-fn main() {}
+//! The conformance suite of AgentLang and the tests of this crate, over the data in
+//! `conformance/agentlang`.
+
+mod corpus;
+mod explained;
+mod format;
+mod generated;
+mod host;
+mod hostile;
+mod plugin;
+mod public;
+mod quirks;
+mod testkit;
+mod threads;
+mod workflows;
