@@ -203,3 +203,6 @@ fn are_same_fields(one: &[(Arc<str>, Data)], other: &[(Arc<str>, Data)]) -> bool
         other.iter().map(|(name, item)| (&**name, item)).collect();
     one.iter().all(|(name, item)| others.get(&**name).is_some_and(|other| item == *other))
 }
+
+#[cfg(test)]
+mod tests;

@@ -154,8 +154,9 @@ impl Module {
     ///
     /// # Errors
     /// Fails as the run would.
-    pub fn check_input(&self, pipeline: &str, input: &Model) -> Result<(), Failure> {
-        self.bind_input(pipeline, input).map(|_| ()).map_err(Fault::into_failure)
+    pub fn check_input(&self, pipeline: &str, input: &Model) -> Result<(), Box<Failure>> {
+        let bound = self.bind_input(pipeline, input);
+        bound.map(|_| ()).map_err(|fault| Box::new(fault.into_failure()))
     }
 
     /// Finds a pipeline and puts its inputs in order.

@@ -341,3 +341,6 @@ fn quoted(text: &str, out: &mut String) {
     }
     out.push('"');
 }
+
+#[cfg(test)]
+mod tests;

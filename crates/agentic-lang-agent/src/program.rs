@@ -1,10 +1,12 @@
 //! Running programs: the code they become, and the machine that runs it.
 
+mod call;
 pub(crate) mod compile;
 pub(crate) mod conform;
 mod evaluate;
 pub(crate) mod fault;
 pub(crate) mod machine;
+mod options;
 mod parallel;
 pub(crate) mod request;
 mod strand;
@@ -18,7 +20,8 @@ use agentic_replay::Position;
 use crate::data::Data;
 use crate::types::TypeId;
 
-pub use crate::program::machine::{Capture, Run, RunOptions, STATEMENTS_MAX, TestResult};
+pub use crate::program::machine::{Run, TestResult};
+pub use crate::program::options::{Capture, RunOptions, STATEMENTS_MAX};
 pub use crate::program::request::{AGENT_TASK, TASK, answer, argument_text};
 pub use crate::program::trace::{PROGRESS, TRACE};
 

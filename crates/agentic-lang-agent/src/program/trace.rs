@@ -9,7 +9,8 @@ use agentic_replay::Event;
 use crate::data::{json, number_text};
 use crate::program::Task;
 use crate::program::fault::Fault;
-use crate::program::machine::{Capture, Run};
+use crate::program::machine::Run;
+use crate::program::options::Capture;
 use crate::program::strand::{Frame, Routine, TaskCall};
 
 /// The kind of a trace event.

@@ -166,8 +166,7 @@ fn verdict(outcome: &Outcome, is_test: bool) -> Verdict {
         End::Cancelled => panic!("nobody cancels a case"),
         End::Done(_) if is_test => {
             let tests = report::test_results(&outcome.end).expect("a test run gives results");
-            let failed: Vec<&str> =
-                tests.iter().filter_map(|test| test.error.as_deref()).collect();
+            let failed: Vec<&str> = tests.iter().filter_map(|test| test.error.as_deref()).collect();
             let result = report::result(&outcome.end).expect("a test run gives results");
             let list = result.get("tests").expect("a test run lists its tests");
             Verdict {

@@ -52,11 +52,7 @@ enum Kill {
 }
 
 /// Runs a program, replays it, and demands that every way has the same end.
-pub fn run(
-    program: &dyn Fn() -> agentic_lang_agent::Run,
-    input: &Data,
-    setup: Setup,
-) -> Outcome {
+pub fn run(program: &dyn Fn() -> agentic_lang_agent::Run, input: &Data, setup: Setup) -> Outcome {
     let input = Value::Text(json::to_text(input));
     let start = Start { input, seed: Seed([7; 32]), at: Instant::from_millis(1_000) };
     let mut whole = Simulation::new(setup.kit);
@@ -143,8 +139,7 @@ impl Simulation {
             let request = Arc::clone(run.open().get(&path).expect("a due request is open"));
             let answer = self.answer(&request, now);
             let hash = request.hash().expect("payloads are data");
-            let recorded =
-                Recorded { path: path.clone(), hash, answer: answer.clone(), at: now };
+            let recorded = Recorded { path: path.clone(), hash, answer: answer.clone(), at: now };
             self.record.push(recorded);
             step = run.deliver(&path, answer, now);
         }
@@ -197,10 +192,11 @@ impl Simulation {
         if request.sleeps_until().is_some() {
             return Answer::Ok(Value::Null);
         }
-        if self.kit == Kit::Test && request.kind == TASK {
-            if let Some(answer) = self.testkit.perform(request) {
-                return answer;
-            }
+        if self.kit == Kit::Test
+            && request.kind == TASK
+            && let Some(answer) = self.testkit.perform(request)
+        {
+            return answer;
         }
         let answer = self.mock.perform(request);
         answer.unwrap_or_else(|| Answer::Failed(Failure::new("unknown-task", "nobody does this")))

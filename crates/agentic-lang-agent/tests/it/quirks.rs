@@ -85,10 +85,7 @@ const DECISIONS: [(&str, Decision); 49] = [
             "pipeline go() -> String {\n  while false {\n    continue;\n  }\n  return \"a\";\n}\n",
         ),
     ),
-    (
-        "q_lower_rejects_enum_types",
-        Lowered("pipeline go(e: E) -> String {\n  return e;\n}\n"),
-    ),
+    ("q_lower_rejects_enum_types", Lowered("pipeline go(e: E) -> String {\n  return e;\n}\n")),
     (
         "q_lower_rejects_iflet",
         Lowered(

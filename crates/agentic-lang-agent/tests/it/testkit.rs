@@ -95,8 +95,7 @@ impl TestKit {
                 Some(false) | None => Data::Null,
             },
             "mutate" => {
-                let mut items =
-                    args.get("items").and_then(Data::items).unwrap_or(&[]).to_vec();
+                let mut items = args.get("items").and_then(Data::items).unwrap_or(&[]).to_vec();
                 items.push(Data::text("changed"));
                 object([("items", list(items)), ("box", object([("n", Data::Int(99))]))])
             }
