@@ -42,6 +42,6 @@ pub use crate::mock::MockTasks;
 pub use crate::module::{Module, PipelineInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
-    AGENT_TASK, Capture, PROGRESS, Run, RunOptions, STATEMENTS_MAX, TASK, TRACE, TestResult,
-    answer, argument_text,
+    AGENT_TASK, Agents, Capture, MOCK, PROGRESS, Run, RunOptions, STATEMENTS_MAX, TASK, TRACE,
+    TestResult, answer, argument_text, register_kinds,
 };

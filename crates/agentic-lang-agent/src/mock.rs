@@ -10,7 +10,7 @@ use std::sync::Arc;
 use agentic_replay::{Answer, Failure, Request};
 
 use crate::data::{Data, Integer, TooLarge, add, json};
-use crate::program::{AGENT_TASK, TASK, answer};
+use crate::program::{MOCK, answer};
 
 /// The names of the built-in tasks.
 pub const TASKS: &[&str] = &[
@@ -26,6 +26,9 @@ pub const TASKS: &[&str] = &[
     "respond",
     "route",
 ];
+
+/// Those of them that stand for a model, and are performed by one where models are asked.
+pub const MODEL_TASKS: &[&str] = &["compare", "draft", "llm_complete", "research", "respond"];
 
 /// Who performs a task that no agent is bound to.
 const NOBODY: &str = "default-agent";
@@ -49,9 +52,12 @@ struct Input<'a> {
 }
 
 impl MockTasks {
-    /// Answers a request of kind `task` or `agent-task`. Nothing for other kinds, and for tasks
-    /// that are not built in.
+    /// Answers a request of kind `mock`. Nothing for other kinds, and for tasks that are not built
+    /// in.
     pub fn perform(&mut self, request: &Request) -> Option<Answer> {
+        if request.kind != MOCK {
+            return None;
+        }
         let text = |key: &str| request.payload.get(key)?.as_text();
         let (task, args) = (text("task")?, text("args")?);
         let who = text("agent").unwrap_or(NOBODY);
@@ -60,10 +66,9 @@ impl MockTasks {
             Err(error) => return Some(failed(("ValueError", error.to_string()))),
         };
         let input = Input { args: &args, who };
-        let result = match request.kind.as_str() {
-            AGENT_TASK => self.make_up(task, text("result")?, &input),
-            TASK => self.built_in(task, &input)?,
-            _ => return None,
+        let result = match text("result") {
+            Some(schema) => self.make_up(task, schema, &input),
+            None => self.built_in(task, &input)?,
         };
         Some(match result {
             Ok(value) => answer(&value),

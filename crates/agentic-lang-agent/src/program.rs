@@ -21,8 +21,8 @@ use crate::data::Data;
 use crate::types::TypeId;
 
 pub use crate::program::machine::{Run, TestResult};
-pub use crate::program::options::{Capture, RunOptions, STATEMENTS_MAX};
-pub use crate::program::request::{AGENT_TASK, TASK, answer, argument_text};
+pub use crate::program::options::{Agents, Capture, RunOptions, STATEMENTS_MAX};
+pub use crate::program::request::{AGENT_TASK, MOCK, TASK, answer, argument_text, register_kinds};
 pub use crate::program::trace::{PROGRESS, TRACE};
 
 /// A whole file, ready to run. All places are numbers.

@@ -5,7 +5,7 @@ use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::fault::Fault;
 use crate::program::machine::Run;
-use crate::program::options::{Capture, RECURSION_MAX};
+use crate::program::options::{Capture, Performer, RECURSION_MAX};
 use crate::program::strand::{Frame, Routine, Strand, StrandId};
 use crate::program::{Call, Callee};
 
@@ -30,7 +30,7 @@ impl Run {
         locals: &[Data],
     ) -> Result<usize, Fault> {
         if let Callee::Task(at) = call.callee
-            && !self.handled[at as usize]
+            && self.performers[at as usize] == Performer::Nobody
         {
             let name = &module.code.tasks[at as usize].name;
             let text = format!("No runtime handler registered for task '{name}'.");

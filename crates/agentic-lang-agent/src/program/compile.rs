@@ -89,10 +89,7 @@ impl Compiler<'_> {
             is_agent_task: mode == Mode::Agent,
             params: self.params(&signature.params),
             result: signature.result,
-            schema: match mode {
-                Mode::Agent => schema(self.ast, signature.result),
-                Mode::Handler => String::new(),
-            },
+            schema: schema(self.ast, signature.result),
         }
     }
 

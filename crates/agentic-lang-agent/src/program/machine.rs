@@ -13,7 +13,7 @@ use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::fault::Fault;
-use crate::program::options::{CLEANUP_REQUESTS_MAX, Capture, RunOptions};
+use crate::program::options::{CLEANUP_REQUESTS_MAX, Capture, Performer, RunOptions};
 use crate::program::strand::{Frame, Guard, Join, Routine, Strand, StrandId, Wait};
 use crate::program::{Callee, Step, Value};
 
@@ -34,8 +34,8 @@ pub struct Run {
     pub(super) module: Arc<Module>,
     pub(super) options: RunOptions,
     pub(super) entry: Entry,
-    /// Which tasks somebody can perform.
-    pub(super) handled: Vec<bool>,
+    /// Who performs each task.
+    pub(super) performers: Vec<Performer>,
     pub(super) strands: Vec<Option<Strand>>,
     free: Vec<StrandId>,
     agenda: VecDeque<Todo>,
@@ -92,18 +92,13 @@ const MAIN: StrandId = 0;
 
 impl Run {
     pub(crate) fn new(module: Arc<Module>, entry: Entry, options: RunOptions) -> Run {
-        let is_handled = |task: &crate::program::Task| {
-            task.is_agent_task
-                || crate::mock::TASKS.contains(&&*task.name)
-                || options.handlers.contains(&*task.name)
-        };
-        let handled = module.code.tasks.iter().map(is_handled).collect();
+        let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
         Run {
             statements_left: options.statements_max,
             module,
             options,
             entry,
-            handled,
+            performers,
             strands: Vec::new(),
             free: Vec::new(),
             agenda: VecDeque::new(),

@@ -2,8 +2,9 @@
 //!
 //! | kind | payload |
 //! | --- | --- |
+//! | [`MOCK`] | `task`, `args`, `agent` if one is bound, `result` for the task of an agent |
 //! | [`TASK`] | `task`, `args`, `agent` if one is bound |
-//! | [`AGENT_TASK`] | `task`, `args`, `agent`, `model` if the agent names one, `tools`, `result` |
+//! | [`AGENT_TASK`] | `task`, `args`, `result`, `agent` and `tools` if one is bound, its `model` |
 //! | `sleep` | `until`, in milliseconds since 1970 |
 //!
 //! `args` is one text: the arguments as JSON, whole numbers exact and keys in order. `result` is
@@ -11,15 +12,25 @@
 //! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON.
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, Request};
+use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
 
 use crate::data::{Data, json};
 use crate::program::Task;
 
-/// The kind of a task that a handler performs.
+/// The kind of a task that needs no world: built in, or made up for an agent.
+pub const MOCK: &str = "mock";
+/// The kind of a task that a handler of the host performs.
 pub const TASK: &str = "task";
-/// The kind of a task that an agent performs.
+/// The kind of a task that a model performs.
 pub const AGENT_TASK: &str = "agent-task";
+
+/// Tells a host the kinds of this language: asking a model again does no harm; what a handler
+/// does, nobody knows, so after a crash a human decides.
+pub fn register_kinds(kinds: &mut Kinds) {
+    kinds.set(MOCK, KindRule::new(Handling::Effect(EffectClass::Pure)));
+    kinds.set(TASK, KindRule::new(Handling::Effect(EffectClass::Once)));
+    kinds.set(AGENT_TASK, KindRule::new(Handling::Effect(EffectClass::Read)));
+}
 
 /// Makes the answer of a task from its result.
 pub fn answer(result: &Data) -> Answer {
@@ -46,9 +57,9 @@ pub(super) fn payload(task: &Task, args: &str, agent: Option<&BoundAgent>, kind:
     if let Some(agent) = agent {
         map.insert("agent".to_owned(), Value::text(agent.name));
     }
-    if kind == AGENT_TASK {
+    if kind == AGENT_TASK || (kind == MOCK && task.is_agent_task) {
         map.insert("result".to_owned(), Value::text(task.schema.as_str()));
-        if let Some(agent) = agent {
+        if let (AGENT_TASK, Some(agent)) = (kind, agent) {
             map.insert("tools".to_owned(), Value::text(agent.tools.as_str()));
             if let Some(model) = agent.model {
                 map.insert("model".to_owned(), Value::text(model));

@@ -11,8 +11,8 @@ use crate::module::Module;
 use crate::program::conform::{conforms, find_stranger};
 use crate::program::fault::Fault;
 use crate::program::machine::{Run, Todo};
-use crate::program::options::Capture;
-use crate::program::request::{self, AGENT_TASK, TASK};
+use crate::program::options::{Capture, Performer};
+use crate::program::request::{self, AGENT_TASK, MOCK, TASK};
 use crate::program::strand::{Phase, Strand, StrandId, TaskCall, Wait};
 use crate::program::{Call, Callee, Task};
 
@@ -81,8 +81,11 @@ impl Run {
         let call = &module.code.calls[waiting.call as usize];
         let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
         let task = &module.code.tasks[at as usize];
-        let is_handled = !task.is_agent_task || self.options.handlers.contains(&*task.name);
-        let kind = if is_handled { TASK } else { AGENT_TASK };
+        let kind = match self.performers[at as usize] {
+            Performer::Handler => TASK,
+            Performer::Model => AGENT_TASK,
+            Performer::Mock | Performer::Nobody => MOCK,
+        };
         let agent = call.agent.map(|at| module.bound_agent(at as usize, kind));
         let payload = request::payload(task, &waiting.args, agent.as_ref(), kind);
         waiting.path = strand.scope.next_path();
