@@ -77,6 +77,14 @@ pub(crate) struct Ast {
     pub enums: Vec<Enum>,
     pub tests: Vec<Test>,
     pub by_name: ByName,
+    pub extensions: Extensions,
+}
+
+/// Whether a file may use what the original language did not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extensions {
+    Off,
+    On,
 }
 
 /// Where declarations are found.
@@ -183,7 +191,12 @@ pub(crate) enum StatementKind {
     IfLet(Box<IfLet>),
     While(Box<While>),
     Try(Box<Try>),
-    Assert { condition: ExprId, message: Option<Symbol> },
+    Assert {
+        condition: ExprId,
+        message: Option<Symbol>,
+    },
+    /// A question to a human; only in files that ask for extensions.
+    Approve(Box<Approve>),
     Return(ExprId),
     Break,
     Continue,
@@ -232,6 +245,12 @@ pub(crate) struct Parallel {
     /// The digits after `max_concurrency`.
     pub limit: Option<Symbol>,
     pub branches: Vec<Run>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Approve {
+    pub target: Name,
+    pub question: ExprId,
 }
 
 #[derive(Debug, Clone)]

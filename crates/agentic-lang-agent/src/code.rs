@@ -222,6 +222,8 @@ codes! {
     BRANCH_SHADOWS = "A0435";
     /// A loop that changes the type of a name from before it.
     LOOP_CHANGES_TYPE = "A0436";
+    /// A question to a human that is not a text.
+    QUESTION_TYPE = "A0437";
     /// A task and a pipeline of the same name.
     TASK_HIDES_PIPELINE = "A0480";
     /// An alias and an enum of the same name.
@@ -264,6 +266,8 @@ codes! {
     VALUE_TOO_LARGE = "A0618";
     /// The run was asked to stop.
     CANCELLED = "A0619";
+    /// The decision of a human cannot be read.
+    DECISION_INVALID = "A0620";
     /// Too many statements without asking anything.
     TOO_MANY_STATEMENTS = "A0690";
 

@@ -13,7 +13,7 @@ use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::fault::Fault;
 use crate::program::machine::Entry;
 use crate::program::request::BoundAgent;
-use crate::program::{AGENT_TASK, Code, Run, RunOptions, compile as codegen};
+use crate::program::{AGENT_TASK, Callee, Code, Run, RunOptions, Step, compile as codegen};
 use crate::{parser, printer, resolve};
 
 /// A checked file, ready to run.
@@ -133,6 +133,46 @@ impl Module {
     /// Returns what is legal but probably not meant.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// Whether a pipeline, or one that it calls, may ask a human. Such a run must be durable.
+    pub fn may_hold(&self, pipeline: &str) -> bool {
+        let find = |name: &str| self.code.pipelines.iter().position(|each| &*each.name == name);
+        let mut seen = vec![false; self.code.pipelines.len()];
+        let mut queue: Vec<usize> = find(pipeline).into_iter().collect();
+        while let Some(at) = queue.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            let steps = &self.code.steps[self.code.pipelines[at].entry..];
+            for step in steps {
+                match step {
+                    Step::Approve { .. } => return true,
+                    Step::End => break,
+                    Step::Call(call) => queue.extend(self.called(*call)),
+                    Step::Parallel(parallel) => {
+                        let calls = &self.code.parallels[*parallel as usize].calls;
+                        queue.extend(calls.iter().filter_map(|call| self.called(*call)));
+                    }
+                    Step::Jump(_)
+                    | Step::Unless { .. }
+                    | Step::Unwrap { .. }
+                    | Step::Guard { .. }
+                    | Step::Unguard
+                    | Step::Assert { .. }
+                    | Step::Return(_) => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns the pipeline that a call means, if it means one.
+    fn called(&self, call: u32) -> Option<usize> {
+        match self.code.calls[call as usize].callee {
+            Callee::Pipeline(at) => Some(at as usize),
+            Callee::Task(_) => None,
+        }
     }
 
     /// Counts agents, tasks and pipelines.

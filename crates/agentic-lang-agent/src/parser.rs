@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{Ast, ByName, Name};
+use crate::ast::{Ast, ByName, Extensions, Name};
 use crate::code::{self, Found, stop};
 use crate::lexer::{self, Tokens};
 use crate::symbol::{Symbol, Symbols};
@@ -48,6 +48,7 @@ pub(crate) fn parse(text: &str) -> Found<Parsed> {
         enums: Vec::new(),
         tests: Vec::new(),
         by_name: ByName::default(),
+        extensions: Extensions::Off,
     };
     let mut parser = Parser { tokens: &tokens.list, at: 0, depth: 0, ast, text };
     parser.file()?;

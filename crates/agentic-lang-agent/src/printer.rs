@@ -121,6 +121,14 @@ impl Printer<'_> {
                 }
                 self.out.push(';');
             }
+            StatementKind::Approve(inner) => {
+                self.out.push_str("let ");
+                self.name(inner.target.symbol);
+                self.out.push_str(" = approve ");
+                // In parentheses it would be a call.
+                self.expression(inner.question);
+                self.out.push(';');
+            }
             StatementKind::Return(value) => {
                 self.out.push_str("return ");
                 self.expression(*value);

@@ -3,6 +3,7 @@
 mod call;
 pub(crate) mod compile;
 pub(crate) mod conform;
+mod decision;
 mod evaluate;
 pub(crate) mod fault;
 pub(crate) mod machine;
@@ -13,7 +14,7 @@ mod strand;
 mod task;
 mod trace;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentic_replay::Position;
 
@@ -76,6 +77,11 @@ pub(crate) enum Step {
     Assert {
         condition: Value,
         message: u32,
+    },
+    /// Asks a human, whose decision goes into the slot.
+    Approve {
+        question: Value,
+        slot: u32,
     },
     Return(Value),
     End,
@@ -157,6 +163,6 @@ pub(crate) struct Task {
     pub is_agent_task: bool,
     pub params: Vec<(Arc<str>, TypeId)>,
     pub result: TypeId,
-    /// The JSON Schema of its result.
-    pub schema: String,
+    /// The JSON Schema of its result, once it was needed.
+    pub schema: OnceLock<String>,
 }

@@ -47,7 +47,8 @@ fn block(ast: &Ast, body: &mut Block) -> Found<()> {
                 block(ast, &mut inner.body)?;
                 block(ast, &mut inner.handler)?;
             }
-            StatementKind::Assert { .. }
+            StatementKind::Approve(_)
+            | StatementKind::Assert { .. }
             | StatementKind::Return(_)
             | StatementKind::Break
             | StatementKind::Continue => {}

@@ -2,7 +2,7 @@
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Block, ExprId, IfLet, Parallel, Statement, StatementKind, Try, While};
+use crate::ast::{Approve, Block, ExprId, IfLet, Parallel, Statement, StatementKind, Try, While};
 use crate::check::scope::{Delta, Watched};
 use crate::check::{Checker, Subject};
 use crate::code::{self, Found, stop};
@@ -58,6 +58,7 @@ impl Checker<'_> {
                 self.condition(*condition, statement, code::ASSERT_CONDITION, "assert")?;
                 Ok(Completion::Falls)
             }
+            StatementKind::Approve(inner) => self.approve(inner, statement),
             StatementKind::Return(value) => self.give_back(*value, statement),
             StatementKind::Break => {
                 self.in_loop(statement, code::BREAK_OUTSIDE, "break")?;
@@ -70,6 +71,21 @@ impl Checker<'_> {
                 Ok(Completion::Leaves)
             }
         }
+    }
+
+    /// A decision has the shape of a review's verdict.
+    fn approve(&mut self, inner: &Approve, statement: &Statement) -> Found<Completion> {
+        let found = self.expression(inner.question)?;
+        if !self.ast.types.fits(found, TypeId::TEXT, Wrapping::Strict) {
+            let message = format!("a question is a `String`, not `{}`", self.ast.shown(found));
+            return stop(code::QUESTION_TYPE, statement.span(), message);
+        }
+        let approved = self.ast.symbols.intern("approved");
+        let feedback = self.ast.symbols.intern("feedback");
+        let fields = [(approved, TypeId::BOOL), (feedback, TypeId::TEXT)];
+        let verdict = self.ast.types.intern(Type::Object(fields.into()));
+        self.scope.set(&mut self.ast.types, inner.target.symbol, Some(verdict));
+        Ok(Completion::Falls)
     }
 
     fn condition(

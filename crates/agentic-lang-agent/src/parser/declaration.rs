@@ -1,18 +1,47 @@
 //! Declarations.
 
 use crate::ast::{
-    Agent, Alias, Enum, Mode, Name, Param, Pipeline, Signature, Step, StepKind, Task, Test, Tool,
-    Workflow,
+    Agent, Alias, Enum, Extensions, Mode, Name, Param, Pipeline, Signature, Step, StepKind, Task,
+    Test, Tool, Workflow,
 };
 use crate::code::{self, Found};
 use crate::parser::{Distinct, Parser};
 use crate::token::Kind;
 
+/// The version that has extensions.
+const VERSION: &str = "agentic 1";
+
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Found<()> {
+        self.version()?;
         while self.kind() != Kind::End {
             self.declaration()?;
         }
+        Ok(())
+    }
+
+    /// Parses the line that asks for what the original language did not have. `language` is no
+    /// reserved word: it means this only where nothing else can stand.
+    fn version(&mut self) -> Found<()> {
+        let word = self.peek();
+        if word.kind != Kind::Name || self.ast.text(word.symbol) != "language" {
+            return Ok(());
+        }
+        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != Kind::Text) {
+            return Ok(());
+        }
+        self.take();
+        let version = self.expect(Kind::Text)?;
+        if self.ast.text(version.symbol) != VERSION {
+            let text = self.ast.text(version.symbol);
+            let message = format!("the language version {text:?} is not known");
+            return Err(Box::new(
+                agentic_diag::Diagnostic::error(code::UNKNOWN_VERSION, version.span(), message)
+                    .hint(format!("write `language \"{VERSION}\";`, or leave the line out")),
+            ));
+        }
+        self.expect(Kind::Semicolon)?;
+        self.ast.extensions = Extensions::On;
         Ok(())
     }
 

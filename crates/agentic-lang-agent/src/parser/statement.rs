@@ -1,7 +1,8 @@
 //! Statements.
 
 use crate::ast::{
-    Arg, Block, Form, If, IfLet, Name, OnFail, Parallel, Run, Statement, StatementKind, Try, While,
+    Approve, Arg, Block, Extensions, Form, If, IfLet, Name, OnFail, Parallel, Run, Statement,
+    StatementKind, Try, While,
 };
 use crate::code::{self, Found, stop};
 use crate::parser::{Distinct, Parser};
@@ -23,6 +24,7 @@ impl Parser<'_> {
     fn statement(&mut self) -> Found<Statement> {
         let first = self.peek();
         let kind = match first.kind {
+            Kind::Let if self.is_approve() => self.approve()?,
             Kind::Let => {
                 let run = self.run()?;
                 self.expect(Kind::Semicolon)?;
@@ -56,6 +58,26 @@ impl Parser<'_> {
             _ => return Err(self.unexpected(code::EXPECTED_STATEMENT, "a statement or `}`")),
         };
         Ok(Statement { start: first.start, end: self.end(), kind })
+    }
+
+    /// Whether `let NAME = approve …` stands here, and not a call of something named `approve`.
+    fn is_approve(&self) -> bool {
+        let ahead = |count: usize| self.tokens.get(self.at + count).copied();
+        self.ast.extensions == Extensions::On
+            && ahead(3).is_some_and(|word| {
+                word.kind == Kind::Name && self.ast.text(word.symbol) == "approve"
+            })
+            && ahead(4).is_some_and(|next| next.kind != Kind::ParenOpen)
+    }
+
+    fn approve(&mut self) -> Found<StatementKind> {
+        self.take();
+        let target = self.name()?;
+        self.expect(Kind::Equal)?;
+        self.take();
+        let question = self.expression()?;
+        self.expect(Kind::Semicolon)?;
+        Ok(StatementKind::Approve(Box::new(Approve { target, question })))
     }
 
     fn jump(&mut self, kind: StatementKind) -> Found<StatementKind> {

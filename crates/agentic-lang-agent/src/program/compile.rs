@@ -12,7 +12,6 @@ use crate::ast::{
     While,
 };
 use crate::data::{Data, number_text, parse_literal};
-use crate::program::conform::schema;
 use crate::program::{
     Call, CallArg, Callee, Code, Parallel, Piece, Routine, Step, Task, Timeout, Value,
 };
@@ -89,7 +88,7 @@ impl Compiler<'_> {
             is_agent_task: mode == Mode::Agent,
             params: self.params(&signature.params),
             result: signature.result,
-            schema: schema(self.ast, signature.result),
+            schema: std::sync::OnceLock::new(),
         }
     }
 
@@ -192,6 +191,11 @@ impl Compiler<'_> {
                 let text = text.unwrap_or_else(|| "Assertion failed".into());
                 let message = self.constant(Data::Text(text));
                 self.push(Step::Assert { condition, message });
+            }
+            StatementKind::Approve(inner) => {
+                let question = self.value(inner.question);
+                let slot = self.slot(inner.target.symbol);
+                self.push(Step::Approve { question, slot });
             }
             StatementKind::Return(value) => {
                 let value = self.value(*value);

@@ -298,6 +298,11 @@ impl Run {
                     ));
                 }
             }
+            Step::Approve { question, slot } => {
+                let question = module.code.evaluate(question, strand.locals(), &mut self.stack)?;
+                self.ask(strand, id, &question, slot);
+                return Ok(Flow::Waits);
+            }
             Step::Call(call) => {
                 let is_task = matches!(module.code.calls[call as usize].callee, Callee::Task(_));
                 self.call(module, strand, id, call)?;

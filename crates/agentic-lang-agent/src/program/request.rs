@@ -5,6 +5,7 @@
 //! | [`MOCK`] | `task`, `args`, `agent` if one is bound, `result` for the task of an agent |
 //! | [`TASK`] | `task`, `args`, `agent` if one is bound |
 //! | [`AGENT_TASK`] | `task`, `args`, `result`, `agent` and `tools` if one is bound, its `model` |
+//! | `hold` | `question` |
 //! | `sleep` | `until`, in milliseconds since 1970 |
 //!
 //! `args` is one text: the arguments as JSON, whole numbers exact and keys in order. `result` is
@@ -14,8 +15,10 @@
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
 
+use crate::ast::Ast;
 use crate::data::{Data, json};
 use crate::program::Task;
+use crate::program::conform::schema;
 
 /// The kind of a task that needs no world: built in, or made up for an agent.
 pub const MOCK: &str = "mock";
@@ -50,7 +53,13 @@ pub(crate) struct BoundAgent<'a> {
 }
 
 /// Makes the payload of a task's request.
-pub(super) fn payload(task: &Task, args: &str, agent: Option<&BoundAgent>, kind: &str) -> Value {
+pub(super) fn payload(
+    ast: &Ast,
+    task: &Task,
+    args: &str,
+    agent: Option<&BoundAgent>,
+    kind: &str,
+) -> Value {
     let mut map = Map::new();
     map.insert("args".to_owned(), Value::text(args));
     map.insert("task".to_owned(), Value::text(&*task.name));
@@ -58,7 +67,8 @@ pub(super) fn payload(task: &Task, args: &str, agent: Option<&BoundAgent>, kind:
         map.insert("agent".to_owned(), Value::text(agent.name));
     }
     if kind == AGENT_TASK || (kind == MOCK && task.is_agent_task) {
-        map.insert("result".to_owned(), Value::text(task.schema.as_str()));
+        let schema = task.schema.get_or_init(|| schema(ast, task.result));
+        map.insert("result".to_owned(), Value::text(schema.as_str()));
         if let (AGENT_TASK, Some(agent)) = (kind, agent) {
             map.insert("tools".to_owned(), Value::text(agent.tools.as_str()));
             if let Some(model) = agent.model {

@@ -64,6 +64,8 @@ pub(super) enum Wait {
     Nothing,
     /// The answer to a request of a task call.
     Task(Box<TaskCall>),
+    /// The decision of a human, which goes into this slot.
+    Decision(u32),
     /// The branches of a parallel block.
     Join(Box<Join>),
 }

@@ -9,6 +9,7 @@ use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::conform::{conforms, find_stranger};
+use crate::program::decision;
 use crate::program::fault::Fault;
 use crate::program::machine::{Run, Todo};
 use crate::program::options::{Capture, Performer};
@@ -87,7 +88,7 @@ impl Run {
             Performer::Mock | Performer::Nobody => MOCK,
         };
         let agent = call.agent.map(|at| module.bound_agent(at as usize, kind));
-        let payload = request::payload(task, &waiting.args, agent.as_ref(), kind);
+        let payload = request::payload(&module.ast, task, &waiting.args, agent.as_ref(), kind);
         waiting.path = strand.scope.next_path();
         waiting.phase = Phase::Attempt;
         let mut request = Request::new(waiting.path.clone(), kind, payload);
@@ -120,12 +121,17 @@ impl Run {
     pub(super) fn answered(&mut self, id: StrandId, answer: Answer) {
         let mut strand = self.take(id);
         let module = Arc::clone(&self.module);
-        let Wait::Task(waiting) = std::mem::take(&mut strand.wait) else {
-            unreachable!("only task calls have requests")
+        let waiting = match std::mem::take(&mut strand.wait) {
+            Wait::Task(waiting) => waiting,
+            Wait::Decision(slot) => {
+                return self.resume(id, strand, slot, decision::verdict(answer));
+            }
+            Wait::Nothing | Wait::Join(_) => unreachable!("these wait for no answer"),
         };
         if let Answer::Cancelled(_) = answer {
             let fault = Fault::new(code::CANCELLED, "Run cancelled: the request was withdrawn");
-            return self.resume(id, strand, &waiting, Err(fault));
+            let target = module.code.calls[waiting.call as usize].target;
+            return self.resume(id, strand, target, Err(fault));
         }
         if waiting.phase == Phase::Pause {
             self.attempt(&module, &mut strand, id, waiting);
@@ -139,12 +145,12 @@ impl Run {
                 if let Some(stranger) = find_stranger(&module.ast, &value, task.result) {
                     let text = stranger.shown(&format!("Task '{}' result", task.name));
                     let fault = Fault::new(code::RESULT_VARIANT, text);
-                    return self.resume(id, strand, &waiting, Err(fault));
+                    return self.resume(id, strand, call.target, Err(fault));
                 }
                 if self.options.trace == Capture::On {
                     self.trace_task_end(task, &waiting, &json::to_text(&value));
                 }
-                self.resume(id, strand, &waiting, Ok(value));
+                self.resume(id, strand, call.target, Ok(value));
             }
             Err(failed) => self.failed(&module, id, strand, waiting, failed),
         }
@@ -170,7 +176,7 @@ impl Run {
         let is_plain = call.retries == 0 && call.fallback.is_none();
         if let (true, Some(fault)) = (is_plain, &failed.invalid) {
             let fault = fault.clone();
-            return self.resume(id, strand, &waiting, Err(fault));
+            return self.resume(id, strand, call.target, Err(fault));
         }
         let error = error_text(&failed);
         self.trace_retry(task, &waiting, &error);
@@ -190,7 +196,7 @@ impl Run {
             if let (Ok(value), true) = (&value, self.options.trace == Capture::On) {
                 self.trace_task_end(task, &waiting, &json::to_text(value));
             }
-            return self.resume(id, strand, &waiting, value);
+            return self.resume(id, strand, call.target, value);
         }
         self.trace_task_error(task, &waiting, &error);
         let fault = failed.invalid.unwrap_or_else(|| {
@@ -202,7 +208,7 @@ impl Run {
                 format!("Task '{name}'{agent} failed after {count} attempts. Last error: {error}");
             Fault::new(code::TASK_FAILED, text)
         });
-        self.resume(id, strand, &waiting, Err(fault));
+        self.resume(id, strand, call.target, Err(fault));
     }
 
     /// Says whose slots a call of this strand reads: its own, or those of the strand around it.
@@ -219,22 +225,19 @@ impl Run {
         }
     }
 
-    /// Lets a strand go on after its call has ended.
-    fn resume(
+    /// Lets a strand go on after what it waited for.
+    pub(super) fn resume(
         &mut self,
         id: StrandId,
         mut strand: Strand,
-        waiting: &TaskCall,
+        target: u32,
         result: Result<Data, Fault>,
     ) {
         if strand.frames.is_empty() {
             return self.finish(id, &strand, result);
         }
         match result {
-            Ok(value) => {
-                let target = self.module.code.calls[waiting.call as usize].target;
-                strand.set(target, value);
-            }
+            Ok(value) => strand.set(target, value),
             Err(fault) => {
                 if let Err(fault) = self.unwind(&mut strand, fault) {
                     return self.finish(id, &strand, Err(fault));
@@ -248,10 +251,8 @@ impl Run {
     /// Raises an error in a strand that waits for a request.
     pub(super) fn interrupt(&mut self, id: StrandId, fault: Fault) {
         let mut strand = self.take(id);
-        let Wait::Task(waiting) = std::mem::take(&mut strand.wait) else {
-            unreachable!("only task calls have requests")
-        };
-        self.resume(id, strand, &waiting, Err(fault));
+        strand.wait = Wait::Nothing;
+        self.resume(id, strand, 0, Err(fault));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The conformance suite of AgentLang and the tests of this crate, over the data in
 //! `conformance/agentlang`.
 
+mod approve;
 mod corpus;
 mod explained;
 mod format;
