@@ -8,8 +8,8 @@ use crate::data::{DIGITS_MAX, parse_literal};
 use crate::symbol::{Symbol, Symbols};
 use crate::token::{KEYWORDS, Kind, Token};
 
-/// The longest source text, in bytes: 1 GiB, so that places fit 32 bits with room to spare.
-pub(crate) const SOURCE_BYTES_MAX: usize = 1 << 30;
+/// The longest source text, in bytes: 256 MiB, so that places fit 32 bits with room to spare.
+pub(crate) const SOURCE_BYTES_MAX: usize = 256 << 20;
 /// How much of the text a finding about a bad character shows.
 const SNIPPET_CHARS_MAX: usize = 30;
 /// A literal with fewer digits than this is a finite number.

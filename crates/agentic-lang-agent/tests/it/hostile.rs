@@ -229,3 +229,121 @@ fn a_cancelled_run_can_clean_up_and_ends() {
     }
     assert_eq!(step.end, Some(End::Cancelled));
 }
+
+#[test]
+fn nesting_below_the_limit_works_in_every_phase() {
+    let wrapped = |open: &str, inner: &str, close: &str, depth: usize| {
+        format!("{}{inner}{}", open.repeat(depth), close.repeat(depth))
+    };
+    let sum = wrapped("(1 + ", "1", ")", 250);
+    let sum = format!("pipeline go() -> Number {{ return {sum}; }}");
+    assert_eq!(go(&sum).result.as_deref(), Some(r#"{"result":251}"#));
+    let value = wrapped("[", "1", "]", 250);
+    let declared = wrapped("List[", "Number", "]", 250);
+    let list = format!("pipeline go() -> {declared} {{ return {value}; }}");
+    assert_eq!(go(&list).result, Some(format!("{{\"result\":{value}}}")));
+    for (open, close) in [
+        ("if true { ", " }"),
+        ("while true { ", " }"),
+        ("try { ", " } catch e { }"),
+        ("try { assert false; } catch e { ", " }"),
+    ] {
+        let body = wrapped(open, "return 1;", close, 250);
+        let text = format!("pipeline go() -> Number {{ {body} return 0; }}");
+        assert_eq!(go(&text).result.as_deref(), Some(r#"{"result":1}"#), "{open}");
+        let source = read("deep.agent", text.as_bytes()).expect("the text is UTF-8");
+        let formatted = format(&source).expect("the program parses");
+        assert_eq!(go(&formatted).result.as_deref(), Some(r#"{"result":1}"#), "{open}");
+        assert!(lower(&source, "go").is_ok(), "{open}");
+    }
+}
+
+#[test]
+fn large_files_take_time_in_proportion() {
+    let mut branches = String::new();
+    let mut loops = String::new();
+    let mut variants = String::new();
+    let mut tasks = String::new();
+    for at in 0..30_000 {
+        branches.push_str(&format!(
+            "if b {{ let v{at} = f(n); }} else {{ let v{at} = f(1); let n = f(2); }}\n"
+        ));
+        loops.push_str(&format!(
+            "let w{at} = f(n); if b {{ break; }} if b {{ continue; }} try {{ let n = f(n); }} \
+             catch e {{ let n = f(w{at}); }}\n"
+        ));
+        variants.push_str(&format!("x{at}, "));
+        tasks.push_str(&format!(
+            "task t{at}(a: Big) -> Big by agent {{}}\npipeline p{at}(a: Big) -> Big \
+             {{ let r = t{at}(a) by who; return r; }}\n"
+        ));
+    }
+    let head = "task f(x: Number) -> Number {}\npipeline go(n: Number, b: Bool) -> Number {\n";
+    let fields: Vec<String> = (0..5_000).map(|at| format!("f{at}: Number")).collect();
+    for text in [
+        format!("{head}{branches}return n;\n}}"),
+        format!("{head}while b {{\n{loops}}}\nreturn n;\n}}"),
+        format!("enum E {{ {variants} }};\n{head}return n; }}"),
+        format!("agent who {{ tools: [] }}\ntype Big = Obj{{{}}};\n{tasks}", fields.join(", ")),
+    ] {
+        let source = read("large.agent", text.as_bytes()).expect("the text is UTF-8");
+        let module =
+            compile(&source).map_err(|found| found[0].render(&source, agentic_diag::Style::Plain));
+        assert!(module.is_ok(), "{:?}", module.err());
+        assert!(format(&source).is_ok());
+    }
+}
+
+#[test]
+fn no_mutant_of_the_corpus_makes_any_phase_panic() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below.max(1)
+    };
+    let pieces: [&[u8]; 12] = [
+        b"{",
+        b"}",
+        b"(",
+        b"\"",
+        b"\\",
+        b";",
+        b"let ",
+        b"Obj{",
+        b"--",
+        b"\n",
+        "é".as_bytes(),
+        b"999999999999999999999",
+    ];
+    for case in crate::corpus::cases("public") {
+        for _ in 0..25 {
+            let mut bytes = case.source.clone();
+            for _ in 0..1 + random(3) {
+                let (from, to) = (random(bytes.len()), random(bytes.len()));
+                let (from, to) = (from.min(to), from.max(to).min(from.min(to) + 12));
+                match random(3) {
+                    0 => drop(bytes.drain(from..to)),
+                    1 => {
+                        let copy = bytes[from..to].to_vec();
+                        bytes.splice(to..to, copy);
+                    }
+                    _ => drop(bytes.splice(from..from, pieces[random(pieces.len())].to_vec())),
+                }
+            }
+            let Ok(source) = read("mutant.agent", &bytes) else { continue };
+            for found in check(&source) {
+                assert!(!found.render(&source, agentic_diag::Style::Plain).is_empty());
+            }
+            if let Ok(once) = format(&source) {
+                let again = read("mutant.agent", once.as_bytes()).expect("still UTF-8");
+                assert_eq!(format(&again).ok(), Some(once), "formatting twice");
+            }
+            if let Ok(module) = compile(&source) {
+                for info in module.pipelines() {
+                    assert!(lower(&source, &info.name).is_ok());
+                }
+            }
+        }
+    }
+}
