@@ -3,6 +3,7 @@
 
 mod approve;
 mod corpus;
+mod durable;
 mod explained;
 mod format;
 mod generated;
