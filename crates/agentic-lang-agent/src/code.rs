@@ -1,8 +1,8 @@
 //! The stable codes of findings and failures.
 //!
-//! The two digits after `A0` name the family and the last two the class of the language's error
-//! catalogue: `A0124` does not exist, `A0101` is `L01`, `A0240` is `P40`, `A0602` is `R02`.
-//! A code never changes its meaning.
+//! The digit after `A0` names the family and the last two the class of the language's error
+//! catalogue: `A0101` is `L01`, `A0240` is `P40`, `A0602` is `R02`. A code never changes its
+//! meaning.
 
 use agentic_diag::{Diagnostic, Span};
 

@@ -14,6 +14,22 @@
 //! let _run = module.run("main", RunOptions::default());
 //! ```
 //!
+//! # Beyond the original language
+//!
+//! A file whose first line is `language "agentic 1";` may use what follows; `language` and
+//! `approve` are no reserved words.
+//!
+//! - `let d = approve "question";` asks a human by a request of kind `hold`, answered by a
+//!   decision: a map of `action` and `value`. `d` is an `Obj{approved: Bool, feedback: String}`.
+//!   [`Module::may_hold`] tells beforehand which pipelines may ask.
+//!
+//! # Limits
+//!
+//! Nesting in the source ([`NESTING_MAX`]), size and depth of types and of values
+//! ([`VALUE_BYTES_MAX`], [`VALUE_DEPTH_MAX`]), digits of whole numbers ([`DIGITS_MAX`]), 128 calls
+//! of pipelines inside each other, [`STATEMENTS_MAX`] statements between two answers. All but the
+//! last are errors that a program can catch, or findings.
+//!
 //! This crate is pure: no clock, no randomness, no threads, no files.
 
 mod ast;

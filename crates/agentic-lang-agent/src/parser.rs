@@ -98,6 +98,10 @@ impl Parser<'_> {
         let found = self.unexpected(code::EXPECTED_TOKEN, kind.shown());
         Err(match kind {
             Kind::Name => Box::new(self.explain_keyword(*found)),
+            Kind::Semicolon if self.at > 0 => {
+                let last = self.tokens[self.at - 1].span();
+                Box::new(found.see(last, "it may be missing after this"))
+            }
             _ => found,
         })
     }

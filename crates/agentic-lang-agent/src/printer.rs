@@ -3,7 +3,7 @@
 pub(crate) mod format;
 
 use crate::ast::{
-    Arg, Ast, Block, ExprId, ExprKind, Form, OnFail, Param, Pipeline, Run, StatementKind,
+    Arg, Ast, Block, ExprId, ExprKind, Form, OnFail, Parallel, Param, Pipeline, Run, StatementKind,
 };
 use crate::symbol::Symbol;
 
@@ -71,21 +71,7 @@ impl Printer<'_> {
     fn statement(&mut self, kind: &StatementKind, level: usize) {
         match kind {
             StatementKind::Run(run) => self.run(run),
-            StatementKind::Parallel(parallel) => {
-                self.out.push_str("parallel ");
-                if let Some(limit) = parallel.limit {
-                    self.out.push_str("max_concurrency ");
-                    number(self.ast.text(limit), &mut self.out);
-                    self.out.push(' ');
-                }
-                self.out.push('{');
-                for run in &parallel.branches {
-                    self.line(level + 1);
-                    self.run(run);
-                }
-                self.line(level);
-                self.out.push_str("} join;");
-            }
+            StatementKind::Parallel(parallel) => self.parallel(parallel, level),
             StatementKind::If(inner) => {
                 self.out.push_str("if ");
                 self.expression(inner.condition);
@@ -137,6 +123,22 @@ impl Printer<'_> {
             StatementKind::Break => self.out.push_str("break;"),
             StatementKind::Continue => self.out.push_str("continue;"),
         }
+    }
+
+    fn parallel(&mut self, parallel: &Parallel, level: usize) {
+        self.out.push_str("parallel ");
+        if let Some(limit) = parallel.limit {
+            self.out.push_str("max_concurrency ");
+            number(self.ast.text(limit), &mut self.out);
+            self.out.push(' ');
+        }
+        self.out.push('{');
+        for run in &parallel.branches {
+            self.line(level + 1);
+            self.run(run);
+        }
+        self.line(level);
+        self.out.push_str("} join;");
     }
 
     fn branches(&mut self, then: &Block, otherwise: Option<&Block>, level: usize) {

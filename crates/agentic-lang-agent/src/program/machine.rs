@@ -14,7 +14,7 @@ use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::fault::Fault;
 use crate::program::options::{CLEANUP_REQUESTS_MAX, Capture, Performer, RunOptions};
-use crate::program::strand::{Frame, Guard, Join, Routine, Strand, StrandId, Wait};
+use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
 use crate::program::{Callee, Step, Value};
 
 /// What a run begins with.
@@ -309,14 +309,7 @@ impl Run {
                 return Ok(if is_task { Flow::Waits } else { Flow::Next });
             }
             Step::Parallel(parallel) => {
-                let calls = &module.code.parallels[parallel as usize].calls;
-                self.trace_parallel("parallel_start", calls.len());
-                let scope = strand.scope.child(&format!("p{}", strand.n_parallels));
-                strand.n_parallels += 1;
-                let results = calls.iter().map(|_| None).collect();
-                let join = Join { parallel, scope, next: 0, n_running: 0, results };
-                strand.wait = Wait::Join(Box::new(join));
-                self.later(Todo::Branches(id));
+                self.fork(module, strand, id, parallel);
                 return Ok(Flow::Waits);
             }
             Step::Return(value) => {

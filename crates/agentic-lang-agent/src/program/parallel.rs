@@ -10,6 +10,24 @@ use crate::program::machine::{Run, Todo};
 use crate::program::strand::{Join, Strand, StrandId, Wait};
 
 impl Run {
+    /// Begins a parallel block.
+    pub(super) fn fork(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        parallel: u32,
+    ) {
+        let calls = &module.code.parallels[parallel as usize].calls;
+        self.trace_parallel("parallel_start", calls.len());
+        let scope = strand.scope.child(&format!("p{}", strand.n_parallels));
+        strand.n_parallels += 1;
+        let results = calls.iter().map(|_| None).collect();
+        let join = Join { parallel, scope, next: 0, n_running: 0, results };
+        strand.wait = Wait::Join(Box::new(join));
+        self.later(Todo::Branches(id));
+    }
+
     /// Starts the branches that have room, or ends the block when all have ended.
     pub(super) fn branches(&mut self, id: StrandId) {
         let mut parent = self.take(id);
