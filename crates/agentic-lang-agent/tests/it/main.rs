@@ -9,6 +9,7 @@ mod format;
 mod generated;
 mod host;
 mod hostile;
+mod models;
 mod plugin;
 mod public;
 mod quirks;
