@@ -1,0 +1,5 @@
+//! Plans, fragments and registries from outside.
+
+mod fragment;
+mod plan;
+mod registry;
