@@ -67,7 +67,8 @@ struct Parser<'a> {
 impl<'a> Parser<'a> {
     fn new(text: &'a str) -> Result<Parser<'a>, Finding> {
         if text.len() > SOURCE_BYTES_MAX {
-            let message = format!("the source has {} bytes, {SOURCE_BYTES_MAX} is the limit", text.len());
+            let message =
+                format!("the source has {} bytes, {SOURCE_BYTES_MAX} is the limit", text.len());
             return Err(Finding::new(FindingKind::TooLarge, Span::new(0, 0), message));
         }
         let mut lexer = Lexer::new(text);
@@ -190,7 +191,9 @@ impl<'a> Parser<'a> {
 
     fn call(&mut self) -> Result<Call, Finding> {
         let token = self.advance()?;
-        let TokenKind::Name(name) = token.kind else { unreachable!("BUG: a call begins with a name") };
+        let TokenKind::Name(name) = token.kind else {
+            unreachable!("BUG: a call begins with a name")
+        };
         let mut span = token.span;
         let mut positional = Vec::new();
         while let Some(argument) = self.literal()? {

@@ -1,0 +1,214 @@
+//! What a call looks like from outside: the requests that hosts perform.
+
+use std::sync::Arc;
+
+use agentic_model::{Map, Value};
+use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry};
+use agentic_replay::{EffectClass, Path, Request};
+
+use crate::run::prompts;
+
+/// The kinds of requests that pipelines make.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestKind {
+    /// A function of the host: `function` and `call`.
+    Native,
+    /// A program: `argv` and `call`; the call goes to its standard input.
+    Executable,
+    /// An HTTP endpoint: `url`, `method` and `call`; the call is the body.
+    Endpoint,
+    /// An agent of the store: `from` and `call`; a branch is spawned, runs, and answers.
+    Spawn,
+    /// An agent that the host knows by its id: `call`.
+    Agent,
+    /// A model: `system` says its role, the input in `call` is what it works on.
+    Model,
+    /// A decision: `question`, `choices`, `input`, `on_timeout` and perhaps `deadline`.
+    Hold,
+    /// A pause until an instant.
+    Sleep,
+}
+
+impl RequestKind {
+    /// Returns the kind as requests carry it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RequestKind::Native => "native",
+            RequestKind::Executable => "exec",
+            RequestKind::Endpoint => "http",
+            RequestKind::Spawn => "spawn",
+            RequestKind::Agent => "agent",
+            RequestKind::Model => "model",
+            RequestKind::Hold => "hold",
+            RequestKind::Sleep => "sleep",
+        }
+    }
+
+    /// Reads the kind back.
+    pub fn parse(text: &str) -> Option<RequestKind> {
+        [
+            RequestKind::Native,
+            RequestKind::Executable,
+            RequestKind::Endpoint,
+            RequestKind::Spawn,
+            RequestKind::Agent,
+            RequestKind::Model,
+            RequestKind::Hold,
+            RequestKind::Sleep,
+        ]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+    }
+}
+
+/// Says what a crash may do to a request of a pipeline: what its registry entry declares, else
+/// what its kind implies.
+pub fn effect_class(request: &Request) -> EffectClass {
+    let declared = request.payload.get("effect").and_then(Value::as_text).and_then(Effect::parse);
+    match (declared, RequestKind::parse(&request.kind)) {
+        (Some(Effect::Pure), _) => EffectClass::Pure,
+        (Some(Effect::Read), _) => EffectClass::Read,
+        (Some(Effect::Idempotent), _) => EffectClass::Idempotent,
+        (Some(Effect::Once), _) => EffectClass::Once,
+        (None, Some(RequestKind::Model)) => EffectClass::Read,
+        (None, Some(RequestKind::Spawn | RequestKind::Sleep)) => EffectClass::Idempotent,
+        (None, Some(RequestKind::Endpoint)) => match request.payload.get("method") {
+            Some(Value::Text(method)) if method == "GET" => EffectClass::Read,
+            _ => EffectClass::Once,
+        },
+        (None, _) => EffectClass::Once,
+    }
+}
+
+/// What an agent is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentCall {
+    /// Whom it is for.
+    pub agent: String,
+    /// The node of the plan that calls.
+    pub node: String,
+    /// The node whose output the input is; nothing at the entries of a plan.
+    pub requires: Option<String>,
+    /// The same for all attempts of one call and different for every other call of the run. With
+    /// the id of the run it makes the idempotency key.
+    pub key: String,
+    /// Which attempt this is, from 1.
+    pub attempt: i64,
+    /// The bound parameters.
+    pub params: Map,
+    /// The values beyond the parameters.
+    pub args: Vec<Value>,
+    /// What flows in.
+    pub input: Value,
+}
+
+impl AgentCall {
+    /// Reads the call that a request carries.
+    pub fn of(request: &Request) -> Option<AgentCall> {
+        let call = request.payload.get("call")?;
+        let text = |key: &str| call.get(key).and_then(Value::as_text).map(str::to_owned);
+        Some(AgentCall {
+            agent: text("agent")?,
+            node: text("node")?,
+            requires: text("requires"),
+            key: text("key")?,
+            attempt: call.get("attempt")?.as_int()?,
+            params: call.get("params").and_then(Value::as_map).cloned().unwrap_or_default(),
+            args: call.get("args").and_then(Value::as_list).unwrap_or_default().to_vec(),
+            input: call.get("input").cloned().unwrap_or(Value::Null),
+        })
+    }
+}
+
+/// Where a call comes from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    pub node: NodeId,
+    pub requires: Option<NodeId>,
+}
+
+/// A call that is ready to be made, as often as it takes.
+pub(super) struct Outgoing {
+    kind: RequestKind,
+    /// What says how to reach the agent.
+    head: Map,
+    /// The call without input, key and attempt.
+    call: Map,
+    input: Arc<Value>,
+    key: Option<String>,
+}
+
+impl Outgoing {
+    /// Addresses a call to an agent the way the registry says.
+    pub fn new(
+        registry: &Registry,
+        origin: &Origin,
+        agent: &AgentId,
+        input: Arc<Value>,
+    ) -> Outgoing {
+        let spec = registry.by_agent(agent);
+        let (kind, mut head) = match spec.and_then(|spec| spec.run.as_ref()) {
+            Some(run) => addressed(run),
+            None => match prompts::system(agent) {
+                Some(system) if spec.is_none() => {
+                    (RequestKind::Model, vec![("system", Value::text(system))])
+                }
+                _ => (RequestKind::Agent, Vec::new()),
+            },
+        };
+        if let Some(effect) = spec.and_then(|spec| spec.effect) {
+            head.push(("effect", Value::text(effect.as_str())));
+        }
+        let mut call = Map::from([
+            ("agent".to_owned(), Value::text(agent.as_str())),
+            ("node".to_owned(), Value::text(origin.node.as_str())),
+        ]);
+        if let Some(requires) = &origin.requires {
+            call.insert("requires".to_owned(), Value::text(requires.as_str()));
+        }
+        let head = head.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        Outgoing { kind, head, call, input, key: None }
+    }
+
+    /// Adds arguments; empty ones leave no trace.
+    pub fn with_arguments(mut self, params: &Map, args: &[Value]) -> Outgoing {
+        if !params.is_empty() {
+            self.call.insert("params".to_owned(), Value::Map(params.clone()));
+        }
+        if !args.is_empty() {
+            self.call.insert("args".to_owned(), Value::List(args.to_vec()));
+        }
+        self
+    }
+
+    /// Makes the request of one attempt.
+    pub fn request(&mut self, path: Path, attempt: u64) -> Request {
+        let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
+        let mut call = self.call.clone();
+        call.insert("key".to_owned(), Value::text(key.as_str()));
+        call.insert("attempt".to_owned(), Value::Int(i64::try_from(attempt).unwrap_or(i64::MAX)));
+        call.insert("input".to_owned(), self.input.as_ref().clone());
+        let mut payload = self.head.clone();
+        payload.insert("call".to_owned(), Value::Map(call));
+        Request::new(path, self.kind.as_str(), Value::Map(payload))
+    }
+}
+
+fn addressed(run: &Implementation) -> (RequestKind, Vec<(&'static str, Value)>) {
+    match run {
+        Implementation::Native(name) => {
+            (RequestKind::Native, vec![("function", Value::text(name))])
+        }
+        Implementation::Executable { argv } => {
+            let argv = argv.iter().map(Value::text).collect();
+            (RequestKind::Executable, vec![("argv", Value::List(argv))])
+        }
+        Implementation::Endpoint { url, method } => {
+            let head = vec![("url", Value::text(url)), ("method", Value::text(method))];
+            (RequestKind::Endpoint, head)
+        }
+        Implementation::Agent(name) => {
+            (RequestKind::Spawn, vec![("from", Value::text(name.as_str()))])
+        }
+    }
+}
