@@ -30,7 +30,7 @@ mod supervisor;
 mod task;
 mod tool_agent;
 
-pub use crate::run::outgoing::{AgentCall, RequestKind, effect_class};
+pub use crate::run::outgoing::{AgentCall, RequestKind, add_kinds};
 pub use crate::run::result::{BlockResult, RunResult, Status};
 
 /// How a run goes about its work. None of it changes what is computed.
@@ -209,6 +209,7 @@ impl FlowRun {
             let span = block.started.zip(block.ended);
             let duration_ms = span.map_or(0, |(from, to)| to.millis() - from.millis());
             let prepared = block.plan.prepared();
+            let (outputs, omitted) = block.plan.outputs();
             BlockResult {
                 index: first_block + index,
                 backend: prepared.plan.backend(),
@@ -220,7 +221,8 @@ impl FlowRun {
                 },
                 error: outcome.as_ref().and_then(|outcome| outcome.as_ref().err()).cloned(),
                 result: outcome.and_then(Result::ok).unwrap_or(Value::Null),
-                outputs: block.plan.outputs(),
+                outputs,
+                omitted,
                 node_states: block.plan.node_states(),
                 decisions: std::mem::take(&mut block.decisions),
                 duration_ms,

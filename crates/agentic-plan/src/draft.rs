@@ -222,7 +222,7 @@ impl Retry {
             map.insert("max_interval_ms".to_owned(), int(longest));
         }
         if !self.non_retryable.is_empty() {
-            let codes = self.non_retryable.iter().map(|code| Value::text(code)).collect();
+            let codes = self.non_retryable.iter().map(Value::text).collect();
             map.insert("non_retryable".to_owned(), Value::List(codes));
         }
         Value::Map(map)

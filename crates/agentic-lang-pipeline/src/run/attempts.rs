@@ -161,8 +161,7 @@ impl Attempts {
         let pause_ms = pause_ms.min(longest);
         let jitter = pause_ms * JITTER * world.seed.unit(&path, self.attempt);
         let until = turn.now.plus_millis((pause_ms + jitter) as i64);
-        let payload = Value::map([("until", Value::Int(until.millis()))]);
-        turn.opened.push(Request::new(path, "sleep", payload));
+        turn.opened.push(Request::sleep(path, until));
     }
 }
 
@@ -177,11 +176,16 @@ pub(super) fn check_output(value: &Value) -> Result<(), Failure> {
         return Err(Failure::new("OutputTooLarge", message));
     }
     let mut left = OUTPUT_BYTES_MAX;
-    if weigh(value, &mut left).is_none() {
+    if !fits(value, &mut left) {
         let message = format!("the output has more than {OUTPUT_BYTES_MAX} bytes");
         return Err(Failure::new("OutputTooLarge", message));
     }
     Ok(())
+}
+
+/// Takes the weight of a value off what is left, and says whether there was enough of it.
+pub(super) fn fits(value: &Value, left: &mut usize) -> bool {
+    weigh(value, left).is_some()
 }
 
 /// Takes the rough weight of a value off what is left; stops when nothing is.

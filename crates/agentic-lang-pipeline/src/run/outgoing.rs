@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use agentic_model::{Map, Value};
 use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry};
-use agentic_replay::{EffectClass, Path, Request};
+use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
 use crate::run::prompts;
 
-/// The kinds of requests that pipelines make.
+/// The sorts of requests that pipelines make. What a registry declares about repeating a call is
+/// part of the kind of its requests (`native.pure`, `exec.read`), because hosts decide by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RequestKind {
     /// A function of the host: `function` and `call`.
@@ -29,54 +30,52 @@ pub enum RequestKind {
     Sleep,
 }
 
+/// All sorts, with their names.
+const REQUEST_KINDS: [(RequestKind, &str); 8] = [
+    (RequestKind::Native, "native"),
+    (RequestKind::Executable, "exec"),
+    (RequestKind::Endpoint, "endpoint"),
+    (RequestKind::Spawn, "spawn"),
+    (RequestKind::Agent, "agent"),
+    (RequestKind::Model, "model"),
+    (RequestKind::Hold, HOLD),
+    (RequestKind::Sleep, SLEEP),
+];
+
 impl RequestKind {
-    /// Returns the kind as requests carry it.
+    /// Returns the kind without what is declared about repeating.
     pub fn as_str(self) -> &'static str {
-        match self {
-            RequestKind::Native => "native",
-            RequestKind::Executable => "exec",
-            RequestKind::Endpoint => "http",
-            RequestKind::Spawn => "spawn",
-            RequestKind::Agent => "agent",
-            RequestKind::Model => "model",
-            RequestKind::Hold => "hold",
-            RequestKind::Sleep => "sleep",
-        }
+        let found = REQUEST_KINDS.iter().find(|(kind, _)| *kind == self);
+        found.map(|(_, name)| *name).expect("every sort has a name")
     }
 
-    /// Reads the kind back.
-    pub fn parse(text: &str) -> Option<RequestKind> {
-        [
-            RequestKind::Native,
-            RequestKind::Executable,
-            RequestKind::Endpoint,
-            RequestKind::Spawn,
-            RequestKind::Agent,
-            RequestKind::Model,
-            RequestKind::Hold,
-            RequestKind::Sleep,
-        ]
-        .into_iter()
-        .find(|kind| kind.as_str() == text)
+    /// Finds the sort of a request.
+    pub fn of(request: &Request) -> Option<RequestKind> {
+        let (base, effect) = match request.kind.split_once('.') {
+            Some((base, effect)) => (base, Some(effect)),
+            None => (request.kind.as_str(), None),
+        };
+        let is_known = effect.is_none_or(|effect| Effect::parse(effect).is_some());
+        let found = REQUEST_KINDS.iter().find(|(_, name)| *name == base);
+        found.filter(|_| is_known).map(|(kind, _)| *kind)
     }
 }
 
-/// Says what a crash may do to a request of a pipeline: what its registry entry declares, else
-/// what its kind implies.
-pub fn effect_class(request: &Request) -> EffectClass {
-    let declared = request.payload.get("effect").and_then(Value::as_text).and_then(Effect::parse);
-    match (declared, RequestKind::parse(&request.kind)) {
-        (Some(Effect::Pure), _) => EffectClass::Pure,
-        (Some(Effect::Read), _) => EffectClass::Read,
-        (Some(Effect::Idempotent), _) => EffectClass::Idempotent,
-        (Some(Effect::Once), _) => EffectClass::Once,
-        (None, Some(RequestKind::Model)) => EffectClass::Read,
-        (None, Some(RequestKind::Spawn | RequestKind::Sleep)) => EffectClass::Idempotent,
-        (None, Some(RequestKind::Endpoint)) => match request.payload.get("method") {
-            Some(Value::Text(method)) if method == "GET" => EffectClass::Read,
-            _ => EffectClass::Once,
-        },
-        (None, _) => EffectClass::Once,
+/// Tells a host about the kinds of requests that pipelines make. Those it knows already stay as
+/// they are.
+pub fn add_kinds(kinds: &mut Kinds) {
+    let callable = &REQUEST_KINDS[..6];
+    let effects = [
+        (Effect::Pure, EffectClass::Pure),
+        (Effect::Read, EffectClass::Read),
+        (Effect::Idempotent, EffectClass::Idempotent),
+        (Effect::Once, EffectClass::Once),
+    ];
+    for (_, name) in callable {
+        for (effect, class) in effects {
+            let kind = format!("{name}.{}", effect.as_str());
+            kinds.set(kind, KindRule::new(Handling::Effect(class)));
+        }
     }
 }
 
@@ -129,7 +128,7 @@ pub(super) struct Origin {
 
 /// A call that is ready to be made, as often as it takes.
 pub(super) struct Outgoing {
-    kind: RequestKind,
+    kind: String,
     /// What says how to reach the agent.
     head: Map,
     /// The call without input, key and attempt.
@@ -147,7 +146,7 @@ impl Outgoing {
         input: Arc<Value>,
     ) -> Outgoing {
         let spec = registry.by_agent(agent);
-        let (kind, mut head) = match spec.and_then(|spec| spec.run.as_ref()) {
+        let (kind, head) = match spec.and_then(|spec| spec.run.as_ref()) {
             Some(run) => addressed(run),
             None => match prompts::system(agent) {
                 Some(system) if spec.is_none() => {
@@ -156,9 +155,10 @@ impl Outgoing {
                 _ => (RequestKind::Agent, Vec::new()),
             },
         };
-        if let Some(effect) = spec.and_then(|spec| spec.effect) {
-            head.push(("effect", Value::text(effect.as_str())));
-        }
+        let kind = match spec.and_then(|spec| spec.effect) {
+            Some(effect) => format!("{}.{}", kind.as_str(), effect.as_str()),
+            None => kind.as_str().to_owned(),
+        };
         let mut call = Map::from([
             ("agent".to_owned(), Value::text(agent.as_str())),
             ("node".to_owned(), Value::text(origin.node.as_str())),
@@ -190,7 +190,7 @@ impl Outgoing {
         call.insert("input".to_owned(), self.input.as_ref().clone());
         let mut payload = self.head.clone();
         payload.insert("call".to_owned(), Value::Map(call));
-        Request::new(path, self.kind.as_str(), Value::Map(payload))
+        Request::new(path, self.kind.clone(), Value::Map(payload))
     }
 }
 

@@ -8,7 +8,7 @@ use agentic_model::{Map, Value};
 use agentic_plan::{Call, CallKind, NodeId, SourceMap, Work};
 use agentic_replay::{Delivery, Event, Failure, Scope};
 
-use crate::run::attempts::{Attempts, Policy, check_output};
+use crate::run::attempts::{Attempts, Policy, check_output, fits};
 use crate::run::converge::Converge;
 use crate::run::failure_with;
 use crate::run::hold::Hold;
@@ -17,6 +17,10 @@ use crate::run::prepare::Prepared;
 use crate::run::supervisor::Supervisor;
 use crate::run::task::{Mark, Routes, Step, Task, Turning, World};
 use crate::run::tool_agent::ToolAgent;
+
+/// How many bytes of outputs the result of a block repeats, roughly: 4 MiB. All of them stand in
+/// the record of the run anyway.
+const OUTPUTS_BYTES_MAX: usize = 4 << 20;
 
 /// How far a node came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,11 +88,21 @@ impl PlanRun {
         &self.prepared
     }
 
-    /// Returns the outputs so far, by node.
-    pub fn outputs(&self) -> Map {
-        let nodes = self.prepared.plan.nodes().iter().zip(&self.outputs);
-        let with_output = nodes.filter_map(|(node, output)| Some((node, output.as_ref()?)));
-        with_output.map(|(node, output)| (node.id.to_string(), output.as_ref().clone())).collect()
+    /// Returns the outputs so far, by node, as long as there is room for them; names the others.
+    pub fn outputs(&self) -> (Map, Vec<Value>) {
+        let mut left = OUTPUTS_BYTES_MAX;
+        let (mut kept, mut omitted) = (Map::new(), Vec::new());
+        for (node, output) in self.prepared.plan.nodes().iter().zip(&self.outputs) {
+            let Some(output) = output else { continue };
+            let before = left;
+            if fits(output, &mut left) {
+                kept.insert(node.id.to_string(), output.as_ref().clone());
+            } else {
+                left = before;
+                omitted.push(Value::text(node.id.as_str()));
+            }
+        }
+        (kept, omitted)
     }
 
     /// Returns how far each node came.

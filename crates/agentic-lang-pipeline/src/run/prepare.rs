@@ -13,6 +13,9 @@ use crate::parser::parse_program;
 use crate::resolve::resolve_program;
 use crate::run::failure_with;
 
+/// The agents that are loops of the language itself.
+const LOOPS: [&str; 3] = ["sibyl/converge", "sibyl/tool_agent", "sibyl/supervisor"];
+
 /// A plan that is ready to run, with the plans that its nodes carry.
 pub(super) struct Prepared {
     pub plan: Plan,
@@ -51,7 +54,8 @@ fn refuse(code: &str, node: &Node, reason: &str) -> Failure {
 }
 
 fn check_agent(node: &Node, call: &Call, registry: &Registry) -> Result<(), Failure> {
-    if registry.by_agent(&call.agent).is_some() {
+    let is_loop = call.kind == CallKind::Workflow && LOOPS.contains(&call.agent.as_str());
+    if is_loop || registry.by_agent(&call.agent).is_some() {
         return Ok(());
     }
     let reason = format!("nobody registered the agent `{}`", call.agent);

@@ -26,8 +26,10 @@ pub struct BlockResult {
     pub status: Status,
     /// The output of its exit; null unless it succeeded.
     pub result: Value,
-    /// The outputs of its nodes, as far as they came.
+    /// The outputs of its nodes, as far as they came and there is room for them.
     pub outputs: Map,
+    /// The nodes whose outputs are too long to be repeated here; the record of the run has them.
+    pub omitted: Vec<Value>,
     /// How far each node came.
     pub node_states: Map,
     /// What humans decided in it.
@@ -88,6 +90,9 @@ impl BlockResult {
             ("decisions", Value::List(self.decisions.clone())),
             ("duration_ms", Value::Int(self.duration_ms)),
         ];
+        if !self.omitted.is_empty() {
+            pairs.push(("omitted", Value::List(self.omitted.clone())));
+        }
         if let Some(error) = &self.error {
             pairs.push(("error", cause_value(error)));
         }

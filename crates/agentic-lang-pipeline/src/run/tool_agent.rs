@@ -6,7 +6,7 @@ use agentic_model::{Map, Value};
 use agentic_plan::{AgentId, BuiltinSpec, Call, Registry};
 use agentic_replay::{Delivery, Failure, Scope};
 
-use crate::run::attempts::{Attempts, Policy};
+use crate::run::attempts::{Attempts, Policy, fits};
 use crate::run::converge::{count, text_param};
 use crate::run::outgoing::{Origin, Outgoing};
 use crate::run::task::{Step, Task, Turning, World};
@@ -14,6 +14,8 @@ use crate::run::{prompts, reply};
 
 const STEPS_DEFAULT: i64 = 10;
 const STEPS_MAX: i64 = 100;
+/// How much a model is told of what happened, in bytes.
+const HISTORY_BYTES_MAX: usize = 8 << 20;
 
 /// The loop under way.
 pub(super) struct ToolAgent {
@@ -86,6 +88,11 @@ impl ToolAgent {
             ("tools", Value::List(tools.collect())),
             ("history", Value::List(self.steps.clone())),
         ]);
+        let mut left = HISTORY_BYTES_MAX;
+        if !fits(&input, &mut left) {
+            let message = format!("the steps have more than {HISTORY_BYTES_MAX} bytes");
+            return Step::Done(Err(Failure::new("OutputTooLarge", message)));
+        }
         let model = prompts::id(prompts::TOOL_STEP);
         let outgoing = Outgoing::new(&world.registry, &self.origin, &model, Arc::new(input));
         let policy = self.policy.clone();
