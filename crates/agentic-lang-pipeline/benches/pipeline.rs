@@ -41,8 +41,7 @@ fn perform(request: &Request) -> Answer {
 }
 
 fn running(criterion: &mut Criterion) {
-    let chain =
-        vec!["echo \"x\""; 2_000].join(" >=> ").replace("echo \"x\" >=> echo", "echo >=> echo");
+    let chain = format!("echo \"x\" >=> {}", vec!["upper"; 1_999].join(" >=> "));
     let wide = format!("( {} ) >=> concat \"\"", vec!["echo \"x\""; 1_998].join(" <*> "));
     let start = Start { input: Value::Null, seed: Seed([0; 32]), at: Instant::from_millis(0) };
     let mut group = criterion.benchmark_group("run");

@@ -19,7 +19,7 @@ pub struct Plan {
     mode: Mode,
     nodes: Vec<Node>,
     entry: Vec<NodeId>,
-    exit: NodeId,
+    exit: usize,
     links: Links,
     object: Object,
 }
@@ -35,7 +35,7 @@ pub(crate) struct Inner {
 /// A plan that lacks only its entries.
 pub(crate) struct Exiting {
     inner: Inner,
-    exit: NodeId,
+    exit: usize,
 }
 
 impl Plan {
@@ -102,12 +102,12 @@ impl Plan {
 
     /// Returns the node whose output is the result.
     pub fn exit(&self) -> &NodeId {
-        &self.exit
+        &self.nodes[self.exit].id
     }
 
     /// Returns the index of the exit.
     pub fn exit_index(&self) -> usize {
-        self.links.index_of(&self.exit).expect("the exit of a valid plan is one of its nodes")
+        self.exit
     }
 
     /// Returns the indices of the nodes that a node requires, in order.
@@ -118,11 +118,6 @@ impl Plan {
     /// Returns the indices of the nodes that require a node, ascending.
     pub fn dependents_of(&self, index: usize) -> &[usize] {
         self.links.dependents(index)
-    }
-
-    /// Returns the index of a node.
-    pub fn index_of(&self, id: &NodeId) -> Option<usize> {
-        self.links.index_of(id)
     }
 
     /// Returns its address: the id of its object.
@@ -150,8 +145,8 @@ impl Plan {
 
 impl Inner {
     pub(crate) fn with_exit(self, exit: NodeId) -> Result<Exiting, PlanError> {
-        match self.links.index_of(&exit) {
-            Some(_) => Ok(Exiting { inner: self, exit }),
+        match self.nodes.iter().position(|node| node.id == exit) {
+            Some(exit) => Ok(Exiting { inner: self, exit }),
             None => Err(PlanError::Exit { id: exit.as_str().to_owned() }),
         }
     }
@@ -161,8 +156,8 @@ impl Exiting {
     pub(crate) fn with_entry(self, entry: Vec<NodeId>) -> Result<Plan, PlanError> {
         let Exiting { inner: Inner { backend, mode, nodes, links }, exit } = self;
         validate::check_entry(&nodes, &entry)?;
-        validate::check_orphans(&nodes, &links, &exit)?;
-        let object = to_object(backend, mode, &nodes, &entry, &exit)?;
+        validate::check_orphans(&nodes, &links, exit)?;
+        let object = to_object(backend, mode, &nodes, &entry, &nodes[exit].id)?;
         Ok(Plan { backend, mode, nodes, entry, exit, links, object })
     }
 }

@@ -9,22 +9,78 @@ use crate::plan::PLAN_NODES_MAX;
 /// The edges of a plan, by index.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Links {
-    index: BTreeMap<NodeId, usize>,
-    required: Vec<Vec<usize>>,
-    dependents: Vec<Vec<usize>>,
+    required: Edges,
+    dependents: Edges,
+}
+
+/// For each node a list of nodes, all in one row.
+#[derive(Debug, Clone, PartialEq)]
+struct Edges {
+    /// Where the list of each node begins, and where the last one ends.
+    starts: Vec<usize>,
+    targets: Vec<usize>,
+}
+
+impl Edges {
+    fn of(&self, index: usize) -> &[usize] {
+        &self.targets[self.starts[index]..self.starts[index + 1]]
+    }
+
+    /// Turns every edge round; lists become ascending.
+    fn turned(&self) -> Edges {
+        let n_nodes = self.starts.len() - 1;
+        let mut starts = vec![0; n_nodes + 1];
+        for target in &self.targets {
+            starts[target + 1] += 1;
+        }
+        for index in 0..n_nodes {
+            starts[index + 1] += starts[index];
+        }
+        let mut next = starts.clone();
+        let mut targets = vec![0; self.targets.len()];
+        for source in 0..n_nodes {
+            for &target in self.of(source) {
+                targets[next[target]] = source;
+                next[target] += 1;
+            }
+        }
+        Edges { starts, targets }
+    }
 }
 
 impl Links {
-    pub fn index_of(&self, id: &NodeId) -> Option<usize> {
-        self.index.get(id).copied()
-    }
-
     pub fn required(&self, index: usize) -> &[usize] {
-        &self.required[index]
+        self.required.of(index)
     }
 
     pub fn dependents(&self, index: usize) -> &[usize] {
-        &self.dependents[index]
+        self.dependents.of(index)
+    }
+}
+
+/// Finds nodes by their ids.
+struct Index<'a> {
+    nodes: &'a [Node],
+    by_id: Vec<usize>,
+}
+
+impl<'a> Index<'a> {
+    fn new(nodes: &'a [Node]) -> Index<'a> {
+        let mut by_id: Vec<usize> = (0..nodes.len()).collect();
+        by_id.sort_by(|left, right| nodes[*left].id.cmp(&nodes[*right].id).then(left.cmp(right)));
+        Index { nodes, by_id }
+    }
+
+    fn find(&self, id: &NodeId) -> Option<usize> {
+        let found = self.by_id.binary_search_by(|at| self.nodes[*at].id.cmp(id));
+        found.ok().map(|at| self.by_id[at])
+    }
+
+    /// Returns the first node, in the order of the plan, whose id an earlier node has.
+    fn first_duplicate(&self) -> Option<usize> {
+        let pairs = self.by_id.windows(2);
+        let same = pairs.filter(|pair| self.nodes[pair[0]].id == self.nodes[pair[1]].id);
+        same.map(|pair| pair[1]).min()
     }
 }
 
@@ -36,26 +92,23 @@ pub(crate) fn link(nodes: &[Node]) -> Result<Links, PlanError> {
     if nodes.len() > PLAN_NODES_MAX {
         return Err(PlanError::TooLarge { found: format!("{} nodes", nodes.len()) });
     }
-    let mut index = BTreeMap::new();
-    for (at, node) in nodes.iter().enumerate() {
-        if index.insert(node.id.clone(), at).is_some() {
-            return Err(PlanError::DuplicateId { id: node.id.to_string() });
-        }
+    let index = Index::new(nodes);
+    if let Some(at) = index.first_duplicate() {
+        return Err(PlanError::DuplicateId { id: nodes[at].id.to_string() });
     }
     check_edges(nodes)?;
-    let mut required = vec![Vec::new(); nodes.len()];
-    let mut dependents = vec![Vec::new(); nodes.len()];
-    for (at, node) in nodes.iter().enumerate() {
+    let mut required = Edges { starts: vec![0], targets: Vec::with_capacity(nodes.len()) };
+    for node in nodes {
         for name in &node.requires {
-            let Some(&source) = index.get(name) else {
+            let Some(source) = index.find(name) else {
                 let (id, required) = (node.id.to_string(), name.to_string());
                 return Err(PlanError::UnknownNode { id, required });
             };
-            required[at].push(source);
-            dependents[source].push(at);
+            required.targets.push(source);
         }
+        required.starts.push(required.targets.len());
     }
-    let links = Links { index, required, dependents };
+    let links = Links { dependents: required.turned(), required };
     check_cycles(nodes, &links)?;
     Ok(links)
 }
@@ -71,7 +124,9 @@ fn check_edges(nodes: &[Node]) -> Result<(), PlanError> {
     }
     for node in nodes {
         let mut seen = BTreeSet::new();
-        if let Some(twice) = node.requires.iter().find(|name| !seen.insert(*name)) {
+        let is_one = node.requires.len() < 2;
+        let mut names = node.requires.iter();
+        if let Some(twice) = names.find(|name| !is_one && !seen.insert(*name)) {
             return Err(PlanError::DuplicateEdge { id: id(node), required: twice.to_string() });
         }
     }
@@ -87,7 +142,7 @@ fn check_edges(nodes: &[Node]) -> Result<(), PlanError> {
 /// Takes away nodes without open requirements until none is left; what stays lies on or behind a
 /// circle.
 fn check_cycles(nodes: &[Node], links: &Links) -> Result<(), PlanError> {
-    let mut open: Vec<usize> = links.required.iter().map(Vec::len).collect();
+    let mut open: Vec<usize> = (0..nodes.len()).map(|at| links.required(at).len()).collect();
     let mut ready: Vec<usize> = (0..nodes.len()).filter(|at| open[*at] == 0).collect();
     let mut n_taken = 0;
     while let Some(at) = ready.pop() {
@@ -137,8 +192,7 @@ pub(crate) fn check_entry(nodes: &[Node], entry: &[NodeId]) -> Result<(), PlanEr
 }
 
 /// Checks that everything leads to the exit.
-pub(crate) fn check_orphans(nodes: &[Node], links: &Links, exit: &NodeId) -> Result<(), PlanError> {
-    let exit = links.index_of(exit).expect("the exit was checked before");
+pub(crate) fn check_orphans(nodes: &[Node], links: &Links, exit: usize) -> Result<(), PlanError> {
     let mut reached = vec![false; nodes.len()];
     reached[exit] = true;
     let mut open = vec![exit];

@@ -96,10 +96,11 @@ impl Attempts {
         outgoing: Outgoing,
         policy: Policy,
         scope: &mut Scope,
+        world: &World,
         turn: &mut Turning,
     ) -> Attempts {
         let mut attempts = Attempts { outgoing, policy, attempt: 0, phase: Phase::Calling };
-        attempts.call(scope, turn);
+        attempts.call(scope, world, turn);
         attempts
     }
 
@@ -115,7 +116,7 @@ impl Attempts {
             return match delivery.answer {
                 Answer::Cancelled(_) => Some(Err(cancelled())),
                 Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
-                    self.call(scope, turn);
+                    self.call(scope, world, turn);
                     None
                 }
             };
@@ -140,10 +141,10 @@ impl Attempts {
         FINAL_CODES.contains(&code) || self.policy.retry.non_retryable.iter().any(|own| own == code)
     }
 
-    fn call(&mut self, scope: &mut Scope, turn: &mut Turning) {
+    fn call(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
         self.attempt += 1;
         self.phase = Phase::Calling;
-        let mut request = self.outgoing.request(scope.next_path(), self.attempt);
+        let mut request = self.outgoing.request(&world.registry, scope.next_path(), self.attempt);
         request.timeout_ms = self.policy.timeout_ms;
         turn.opened.push(request);
     }

@@ -7,7 +7,7 @@ use agentic_plan::{AgentId, Call, text_of};
 use agentic_replay::{Delivery, Failure, Scope};
 
 use crate::run::attempts::{Attempts, Policy};
-use crate::run::outgoing::{Origin, Outgoing};
+use crate::run::outgoing::{Arguments, Origin, Outgoing};
 use crate::run::task::{Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
@@ -103,9 +103,10 @@ impl Converge {
     }
 
     fn ask(&mut self, agent: &AgentId, input: Value, world: &World, turn: &mut Turning) {
-        let outgoing = Outgoing::new(&world.registry, &self.origin, agent, Arc::new(input));
+        let input = Arc::new(input);
+        let outgoing = Outgoing::new(self.origin.clone(), agent.clone(), input, Arguments::None);
         let policy = self.policy.clone();
-        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, turn));
+        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
     }
 
     /// Takes the critic's reply; gives the result once the loop is over.

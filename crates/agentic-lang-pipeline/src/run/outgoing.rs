@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry};
+use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry, Work};
 use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
+use crate::run::prepare::Prepared;
 use crate::run::prompts;
 
 /// The sorts of requests that pipelines make. What a registry declares about repeating a call is
@@ -126,29 +127,61 @@ pub(super) struct Origin {
     pub requires: Option<NodeId>,
 }
 
-/// A call that is ready to be made, as often as it takes.
+/// A call that is ready to be made, as often as it takes. Its request is made anew for every
+/// attempt; what is shared until then is not copied.
 pub(super) struct Outgoing {
-    kind: String,
-    /// What says how to reach the agent.
-    head: Map,
-    /// The call without input, key and attempt.
-    call: Map,
+    agent: AgentId,
+    origin: Origin,
+    arguments: Arguments,
     input: Arc<Value>,
     key: Option<String>,
 }
 
+/// What a call passes beside its input.
+pub(super) enum Arguments {
+    /// Nothing.
+    None,
+    /// These parameters.
+    Params(Map),
+    /// What a node of a plan says.
+    Node(Arc<Prepared>, usize),
+}
+
 impl Outgoing {
-    /// Addresses a call to an agent the way the registry says.
+    /// Addresses a call to an agent.
     pub fn new(
-        registry: &Registry,
-        origin: &Origin,
-        agent: &AgentId,
+        origin: Origin,
+        agent: AgentId,
         input: Arc<Value>,
+        arguments: Arguments,
     ) -> Outgoing {
-        let spec = registry.by_agent(agent);
+        Outgoing { agent, origin, arguments, input, key: None }
+    }
+
+    /// Makes the request of one attempt, the way the registry says.
+    pub fn request(&mut self, registry: &Registry, path: Path, attempt: u64) -> Request {
+        let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
+        let mut call = Map::from([
+            ("agent".to_owned(), Value::text(self.agent.as_str())),
+            ("attempt".to_owned(), Value::Int(i64::try_from(attempt).unwrap_or(i64::MAX))),
+            ("input".to_owned(), self.input.as_ref().clone()),
+            ("key".to_owned(), Value::text(key.as_str())),
+            ("node".to_owned(), Value::text(self.origin.node.as_str())),
+        ]);
+        if let Some(requires) = &self.origin.requires {
+            call.insert("requires".to_owned(), Value::text(requires.as_str()));
+        }
+        let (params, args) = self.arguments.get();
+        if let Some(params) = params.filter(|params| !params.is_empty()) {
+            call.insert("params".to_owned(), Value::Map(params.clone()));
+        }
+        if !args.is_empty() {
+            call.insert("args".to_owned(), Value::List(args.to_vec()));
+        }
+        let spec = registry.by_agent(&self.agent);
         let (kind, head) = match spec.and_then(|spec| spec.run.as_ref()) {
             Some(run) => addressed(run),
-            None => match prompts::system(agent) {
+            None => match prompts::system(&self.agent) {
                 Some(system) if spec.is_none() => {
                     (RequestKind::Model, vec![("system", Value::text(system))])
                 }
@@ -159,38 +192,21 @@ impl Outgoing {
             Some(effect) => format!("{}.{}", kind.as_str(), effect.as_str()),
             None => kind.as_str().to_owned(),
         };
-        let mut call = Map::from([
-            ("agent".to_owned(), Value::text(agent.as_str())),
-            ("node".to_owned(), Value::text(origin.node.as_str())),
-        ]);
-        if let Some(requires) = &origin.requires {
-            call.insert("requires".to_owned(), Value::text(requires.as_str()));
-        }
-        let head = head.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
-        Outgoing { kind, head, call, input, key: None }
+        let head = head.into_iter().chain([("call", Value::Map(call))]);
+        Request::new(path, kind, Value::map(head))
     }
+}
 
-    /// Adds arguments; empty ones leave no trace.
-    pub fn with_arguments(mut self, params: &Map, args: &[Value]) -> Outgoing {
-        if !params.is_empty() {
-            self.call.insert("params".to_owned(), Value::Map(params.clone()));
+impl Arguments {
+    fn get(&self) -> (Option<&Map>, &[Value]) {
+        match self {
+            Arguments::None => (None, &[]),
+            Arguments::Params(params) => (Some(params), &[]),
+            Arguments::Node(prepared, index) => match &prepared.plan.nodes()[*index].work {
+                Work::Call(call) => (Some(&call.params), &call.args),
+                Work::Join => (None, &[]),
+            },
         }
-        if !args.is_empty() {
-            self.call.insert("args".to_owned(), Value::List(args.to_vec()));
-        }
-        self
-    }
-
-    /// Makes the request of one attempt.
-    pub fn request(&mut self, path: Path, attempt: u64) -> Request {
-        let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
-        let mut call = self.call.clone();
-        call.insert("key".to_owned(), Value::text(key.as_str()));
-        call.insert("attempt".to_owned(), Value::Int(i64::try_from(attempt).unwrap_or(i64::MAX)));
-        call.insert("input".to_owned(), self.input.as_ref().clone());
-        let mut payload = self.head.clone();
-        payload.insert("call".to_owned(), Value::Map(call));
-        Request::new(path, self.kind.clone(), Value::Map(payload))
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{Call, CallKind, NodeId, SourceMap, Work};
+use agentic_plan::{CallKind, NodeId, SourceMap, Work};
 use agentic_replay::{Delivery, Event, Failure, Scope};
 
 use crate::run::attempts::{Attempts, Policy, check_output, fits};
 use crate::run::converge::Converge;
 use crate::run::failure_with;
 use crate::run::hold::Hold;
-use crate::run::outgoing::{Origin, Outgoing};
+use crate::run::outgoing::{Arguments, Origin, Outgoing};
 use crate::run::prepare::Prepared;
 use crate::run::supervisor::Supervisor;
 use crate::run::task::{Mark, Routes, Step, Task, Turning, World};
@@ -137,19 +137,27 @@ impl PlanRun {
         let scope = self.scope.child(node.id.as_str());
         let origin = Origin { node: node.id.clone(), requires: node.requires.first().cloned() };
         let input = self.input_of(index);
-        let mut task: Box<dyn Task> = match call.kind {
-            CallKind::Hold => Box::new(Hold::new(call, origin, scope, input)),
-            CallKind::Dynamic => {
+        let mut task: Box<dyn Task> = match (call.kind, call.agent.as_str()) {
+            (CallKind::Hold, _) => Box::new(Hold::new(call, origin, scope, input)),
+            (CallKind::Dynamic, _) => {
                 let inner = prepared.inner.get(&index).expect("programs are prepared before");
                 Box::new(PlanRun::new(Arc::clone(inner), scope, input))
             }
-            CallKind::Workflow => match call.agent.as_str() {
-                "sibyl/converge" => Box::new(Converge::new(call, origin, scope, &input)),
-                "sibyl/tool_agent" => Box::new(ToolAgent::new(call, origin, scope, &input)),
-                "sibyl/supervisor" => Box::new(Supervisor::new(call, origin, scope, &input)),
-                _ => Box::new(Activity::new(call, origin, scope, input)),
-            },
-            CallKind::Activity => Box::new(Activity::new(call, origin, scope, input)),
+            (CallKind::Workflow, "sibyl/converge") => {
+                Box::new(Converge::new(call, origin, scope, &input))
+            }
+            (CallKind::Workflow, "sibyl/tool_agent") => {
+                Box::new(ToolAgent::new(call, origin, scope, &input))
+            }
+            (CallKind::Workflow, "sibyl/supervisor") => {
+                Box::new(Supervisor::new(call, origin, scope, &input))
+            }
+            (CallKind::Workflow | CallKind::Activity, _) => {
+                let policy = Policy::activity().with(call.retry.as_ref(), call.timeout_ms);
+                let arguments = Arguments::Node(Arc::clone(&prepared), index);
+                let outgoing = Outgoing::new(origin, call.agent.clone(), input, arguments);
+                Box::new(Activity::new(outgoing, policy, scope))
+            }
         };
         let step = task.begin(world, turn);
         self.tasks[index] = Some(task);
@@ -281,23 +289,20 @@ pub(super) fn cause_value(cause: &Failure) -> Value {
 /// A node that is one call of an agent.
 struct Activity {
     scope: Scope,
-    planned: Option<(Call, Origin, Arc<Value>)>,
+    planned: Option<(Outgoing, Policy)>,
     attempts: Option<Attempts>,
 }
 
 impl Activity {
-    fn new(call: &Call, origin: Origin, scope: Scope, input: Arc<Value>) -> Activity {
-        Activity { scope, planned: Some((call.clone(), origin, input)), attempts: None }
+    fn new(outgoing: Outgoing, policy: Policy, scope: Scope) -> Activity {
+        Activity { scope, planned: Some((outgoing, policy)), attempts: None }
     }
 }
 
 impl Task for Activity {
     fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
-        let (call, origin, input) = self.planned.take().expect("a task begins once");
-        let policy = Policy::activity().with(call.retry.as_ref(), call.timeout_ms);
-        let outgoing = Outgoing::new(&world.registry, &origin, &call.agent, input);
-        let outgoing = outgoing.with_arguments(&call.params, &call.args);
-        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, turn));
+        let (outgoing, policy) = self.planned.take().expect("a task begins once");
+        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
         Step::Waiting
     }
 

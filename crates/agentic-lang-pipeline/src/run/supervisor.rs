@@ -9,7 +9,7 @@ use agentic_replay::{Delivery, Failure, Scope};
 use crate::run::attempts::{Attempts, Policy};
 use crate::run::converge::{Converge, count, text_param};
 use crate::run::decompose::{SubAnswer, decompose, synthesize};
-use crate::run::outgoing::{Origin, Outgoing};
+use crate::run::outgoing::{Arguments, Origin, Outgoing};
 use crate::run::task::{Routes, Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
@@ -71,8 +71,9 @@ impl Supervisor {
     ) -> Option<Attempts> {
         let agent = prompts::id(id);
         world.registry.by_agent(&agent)?;
-        let outgoing = Outgoing::new(&world.registry, &self.origin, &agent, Arc::new(input));
-        Some(Attempts::begin(outgoing, policy, &mut self.scope, turn))
+        let input = Arc::new(input);
+        let outgoing = Outgoing::new(self.origin.clone(), agent, input, Arguments::None);
+        Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn))
     }
 
     /// Starts a loop for every part.

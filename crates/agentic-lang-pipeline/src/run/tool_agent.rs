@@ -8,7 +8,7 @@ use agentic_replay::{Delivery, Failure, Scope};
 
 use crate::run::attempts::{Attempts, Policy, fits};
 use crate::run::converge::{count, text_param};
-use crate::run::outgoing::{Origin, Outgoing};
+use crate::run::outgoing::{Arguments, Origin, Outgoing};
 use crate::run::task::{Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
@@ -94,9 +94,10 @@ impl ToolAgent {
             return Step::Done(Err(Failure::new("OutputTooLarge", message)));
         }
         let model = prompts::id(prompts::TOOL_STEP);
-        let outgoing = Outgoing::new(&world.registry, &self.origin, &model, Arc::new(input));
+        let input = Arc::new(input);
+        let outgoing = Outgoing::new(self.origin.clone(), model, input, Arguments::None);
         let policy = self.policy.clone();
-        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, turn));
+        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
         Step::Waiting
     }
 
@@ -125,11 +126,12 @@ impl ToolAgent {
             Some(spec) => match registry.bind_named(spec, &wanted.args) {
                 Err(error) => error.to_string(),
                 Ok(params) => {
-                    let input = Arc::new(Value::Null);
-                    let outgoing = Outgoing::new(registry, &self.origin, &spec.agent, input);
-                    let outgoing = outgoing.with_arguments(&params, &[]);
+                    let (origin, agent) = (self.origin.clone(), spec.agent.clone());
+                    let (input, arguments) = (Arc::new(Value::Null), Arguments::Params(params));
+                    let outgoing = Outgoing::new(origin, agent, input, arguments);
                     let policy = Policy::activity().with(spec.retry.as_ref(), spec.timeout_ms);
-                    let attempts = Attempts::begin(outgoing, policy, &mut self.scope, turn);
+                    let scope = &mut self.scope;
+                    let attempts = Attempts::begin(outgoing, policy, scope, world, turn);
                     self.attempts = Some(attempts);
                     self.using = Some(wanted);
                     return Step::Waiting;
