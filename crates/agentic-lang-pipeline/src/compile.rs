@@ -26,9 +26,9 @@ pub struct Compiled {
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompiledBlock {
     /// Its plan.
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     /// Where the nodes of the plan come from.
-    pub source_map: SourceMap,
+    pub source_map: Arc<SourceMap>,
 }
 
 /// Compiles a source.
@@ -74,5 +74,5 @@ fn with_map(block: PlannedBlock, locator: &Locator<'_>) -> CompiledBlock {
     for (node, span) in calls.zip(sites) {
         source_map.insert(node.id.clone(), locator.place(span));
     }
-    CompiledBlock { plan, source_map }
+    CompiledBlock { plan: Arc::new(plan), source_map: Arc::new(source_map) }
 }

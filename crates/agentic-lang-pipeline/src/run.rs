@@ -60,7 +60,7 @@ impl Default for Options {
 /// A run of the blocks of a source. Its result is a [`RunResult`] as data; when it fails, the
 /// result so far stands in the details of the failure.
 pub struct FlowProgram {
-    plans: Vec<(Plan, SourceMap)>,
+    plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
     registry: Arc<Registry>,
     options: Options,
     first_block: usize,
@@ -90,26 +90,27 @@ impl FlowProgram {
     /// Makes the program of all blocks of a source; block `n` runs in the context `bn`.
     pub fn new(compiled: &Compiled, options: Options) -> FlowProgram {
         let blocks = compiled.blocks.iter();
-        let plans = blocks.map(|block| (block.plan.clone(), block.source_map.clone())).collect();
-        FlowProgram::of_plans(plans, Arc::clone(&compiled.registry), options)
+        let plans = blocks.map(|block| (Arc::clone(&block.plan), Arc::clone(&block.source_map)));
+        FlowProgram::of_plans(plans.collect(), Arc::clone(&compiled.registry), options)
     }
 
     /// Makes the program of one block of a source, in the context it has in the whole. Nothing if
     /// there is no such block.
     pub fn of_block(compiled: &Compiled, index: usize, options: Options) -> Option<FlowProgram> {
         let block = compiled.blocks.get(index)?;
-        let plans = vec![(block.plan.clone(), block.source_map.clone())];
+        let plans = vec![(Arc::clone(&block.plan), Arc::clone(&block.source_map))];
         let program = FlowProgram::of_plans(plans, Arc::clone(&compiled.registry), options);
         Some(FlowProgram { first_block: index, ..program })
     }
 
     /// Makes the program of a plan that came from elsewhere.
     pub fn of_plan(plan: Plan, registry: Arc<Registry>, options: Options) -> FlowProgram {
-        FlowProgram::of_plans(vec![(plan, SourceMap::default())], registry, options)
+        let plans = vec![(Arc::new(plan), Arc::default())];
+        FlowProgram::of_plans(plans, registry, options)
     }
 
     fn of_plans(
-        plans: Vec<(Plan, SourceMap)>,
+        plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
         registry: Arc<Registry>,
         options: Options,
     ) -> FlowProgram {
@@ -126,10 +127,10 @@ impl FlowProgram {
         let input = Arc::new(start.input.clone());
         let mut blocks = Vec::with_capacity(self.plans.len());
         for (index, (plan, places)) in self.plans.iter().enumerate() {
-            let prepared = Prepared::of(plan.clone(), &self.registry)?;
+            let prepared = Prepared::of(Arc::clone(plan), &self.registry)?;
             let scope = Scope::root().child(&format!("b{}", self.first_block + index));
             let plan = PlanRun::new(Arc::new(prepared), scope, Arc::clone(&input));
-            let plan = plan.with_places(places.clone());
+            let plan = plan.with_places(Arc::clone(places));
             blocks.push(BlockRun {
                 plan,
                 decisions: Vec::new(),

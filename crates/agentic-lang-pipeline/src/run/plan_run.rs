@@ -47,7 +47,7 @@ impl NodeState {
 /// A plan under way.
 pub(super) struct PlanRun {
     prepared: Arc<Prepared>,
-    places: SourceMap,
+    places: Arc<SourceMap>,
     scope: Scope,
     input: Arc<Value>,
     /// How many requirements of each node are still open.
@@ -66,7 +66,7 @@ impl PlanRun {
         let missing = (0..n_nodes).map(|index| prepared.plan.required_by(index).len()).collect();
         PlanRun {
             prepared,
-            places: SourceMap::default(),
+            places: Arc::default(),
             scope,
             input,
             missing,
@@ -80,7 +80,7 @@ impl PlanRun {
     }
 
     /// Lets failures say where their node stands in the source.
-    pub fn with_places(self, places: SourceMap) -> PlanRun {
+    pub fn with_places(self, places: Arc<SourceMap>) -> PlanRun {
         PlanRun { places, ..self }
     }
 
@@ -133,7 +133,6 @@ impl PlanRun {
             Work::Join => return Step::Done(Ok(self.tuple(index))),
             Work::Call(call) => call,
         };
-        self.report(index, NodeState::Running, turn);
         let scope = self.scope.child(node.id.as_str());
         let origin = Origin { node: node.id.clone(), requires: node.requires.first().cloned() };
         let input = self.input_of(index);

@@ -18,13 +18,13 @@ const LOOPS: [&str; 3] = ["sibyl/converge", "sibyl/tool_agent", "sibyl/superviso
 
 /// A plan that is ready to run, with the plans that its nodes carry.
 pub(super) struct Prepared {
-    pub plan: Plan,
+    pub plan: Arc<Plan>,
     pub inner: BTreeMap<usize, Arc<Prepared>>,
 }
 
 impl Prepared {
     /// Prepares a plan. Programs nest no deeper than the parser allows, and so does this.
-    pub fn of(plan: Plan, registry: &Registry) -> Result<Prepared, Failure> {
+    pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<Prepared, Failure> {
         let mut inner = BTreeMap::new();
         for (index, node) in plan.nodes().iter().enumerate() {
             let Work::Call(call) = &node.work else { continue };
@@ -40,7 +40,7 @@ impl Prepared {
                 CallKind::Hold => {}
                 CallKind::Dynamic => {
                     let carried = carried_plan(node, call, plan.backend(), registry)?;
-                    inner.insert(index, Arc::new(Prepared::of(carried, registry)?));
+                    inner.insert(index, Arc::new(Prepared::of(Arc::new(carried), registry)?));
                 }
             }
         }

@@ -73,7 +73,7 @@ fn check_plans(name: &str, compiled: &Compiled, expected: &Value, counts: &mut C
         for key in ["backend", "mode", "entry", "exit", "nodes"] {
             assert_eq!(found.get(key), expected.get(key), "{name}: {key}");
         }
-        assert_eq!(agentic_plan::Plan::from_value(&found).as_ref(), Ok(&block.plan), "{name}");
+        assert_eq!(agentic_plan::Plan::from_value(&found).as_ref(), Ok(&*block.plan), "{name}");
         for node in block.plan.nodes() {
             let is_call = node.work != agentic_plan::Work::Join;
             assert_eq!(block.source_map.place(&node.id).is_some(), is_call, "{name}");

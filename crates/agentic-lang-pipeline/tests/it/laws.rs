@@ -147,7 +147,7 @@ proptest! {
         let script = Script { blocks: vec![block(backend, mode, one_backend(body, backend))] };
         let compiled = compile(&canonical(&script), suite_registry());
         let compiled = compiled.expect("good calls resolve, and lowering always validates");
-        let plan = &compiled.blocks[0].plan;
+        let plan = &*compiled.blocks[0].plan;
         let again = agentic_plan::Plan::from_value(&plan.to_value());
         prop_assert_eq!(again.as_ref(), Ok(plan));
     }
