@@ -27,6 +27,7 @@ mod printer;
 mod resolve;
 pub mod run;
 mod token;
+mod translate;
 
 pub use crate::compile::{Compiled, CompiledBlock, check, compile, source_text};
 pub use crate::explain::{Needs, explain};
@@ -41,6 +42,9 @@ pub use crate::parser::{NESTING_MAX, SOURCE_BYTES_MAX, parse, parse_program};
 pub use crate::phase::Phase;
 pub use crate::printer::{canonical, canonical_program};
 pub use crate::resolve::{Resolved, ResolvedBlock, ResolvedNode, resolve, resolve_program};
+pub use crate::translate::{
+    Complete, REPAIRS_DEFAULT, TranslateError, grammar, instructions, translate,
+};
 
 /// The name of the language, as sessions pin it.
 pub const LANGUAGE: &str = "pipeline";

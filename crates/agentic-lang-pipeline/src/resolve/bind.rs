@@ -7,7 +7,7 @@ use agentic_model::{Map, Value};
 use agentic_plan::{Backend, BindError, BuiltinSpec, Param, Type};
 
 use super::Resolver;
-use crate::ast::{Argument, Call, Literal};
+use crate::ast::{Argument, Call, Literal, NamedArgument};
 use crate::finding::{Finding, FindingKind, shown};
 
 /// What a call passes, defaults included.
@@ -41,25 +41,7 @@ impl Resolver<'_> {
             }
         }
         for named in call.named.iter().flatten() {
-            let span = named.name_site.0;
-            let Some(param) = spec.schema.params.iter().find(|param| param.name == named.name)
-            else {
-                self.findings.push(unknown_argument(spec, &named.name, span));
-                continue;
-            };
-            if let Some(first) = given.get(param.name.as_str()) {
-                let message = format!("`{}` is given twice", param.name);
-                self.findings.push(
-                    Finding::new(FindingKind::DuplicateArg, span, message)
-                        .because("given again here")
-                        .see(*first, "first given here")
-                        .about(&spec.name)
-                        .of_param(&param.name),
-                );
-                continue;
-            }
-            given.insert(param.name.as_str(), span);
-            self.bind_param(&mut bound, param, &named.argument, backend);
+            self.bind_named(&mut bound, &mut given, named, spec, backend);
         }
         let is_given = |param: &Param| given.contains_key(param.name.as_str());
         if let Some(param) =
@@ -73,6 +55,34 @@ impl Resolver<'_> {
             }
         }
         (self.findings.len() == n_before).then_some(bound)
+    }
+
+    fn bind_named<'s>(
+        &mut self,
+        bound: &mut Bound,
+        given: &mut BTreeMap<&'s str, Span>,
+        named: &NamedArgument,
+        spec: &'s BuiltinSpec,
+        backend: Backend,
+    ) {
+        let span = named.name_site.0;
+        let Some(param) = spec.schema.params.iter().find(|param| param.name == named.name) else {
+            self.findings.push(unknown_argument(spec, &named.name, span));
+            return;
+        };
+        if let Some(first) = given.get(param.name.as_str()) {
+            let message = format!("`{}` is given twice", param.name);
+            self.findings.push(
+                Finding::new(FindingKind::DuplicateArg, span, message)
+                    .because("given again here")
+                    .see(*first, "first given here")
+                    .about(&spec.name)
+                    .of_param(&param.name),
+            );
+            return;
+        }
+        given.insert(param.name.as_str(), span);
+        self.bind_param(bound, param, &named.argument, backend);
     }
 
     fn bind_param(

@@ -10,3 +10,4 @@ mod laws;
 mod loops;
 mod plans;
 mod runs;
+mod translate;
