@@ -11,6 +11,7 @@
 //! This crate is pure: it runs nothing, stores nothing and knows no clock.
 
 mod agent;
+mod credential;
 mod draft;
 mod error;
 mod fields;
@@ -24,6 +25,7 @@ mod text;
 mod validate;
 
 pub use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
+pub use crate::credential::{CredentialError, MASKED_BYTES_MIN, Redactor, Secret, placeholder};
 pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
 pub use crate::error::{PlanError, PlanErrorKind};
 pub use crate::fields::ShapeError;

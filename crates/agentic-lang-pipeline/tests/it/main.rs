@@ -9,5 +9,6 @@ mod kit;
 mod laws;
 mod loops;
 mod plans;
+mod requests;
 mod runs;
 mod translate;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "cases are read from files")]
 
+mod credential;
 mod fragment;
 mod plan;
 mod registry;
