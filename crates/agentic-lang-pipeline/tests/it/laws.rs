@@ -4,14 +4,17 @@ use agentic_diag::Span;
 use agentic_lang_pipeline::ast::{
     Argument, Block, Call, Literal, NamedArgument, Node, Script, Site,
 };
+use agentic_lang_pipeline::run::{FlowProgram, Options};
 use agentic_lang_pipeline::{
     Finding, Findings, Phase, canonical, canonical_program, check, compile, format, parse,
     parse_program,
 };
+use agentic_model::{Cid, Value};
 use agentic_plan::{Backend, Mode};
+use agentic_replay::{End, Path, Run};
 use proptest::prelude::*;
 
-use crate::kit::suite_registry;
+use crate::kit::{compiled, outcome, perform_native, start, suite_registry};
 
 fn site() -> Site {
     Site(Span::new(0, 0))
@@ -124,6 +127,25 @@ fn scripts() -> impl Strategy<Value = Script> {
     prop::collection::vec(blocks, 1..4).prop_map(|blocks| Script { blocks })
 }
 
+/// Runs a source, always answering the open request that a salt puts first; returns how it ended
+/// and what was asked, sorted.
+fn run_in_order(source: &str, options: Options, salt: u64) -> (End, Vec<String>) {
+    let program = FlowProgram::new(&compiled(source), options);
+    let (mut run, mut step) = Run::begin(program, &start(Value::Null));
+    let mut asked = Vec::new();
+    loop {
+        if let Some(end) = step.end {
+            asked.sort();
+            return (end, asked);
+        }
+        let rank = |path: &Path| Cid::of(format!("{salt} {path}").as_bytes());
+        let open = run.open().values().min_by_key(|request| rank(&request.path)).cloned();
+        let request = open.expect("a run that has not ended waits");
+        asked.push(format!("{} {:?}", request.path, request.payload));
+        step = run.deliver(&request.path, perform_native(&request), run.now());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -150,6 +172,26 @@ proptest! {
         let plan = &*compiled.blocks[0].plan;
         let again = agentic_plan::Plan::from_value(&plan.to_value());
         prop_assert_eq!(again.as_ref(), Ok(plan));
+    }
+
+    #[test]
+    fn the_order_of_answers_changes_nothing(
+        body in nodes(good_calls()), salt: u64, max_concurrency in 1_usize..4,
+    ) {
+        let body = canonical_program(&one_backend(body, Backend::Memory));
+        let of_mode = |mode: &str| format!("memory {mode} ( {body} )");
+        let all = Options { max_concurrency: usize::MAX, ..Options::default() };
+        let few = Options { max_concurrency, ..Options::default() };
+        let (end, asked) = run_in_order(&of_mode("static"), all.clone(), 0);
+        let results = outcome(&end);
+        prop_assert!(results.is_ok(), "{:?}", results);
+        for options in [all, few] {
+            let (again, asked_again) = run_in_order(&of_mode("static"), options.clone(), salt);
+            prop_assert_eq!(&again, &end);
+            prop_assert_eq!(&asked_again, &asked);
+            let (dynamic, _) = run_in_order(&of_mode("dynamic"), options, salt);
+            prop_assert_eq!(outcome(&dynamic), results.clone());
+        }
     }
 
     #[test]
