@@ -35,8 +35,9 @@ pub use crate::node::{
 };
 pub use crate::plan::{PLAN_NODES_MAX, Plan};
 pub use crate::registry::{
-    ArgSchema, AuthSource, BindError, BuiltinKind, BuiltinSpec, Param, Presence, RESERVED_WORDS,
-    Registry, RegistryError, TYPE_NESTING_MAX, Type, ValueShape, is_identifier, standard_registry,
+    ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Param, Presence,
+    RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Type, ValueShape, is_identifier,
+    standard_registry,
 };
 pub use crate::render::NotExportable;
 pub use crate::source_map::{Place, SourceMap};
