@@ -210,9 +210,7 @@ impl Decision {
 
     /// Makes the decision that closes a hold which nobody waits for.
     pub fn system(action: Action, principal: &str, withdrawn: &Withdrawn) -> Decision {
-        let record = Map::from([
-            ("path".to_owned(), Value::text(withdrawn.request.path.as_str())),
-        ]);
+        let record = Map::from([("path".to_owned(), Value::text(withdrawn.request.path.as_str()))]);
         Decision {
             action,
             value: None,
@@ -296,7 +294,9 @@ impl Decision {
         }
         let map = match claims.fields {
             OpenFields::Inline(map) => map,
-            OpenFields::Object(cid) => space.object(cid).ok()?.map().get("fields")?.as_map()?.clone(),
+            OpenFields::Object(cid) => {
+                space.object(cid).ok()?.map().get("fields")?.as_map()?.clone()
+            }
         };
         Some(Decision {
             action: Action::parse_any(map.get("action")?.as_text()?)?,
@@ -546,12 +546,17 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
             return Err(Error::OtherRequest { request, expected: expected.clone(), found: hash });
         }
     }
-    let not_allowed = |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
+    let not_allowed =
+        |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
     if draft.principal == format!("agent:{}", hold.agent) || !draft.principal.contains(':') {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
     if !policy.assignees.is_empty() && !is_assigned(space, policy, &draft.principal)? {
-        let reason = format!("it is assigned to {}, not to {}", policy.assignees.join(", "), draft.principal);
+        let reason = format!(
+            "it is assigned to {}, not to {}",
+            policy.assignees.join(", "),
+            draft.principal
+        );
         return Err(not_allowed(reason));
     }
     if !policy.actions.contains(&draft.action) {
@@ -562,10 +567,13 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
 }
 
 fn check_value(policy: &Policy, draft: &Draft) -> Result<()> {
-    let misfit = |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
+    let misfit =
+        |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
     let Some(value) = &draft.value else {
         return match draft.action {
-            Action::Edit | Action::Respond => Err(misfit("", "this action needs a value".to_owned())),
+            Action::Edit | Action::Respond => {
+                Err(misfit("", "this action needs a value".to_owned()))
+            }
             _ => Ok(()),
         };
     };
@@ -612,4 +620,3 @@ fn instant(value: &Value) -> Option<Instant> {
         _ => None,
     }
 }
-

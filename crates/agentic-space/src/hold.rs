@@ -50,7 +50,9 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
     for id in list_open(space)? {
         let Ok(summary) = summary::read(space, &id) else { continue };
-        if summary.holds.is_empty() || filter.agent.as_ref().is_some_and(|agent| *agent != summary.agent) {
+        if summary.holds.is_empty()
+            || filter.agent.as_ref().is_some_and(|agent| *agent != summary.agent)
+        {
             continue;
         }
         let start = read_journal(space, &id)?.start().clone();
@@ -104,7 +106,8 @@ pub enum Named {
 /// Fails when it names none, or several.
 pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     let unknown = || Error::UnknownRequest { id: text.to_owned() };
-    let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request)) else {
+    let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request))
+    else {
         let agent = AgentName::parse(text).map_err(|_| unknown())?;
         space.head(&agent)?;
         let filter = Filter { agent: Some(agent), ..Filter::default() };

@@ -25,8 +25,8 @@ pub mod trace;
 pub mod tree;
 pub mod worktree;
 
-pub use agentic_model as model;
 pub use agentic_flow as flow;
+pub use agentic_model as model;
 pub use agentic_relations as relations;
 pub use agentic_replay as replay;
 pub use agentic_store::{Durability, fault};

@@ -258,7 +258,8 @@ impl<'a> Driver<'a> {
         for (cid, bytes) in &progress.objects {
             self.folder.keep_object(cid, bytes)?;
         }
-        let payloads: Vec<&[u8]> = progress.links.iter().map(|link| link.bytes.as_slice()).collect();
+        let payloads: Vec<&[u8]> =
+            progress.links.iter().map(|link| link.bytes.as_slice()).collect();
         // `--durability git` does not apply to sessions: what was answered is never asked again.
         Ok(self.log.append(&payloads, Durability::Full)?)
     }
@@ -340,7 +341,8 @@ impl<'a> Driver<'a> {
                 action: decision.action.name().to_owned(),
             };
             let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
-            let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+            let progress =
+                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
             self.take_in(progress)?;
         }
         Ok(())
@@ -357,7 +359,10 @@ impl<'a> Driver<'a> {
         let (path, now) = (&hold.request.path, self.space.now());
         let by = By::Decision(commit.clone());
         let refused = |code: &str| {
-            Answer::Failed(Failure::new(code, format!("{} by {}", decision.action.name(), decision.principal)))
+            Answer::Failed(Failure::new(
+                code,
+                format!("{} by {}", decision.action.name(), decision.principal),
+            ))
         };
         let effect = match (hold.reason, decision.action) {
             (Asked, _) if hold.request.kind == HOLD => Ok(decision.outcome(policy)),
@@ -387,7 +392,8 @@ impl<'a> Driver<'a> {
     /// Writes what the program said into the agent's trace.
     fn tell(&self, events: &[Event]) -> Result<()> {
         let entries = events.iter().map(|event| {
-            let text = event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
+            let text =
+                event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
             ("log", text)
         });
         self.trace(entries)

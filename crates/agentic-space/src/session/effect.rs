@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
-use agentic_replay::{
-    Answer, By, End, Failure, Performance, Program, Request, Session, SessionId,
-};
+use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
 use super::drive::Driver;
@@ -33,8 +31,7 @@ pub fn perform(
     performance: &Performance,
 ) -> Result<Performed> {
     let start = session.started();
-    let asker =
-        Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
     match performance.request.kind.as_str() {
         "commit" => Ok(executed(perform_commit(space, &start.agent, performance, &asker))),
         "spawn" => perform_spawn(space, session, performance, &asker),
@@ -141,10 +138,8 @@ fn perform_spawn(
     };
     if request.payload.get("flow").is_none() {
         let genesis = child_genesis(space, &child)?;
-        let value = Value::map([
-            ("agent", Value::text(child.as_str())),
-            ("genesis", Value::text(genesis)),
-        ]);
+        let value =
+            Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
         return Ok(executed(Ok(value)));
     }
     let begin = match child_begin(space, session, request, &child) {
@@ -251,4 +246,3 @@ pub fn child_of(
         summary.is_ok_and(|summary| summary.key == key)
     })
 }
-

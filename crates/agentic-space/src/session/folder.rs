@@ -70,8 +70,9 @@ impl Folder {
     /// Lists the long values that are here.
     pub fn object_ids(&self) -> Vec<Cid> {
         let entries = std::fs::read_dir(self.path.join("objects")).into_iter().flatten().flatten();
-        let mut ids: Vec<Cid> =
-            entries.filter_map(|entry| Cid::parse(&entry.file_name().to_string_lossy()).ok()).collect();
+        let mut ids: Vec<Cid> = entries
+            .filter_map(|entry| Cid::parse(&entry.file_name().to_string_lossy()).ok())
+            .collect();
         ids.sort();
         ids
     }
@@ -84,7 +85,8 @@ impl Folder {
         }
         let parent = target.parent().expect("a session's folder stands in a folder");
         std::fs::create_dir_all(parent).map_err(agentic_store::Error::io("create", parent))?;
-        std::fs::rename(&self.path, &target).map_err(agentic_store::Error::io("move", &self.path))?;
+        std::fs::rename(&self.path, &target)
+            .map_err(agentic_store::Error::io("move", &self.path))?;
         Ok(())
     }
 

@@ -37,6 +37,15 @@ impl Space {
         summary::read(self, id)
     }
 
+    /// Reads how a session stood after so many records.
+    ///
+    /// # Errors
+    /// Fails as [`Space::session`] does.
+    pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
+        let journal = folder::read_journal(self, id)?;
+        summary::of_journal(self, &journal.up_to(n_records))
+    }
+
     /// Lists the sessions of this space, oldest first.
     ///
     /// # Errors

@@ -48,11 +48,20 @@ impl Process {
     }
 }
 
-fn run(payload: &Value, folder: &std::path::Path, key: &str, limit: Duration, stop: &AtomicBool) -> Answer {
+fn run(
+    payload: &Value,
+    folder: &std::path::Path,
+    key: &str,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Answer {
     let Some(mut command) = command_of(payload) else {
         return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
     };
-    let folder = payload.get("cwd").and_then(Value::as_text).map_or(folder.to_owned(), |cwd| folder.join(cwd));
+    let folder = payload
+        .get("cwd")
+        .and_then(Value::as_text)
+        .map_or(folder.to_owned(), |cwd| folder.join(cwd));
     let child = command
         .current_dir(folder)
         .env("AGENTIC_REQUEST", key)
@@ -131,7 +140,9 @@ fn feed(child: &mut Child, text: &str) {
     }
 }
 
-fn collect(stream: Option<impl std::io::Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+fn collect(
+    stream: Option<impl std::io::Read + Send + 'static>,
+) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         if let Some(mut stream) = stream {

@@ -50,8 +50,10 @@ fn remake(
     answer: &Value,
     rebuilt: &[Oid],
 ) -> Result<Oid> {
-    let oid = |key: &str| answer.get(key).and_then(Value::as_text).and_then(|text| Oid::parse(text).ok());
-    let wrong = |reason: &str| Error::NotRebuilt { id: summary.id.short(), reason: reason.to_owned() };
+    let oid =
+        |key: &str| answer.get(key).and_then(Value::as_text).and_then(|text| Oid::parse(text).ok());
+    let wrong =
+        |reason: &str| Error::NotRebuilt { id: summary.id.short(), reason: reason.to_owned() };
     let recorded = oid("commit").ok_or_else(|| wrong("the answer names no commit"))?;
     let parent = oid("parent").ok_or_else(|| wrong("the answer names no parent"))?;
     if !target.has_object(parent) {
@@ -110,10 +112,15 @@ fn copy(space: &Space, target: &Repository, commit: Oid, rebuilt: &[Oid]) -> Res
         quoted(&list)
     );
     let output = std::process::Command::new("sh").arg("-c").arg(&command).output();
-    let output = output.map_err(agentic_store::Error::io("copy commits to", target.common_dir()))?;
+    let output =
+        output.map_err(agentic_store::Error::io("copy commits to", target.common_dir()))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(agentic_store::Error::GitProgram { command: "pack-objects".to_owned(), message }.into());
+        return Err(agentic_store::Error::GitProgram {
+            command: "pack-objects".to_owned(),
+            message,
+        }
+        .into());
     }
     Ok(())
 }

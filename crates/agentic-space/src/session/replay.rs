@@ -76,9 +76,8 @@ pub fn diff(space: &Space, left: &SessionId, right: &SessionId) -> Result<Option
         }
         agentic_model::Value::Map(map)
     };
-    let is_start = |record: &&agentic_replay::Record| {
-        !matches!(record.body, agentic_replay::Body::Start(_))
-    };
+    let is_start =
+        |record: &&agentic_replay::Record| !matches!(record.body, agentic_replay::Body::Start(_));
     let one: Vec<_> = left.records().iter().filter(is_start).map(body).collect();
     let other: Vec<_> = right.records().iter().filter(is_start).map(body).collect();
     for at in 0..one.len().max(other.len()) {

@@ -56,7 +56,9 @@ fn create(space: &Space, begin: Begin) -> Result<SessionId> {
         allow: begin.allow,
         head: Some(head.to_string()),
     };
-    let bad = |error: agentic_model::canonical::CanonicalError| Error::BadRequest { reason: error.to_string() };
+    let bad = |error: agentic_model::canonical::CanonicalError| Error::BadRequest {
+        reason: error.to_string(),
+    };
     let id = opening.session().map_err(bad)?;
     let folder = Folder::of(space, &id);
     let lock = folder.lock(space)?;
@@ -102,13 +104,8 @@ pub fn resume(space: &Space, id: &SessionId) -> Result<()> {
         if let Some(state) = end.continued_with() {
             let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
             let key = format!("continue {id}");
-            let begin = Begin {
-                agent: start.agent,
-                flow,
-                input: state.clone(),
-                key,
-                allow: start.allow,
-            };
+            let begin =
+                Begin { agent: start.agent, flow, input: state.clone(), key, allow: start.allow };
             next = Some(create(space, begin)?);
             continue;
         }

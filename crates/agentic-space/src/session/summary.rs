@@ -127,9 +127,8 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
     for record in journal.records() {
         reading.read(record.seq, record.at, &record.body)?;
     }
-    let is_driven = || -> Result<bool> {
-        Ok(Folder::of(space, &start.session).try_lock(space)?.is_none())
-    };
+    let is_driven =
+        || -> Result<bool> { Ok(Folder::of(space, &start.session).try_lock(space)?.is_none()) };
     let holds = reading.holds(&start, &is_driven)?;
     let started_at = journal
         .records()
