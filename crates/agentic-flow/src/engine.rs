@@ -6,7 +6,9 @@ use agentic_model::Value;
 use rhai::packages::{
     BasicArrayPackage, BasicMapPackage, CorePackage, LogicPackage, MoreStringPackage, Package,
 };
-use rhai::{Array, Dynamic, Engine, EvalAltResult, EvalContext, FnPtr, ImmutableString, Module};
+use rhai::{
+    Array, Dynamic, Engine, EvalAltResult, EvalContext, FnPtr, ImmutableString, Module, Token,
+};
 
 use crate::failure::{innermost, terminated};
 use crate::limits::{
@@ -17,21 +19,22 @@ use crate::modules::{Modules, Resolver};
 use crate::world::World;
 use crate::{closures, host};
 
-/// What a flow must not use: code made at run time, a way out that no caller sees, and powers of
-/// floats, whose last bit depends on the machine.
-pub(crate) const DISABLED: [&str; 3] = ["eval", "exit", "**"];
+/// What a flow must not use: code made at run time, and powers of floats, whose last bit depends on
+/// the machine.
+pub(crate) const DISABLED: [&str; 2] = ["eval", "**"];
 
-/// Makes the interpreter of one run.
-pub(crate) fn build(world: &Rc<World>, modules: &Rc<dyn Modules>) -> Engine {
+/// Makes the interpreter of a flow.
+pub(crate) fn build(world: &Rc<World>, modules: Rc<dyn Modules>) -> Engine {
     let mut engine = locked();
     closures::register(&mut engine, world);
     host::register(&mut engine, world);
     watch(&mut engine, world);
-    engine.set_module_resolver(Resolver::new(Rc::clone(world), Rc::clone(modules)));
+    engine.set_module_resolver(Resolver::new(Rc::clone(world), modules));
     engine
 }
 
 /// Makes an interpreter with the language alone: enough to parse.
+#[allow(deprecated)] // `on_parse_token` is volatile, not obsolete.
 pub(crate) fn locked() -> Engine {
     let mut engine = Engine::new_raw();
     for package in packages() {
@@ -40,6 +43,11 @@ pub(crate) fn locked() -> Engine {
     for symbol in DISABLED {
         engine.disable_symbol(symbol);
     }
+    // The language keeps the word for itself, without a use for it.
+    engine.on_parse_token(|token, _, _| match token {
+        Token::Reserved(word) if *word == "spawn" => Token::Identifier(word),
+        other => other,
+    });
     engine.set_strict_variables(true);
     engine.set_fail_on_invalid_map_property(true);
     engine.set_max_operations(0);

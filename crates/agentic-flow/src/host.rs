@@ -133,8 +133,16 @@ fn register_branches(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
-/// `now`, `random`.
+/// `now`, `random`; and `exit`, which would end a run past everyone who joins its branches.
 fn register_values(engine: &mut Engine, world: &Rc<World>) {
+    let no_exit = |c: NativeCallContext| -> Called {
+        Err(bad_call(
+            "`exit` is not available in flows; use `return` or `throw`",
+            c.call_position(),
+        ))
+    };
+    engine.register_fn("exit", no_exit);
+    engine.register_fn("exit", move |c: NativeCallContext, _: Dynamic| no_exit(c));
     let w = Rc::clone(world);
     engine.register_fn("now", move || w.now.get().millis());
     let w = Rc::clone(world);

@@ -57,7 +57,7 @@ fn read(script: String, modules: &BTreeMap<Cid, String>) -> Case {
 impl Case {
     fn program(&self) -> FlowProgram {
         let flow = Flow::parse_with(&self.script, self.modules.clone());
-        flow.unwrap_or_else(|findings| panic!("{findings:?}")).program()
+        flow.unwrap_or_else(|findings| panic!("{findings:?}\n{}", self.script)).program()
     }
 
     /// The answers of the transcript, in order.
