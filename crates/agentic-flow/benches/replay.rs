@@ -72,6 +72,15 @@ fn cold(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Reading alone: bytes to checked records.
+fn read(criterion: &mut Criterion) {
+    let flow = Flow::parse(SOURCE).expect("the source is valid");
+    let frames = recorded(&flow, 1_000);
+    criterion.bench_function("read/1000", |bench| {
+        bench.iter(|| black_box(Journal::read(frames.clone()).is_ok()));
+    });
+}
+
 fn warm(criterion: &mut Criterion) {
     let flow = Flow::parse(SOURCE).expect("the source is valid");
     let mut group = criterion.benchmark_group("warm");
@@ -98,5 +107,5 @@ fn parse(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, cold, warm, parse);
+criterion_group!(benches, cold, read, warm, parse);
 criterion_main!(benches);

@@ -152,6 +152,9 @@ fn register_values(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
+/// Runs closures as branches. They are called as from where the join stands, so that those of a
+/// module find its functions, and calls nest on from there.
+#[allow(deprecated)] // `store_data` is volatile, not obsolete.
 fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array) -> Called {
     let position = context.call_position();
     let mut branches = Vec::new();
@@ -171,7 +174,8 @@ fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array)
     if world.is_stopping() {
         return Err(terminated());
     }
-    match world.baton.suspend(Output::Join { mode, branches }) {
+    let caller = Rc::new(context.store_data());
+    match world.baton.suspend(Output::Join { mode, branches, caller }) {
         Some(Input::Joined(outcome)) => outcome,
         Some(Input::Cancel(reason)) => Err(cancelled(reason, context)),
         Some(Input::Begin | Input::Answer(_) | Input::Kill) | None => Err(terminated()),

@@ -14,7 +14,7 @@ use crate::flow::{Shared, scope_of};
 use crate::limits::{BRANCHES_MAX, LIMIT};
 use crate::strand::{Resumed, Strand};
 use crate::value::{from_value, to_value};
-use crate::world::{Dying, Input, Mode, Outcome, Output, Standing as RunStanding};
+use crate::world::{Caller, Dying, Input, Mode, Outcome, Output, Standing as RunStanding};
 
 /// The number of the main branch.
 const MAIN: u64 = 0;
@@ -159,8 +159,9 @@ impl FlowProgram {
                     self.stand(id, Standing::Asking(request.path.clone()));
                     self.turn.opened.push(request);
                 }
-                Resumed::Suspended(Output::Join { mode, branches }) => {
-                    if let Err(NoRoom(reason)) = self.fork(id, mode, branches, &mut ready) {
+                Resumed::Suspended(Output::Join { mode, branches, caller }) => {
+                    if let Err(NoRoom(reason)) = self.fork(id, mode, (branches, caller), &mut ready)
+                    {
                         return self.finish(End::Failed(Failure::new(LIMIT, reason)));
                     }
                 }
@@ -219,11 +220,12 @@ impl FlowProgram {
     }
 
     /// Begins the branches of a join, the first one first.
+    #[allow(deprecated)] // `create_context` is volatile, not obsolete.
     fn fork(
         &mut self,
         id: u64,
         mode: Mode,
-        branches: Vec<(Scope, FnPtr)>,
+        (branches, caller): (Vec<(Scope, FnPtr)>, Rc<Caller>),
         ready: &mut VecDeque<(u64, Input)>,
     ) -> Result<(), NoRoom> {
         if self.branches.len() + branches.len() > BRANCHES_MAX {
@@ -232,8 +234,8 @@ impl FlowProgram {
         let outcomes = branches.iter().map(|_| None).collect();
         let mut children = Vec::new();
         for (n, (scope, closure)) in branches.into_iter().enumerate() {
-            let shared = Rc::clone(&self.shared);
-            let body = move || closure.call::<Dynamic>(&shared.engine, &shared.ast, ());
+            let (shared, caller) = (Rc::clone(&self.shared), Rc::clone(&caller));
+            let body = move || closure.call_raw(&caller.create_context(&shared.engine), None, []);
             let strand = self.strand(body).ok_or_else(|| NoRoom(NO_STACK.to_owned()))?;
             let child = self.add(strand, scope, Some((id, n)));
             children.push(child);

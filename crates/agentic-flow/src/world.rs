@@ -14,6 +14,10 @@ use crate::strand::Baton;
 /// How a branch ended.
 pub(crate) type Outcome = Result<Dynamic, Box<EvalAltResult>>;
 
+/// From where closures are called.
+#[allow(deprecated)] // The type is volatile, not obsolete.
+pub(crate) type Caller = rhai::NativeCallContextStore;
+
 /// What a branch is resumed with.
 pub(crate) enum Input {
     Begin,
@@ -28,7 +32,7 @@ pub(crate) enum Input {
 /// Why a branch suspends.
 pub(crate) enum Output {
     Ask(Request),
-    Join { mode: Mode, branches: Vec<(Scope, FnPtr)> },
+    Join { mode: Mode, branches: Vec<(Scope, FnPtr)>, caller: Rc<Caller> },
     Continue(Value),
 }
 
