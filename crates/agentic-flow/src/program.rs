@@ -9,6 +9,7 @@ use rhai::{Dynamic, FnPtr};
 
 use crate::branch::own_value;
 use crate::context::Context;
+use crate::engine::note_bound;
 use crate::failure::{INTERNAL, failure_of_error, terminated};
 use crate::flow::{Shared, scope_of};
 use crate::limits::{BRANCHES_MAX, LIMIT};
@@ -150,6 +151,9 @@ impl FlowProgram {
                 continue;
             }
             let resumed = self.resume(id, input);
+            if let Resumed::Ended(Err(error)) = &resumed {
+                note_bound(&self.shared.world, error);
+            }
             if let Some(failure) = self.shared.world.fatal() {
                 return self.finish(End::Failed(failure));
             }

@@ -1,8 +1,10 @@
 //! Scripts that loop for ever, grow without bound, recurse or catch everything end cleanly.
 
+use std::collections::BTreeMap;
+
 use agentic_flow::limits::{LIMIT, WORK_MAX};
 use agentic_flow::{Flow, FlowProgram};
-use agentic_model::{Instant, Value};
+use agentic_model::{Cid, Instant, Value};
 use agentic_replay::{Answer, End, Program, Run, Seed, Start, run_to_end};
 
 fn program(source: &str) -> FlowProgram {
@@ -22,7 +24,9 @@ fn bounded(source: &str) {
     let caught = format!("try {{ {source} }} catch {{ }} \"survived\"");
     let in_closure = format!("try {{ [1].map(|x| {{ {source} }}) }} catch {{ }} \"survived\"");
     let in_branch = format!("try {{ all([|| {{ {source} }}]) }} catch {{ }} \"survived\"");
-    for source in [source, &caught, &in_closure, &in_branch] {
+    let in_race =
+        format!("try {{ any([|| request(\"k\", 1), || {{ {source} }}, || 1]) }} catch {{ }}");
+    for source in [source, &caught, &in_closure, &in_branch, &in_race] {
         match end(source) {
             End::Failed(failure) => assert_eq!(failure.code, LIMIT, "{source}: {failure:?}"),
             end => panic!("{source}: {end:?}"),
@@ -55,6 +59,17 @@ fn what_grows_without_bound_ends() {
     bounded("let f = || 1; loop { let g = [f]; f = || g; }");
     bounded("let f = || 1; loop { f = f.curry(f); }");
     bounded("let s = \"x\"; for i in 0..18 { s += s; } let a = []; loop { a.push(s + s.len()); }");
+}
+
+#[test]
+fn a_bound_that_a_module_hits_ends_the_run() {
+    let source = "fn f() { f() } f();".to_owned();
+    let cid = Cid::of(source.as_bytes());
+    let modules = BTreeMap::from([(cid, source)]);
+    let script = format!("try {{ import \"{cid}\" as m; }} catch {{ }} \"survived\"");
+    let flow = Flow::parse_with(&script, modules).expect("a valid flow");
+    let end = run_to_end(flow.program(), &start(), |_| Answer::Ok(Value::Null)).end;
+    assert!(matches!(&end, End::Failed(failure) if failure.code == LIMIT), "{end:?}");
 }
 
 #[test]
