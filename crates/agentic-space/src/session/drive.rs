@@ -81,7 +81,8 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
+    /// Loads a session whose lock is held.
+    pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
         let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, &folder.id)?;
         let kinds = Kinds::built_in();
@@ -112,6 +113,11 @@ impl<'a> Driver<'a> {
             answers: mpsc::channel(),
             n_holds_told: 0,
         }
+    }
+
+    /// Returns the id of the session.
+    pub fn id(&self) -> SessionId {
+        self.folder.id
     }
 
     /// Returns the session.

