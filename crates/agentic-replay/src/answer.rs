@@ -2,6 +2,11 @@
 
 use agentic_model::Value;
 
+use crate::settle::settle;
+
+/// The code of a failure whose value was no data: not finite, too deep or too long.
+pub const NOT_DATA: &str = "not-data";
+
 /// The one answer that every request gets before its run ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
@@ -41,5 +46,23 @@ impl Failure {
     /// Makes a failure without details.
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), details: Value::Null }
+    }
+}
+
+impl Answer {
+    /// Returns the answer as its record would give it back. A value without a canonical form
+    /// becomes a failure with the code [`NOT_DATA`]; details without one become `Null`.
+    pub fn settled(self) -> Answer {
+        match self {
+            Answer::Ok(value) => match settle(value) {
+                Ok(value) => Answer::Ok(value),
+                Err(error) => Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+            },
+            Answer::Failed(failure) => {
+                let details = settle(failure.details).unwrap_or(Value::Null);
+                Answer::Failed(Failure { details, ..failure })
+            }
+            Answer::TimedOut | Answer::Cancelled(_) => self,
+        }
     }
 }

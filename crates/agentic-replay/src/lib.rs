@@ -14,9 +14,15 @@ mod path;
 mod program;
 mod request;
 mod rng;
+mod run;
+mod settle;
+#[cfg(test)]
+mod tests;
 
-pub use crate::answer::{Answer, Failure, Stopped};
+pub use crate::answer::{Answer, Failure, NOT_DATA, Stopped};
 pub use crate::path::{InvalidPath, Path, Scope};
 pub use crate::program::{Delivery, End, Event, Program, Start, Turn};
-pub use crate::request::{EffectClass, Position, Request, RequestHash, RequestId};
+pub use crate::request::{EffectClass, Position, Request, RequestHash, RequestId, SLEEP};
 pub use crate::rng::Seed;
+pub use crate::run::{DEFECT, Finished, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end};
+pub use crate::settle::settle;

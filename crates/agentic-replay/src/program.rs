@@ -23,6 +23,34 @@ pub trait Program {
     fn cancel(&mut self, reason: &str, at: Instant) -> Turn;
 }
 
+impl<P: Program + ?Sized> Program for &mut P {
+    fn start(&mut self, start: &Start) -> Turn {
+        (**self).start(start)
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        (**self).deliver(delivery)
+    }
+
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
+        (**self).cancel(reason, at)
+    }
+}
+
+impl<P: Program + ?Sized> Program for Box<P> {
+    fn start(&mut self, start: &Start) -> Turn {
+        (**self).start(start)
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        (**self).deliver(delivery)
+    }
+
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
+        (**self).cancel(reason, at)
+    }
+}
+
 /// What a run begins with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Start {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use agentic_model::canonical::{self, CanonicalError};
-use agentic_model::{Cid, Value};
+use agentic_model::{Cid, Instant, Value};
 
 use crate::Path;
 
@@ -11,6 +11,9 @@ use crate::Path;
 const HASH_DOMAIN: &[u8] = b"agentic request 1\0";
 /// Keeps request ids apart from every other hash of the product.
 const ID_DOMAIN: &[u8] = b"agentic request id 1\0";
+
+/// The kind of a request that waits for an instant. Hosts answer it themselves.
+pub const SLEEP: &str = "sleep";
 
 /// One contact with the world.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +66,18 @@ impl Request {
     /// Makes a request without schema, time limit or position.
     pub fn new(path: Path, kind: impl Into<String>, payload: Value) -> Request {
         Request { path, kind: kind.into(), payload, schema: None, timeout_ms: None, position: None }
+    }
+
+    /// Makes a request that waits until an instant, which is recorded, so that a pause neither
+    /// restarts nor drifts when its run is taken up again. It is answered with `Null`.
+    pub fn sleep(path: Path, until: Instant) -> Request {
+        Request::new(path, SLEEP, Value::map([("until", Value::Int(until.millis()))]))
+    }
+
+    /// Returns the instant that a request made by [`Request::sleep`] waits for.
+    pub fn sleeps_until(&self) -> Option<Instant> {
+        let until = self.payload.get("until").filter(|_| self.kind == SLEEP)?;
+        until.as_int().map(Instant::from_millis)
     }
 
     /// Hashes kind, schema and canonical payload.
