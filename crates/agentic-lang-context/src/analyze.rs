@@ -191,5 +191,3 @@ fn explain(diagnostic: &mut Diagnostic, reason: &str, hint: &str) {
     diagnostic.hint = hint.to_owned();
 }
 
-#[cfg(test)]
-mod tests;

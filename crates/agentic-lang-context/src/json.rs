@@ -17,6 +17,7 @@ use agentic_model::Value;
 pub use crate::json::number::number_to_text;
 pub use crate::json::ordered::Ordered;
 pub use crate::json::parse::{JsonFault, parse};
+pub(crate) use crate::json::parse::parse_within;
 pub use crate::json::print::{compact, pretty, write_text};
 
 /// How deep lists and objects may nest, in programs, replies and inputs.
@@ -102,13 +103,18 @@ pub fn to_value(json: &Json) -> Value {
 /// # Errors
 /// Fails when the text is not JSON or nests deeper than [`JSON_NESTING_MAX`].
 pub fn from_value(value: &Value) -> Result<Json, JsonFault> {
-    if let Value::Map(map) = value
-        && map.len() == 1
-        && let Some(Value::Text(text)) = map.get(WIRE_FIELD)
-    {
-        return parse(text);
+    match wire_text(value) {
+        Some(text) => parse(text),
+        None => parse(&agentic_model::json::to_text(value)),
     }
-    parse(&agentic_model::json::to_text(value))
+}
+
+/// Returns the text of a value that [`to_value`] made.
+pub(crate) fn wire_text(value: &Value) -> Option<&str> {
+    match value {
+        Value::Map(map) if map.len() == 1 => map.get(WIRE_FIELD)?.as_text(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,13 @@ pub struct JsonFault {
 /// # Errors
 /// Fails on anything else, and on nesting above [`JSON_NESTING_MAX`].
 pub fn parse(text: &str) -> Result<Json, JsonFault> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, keys: BTreeMap::new() };
+    parse_within(text, JSON_NESTING_MAX)
+}
+
+/// Parses one JSON value that may nest so deep.
+pub(crate) fn parse_within(text: &str, nesting_max: usize) -> Result<Json, JsonFault> {
+    let bytes = text.as_bytes();
+    let mut reader = Reader { text, bytes, at: 0, keys: BTreeMap::new(), nesting_max };
     reader.blanks();
     let json = reader.value(0)?;
     reader.blanks();
@@ -37,6 +43,7 @@ struct Reader<'a> {
     at: usize,
     /// Keys seen so far: those of many alike objects share one allocation.
     keys: BTreeMap<&'a str, Arc<str>>,
+    nesting_max: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -56,7 +63,7 @@ impl<'a> Reader<'a> {
 
     fn value(&mut self, depth: usize) -> Result<Json, JsonFault> {
         match self.peek() {
-            Some(b'{' | b'[') if depth >= JSON_NESTING_MAX => {
+            Some(b'{' | b'[') if depth >= self.nesting_max => {
                 Err(self.fault("it nests too deeply"))
             }
             Some(b'{') => self.object(depth + 1),
