@@ -119,7 +119,12 @@ struct Analyzer<'a> {
 }
 
 impl<'a> Analyzer<'a> {
-    fn report(&mut self, code: &'static str, span: Span, message: impl Into<String>) -> &mut Diagnostic {
+    fn report(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
         let diagnostic = Diagnostic::error(code, span, message);
         self.findings.push(Finding { file: self.file_number, diagnostic });
         &mut self.findings.last_mut().expect("a finding was just added").diagnostic
@@ -190,4 +195,3 @@ fn explain(diagnostic: &mut Diagnostic, reason: &str, hint: &str) {
     diagnostic.reason = reason.to_owned();
     diagnostic.hint = hint.to_owned();
 }
-

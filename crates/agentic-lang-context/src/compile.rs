@@ -10,9 +10,7 @@ use std::sync::Arc;
 use agentic_diag::Span;
 
 use crate::ast::{ConfigKey, Contract, Entry, File, Function, ImportKind, Statement};
-use crate::code::{
-    AgentCode, Code, ContractCode, FieldCode, FunctionCode, Op, Place, Resource,
-};
+use crate::code::{AgentCode, Code, ContractCode, FieldCode, FunctionCode, Op, Place, Resource};
 use crate::context::schema;
 use crate::json::{self, Json};
 use crate::load::Loaded;

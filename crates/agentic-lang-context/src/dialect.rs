@@ -274,9 +274,9 @@ impl fmt::Display for Dialect {
 
 /// Finds `generate(… ) { return {`.
 fn has_return_block(tokens: &[Token]) -> bool {
-    let generates = tokens.windows(2).any(|pair| {
-        pair[0].is_word(Word::Generate) && pair[1].is(Symbol::ParenOpen)
-    });
+    let generates = tokens
+        .windows(2)
+        .any(|pair| pair[0].is_word(Word::Generate) && pair[1].is(Symbol::ParenOpen));
     generates
         && tokens.windows(4).any(|four| {
             four[0].is(Symbol::ParenClose)

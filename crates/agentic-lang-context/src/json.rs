@@ -16,8 +16,8 @@ use agentic_model::Value;
 
 pub use crate::json::number::number_to_text;
 pub use crate::json::ordered::Ordered;
-pub use crate::json::parse::{JsonFault, parse};
 pub(crate) use crate::json::parse::parse_within;
+pub use crate::json::parse::{JsonFault, parse};
 pub use crate::json::print::{compact, pretty, write_text};
 
 /// How deep lists and objects may nest, in programs, replies and inputs.

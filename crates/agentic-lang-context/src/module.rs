@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use agentic_diag::Source;
 
+use crate::analyze;
 use crate::code::{Code, Place};
 use crate::dialect::Dialect;
 use crate::error::Error;
 use crate::load::{self, Finding, Loaded, Resolver};
 use crate::run::Run;
-use crate::analyze;
 
 /// How a program is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -206,9 +206,11 @@ impl Module {
         };
         let name = agent.name.to_string();
         match &entry.function {
-            Some(function) => agent.functions.get(&**function).copied().ok_or_else(|| {
-                Error::UnknownFunction { agent: name, function: function.clone() }
-            }),
+            Some(function) => agent
+                .functions
+                .get(&**function)
+                .copied()
+                .ok_or_else(|| Error::UnknownFunction { agent: name, function: function.clone() }),
             None => agent.main.ok_or(Error::NoMainFunction { agent: name }),
         }
     }

@@ -97,10 +97,13 @@ pub(crate) fn coerce(reply: Json, contract: &ContractCode) -> Json {
     };
     let converted = entries.iter().map(|(key, value)| {
         let value = value.clone();
-        (key.clone(), match kind_of(key) {
-            Some(kind) => coerce_to(value, kind),
-            None => value,
-        })
+        (
+            key.clone(),
+            match kind_of(key) {
+                Some(kind) => coerce_to(value, kind),
+                None => value,
+            },
+        )
     });
     Json::Object(converted.collect::<Ordered<Json>>())
 }
@@ -173,7 +176,11 @@ pub(crate) fn validate(
 }
 
 /// Names the type that a value should have, if it has another.
-pub(crate) fn wrong_type(value: &Json, kind: &Type, validation: Validation) -> Option<&'static str> {
+pub(crate) fn wrong_type(
+    value: &Json,
+    kind: &Type,
+    validation: Validation,
+) -> Option<&'static str> {
     match (kind, value) {
         (Type::Json, _)
         | (Type::Text, Json::Text(_))

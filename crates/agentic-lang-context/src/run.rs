@@ -22,7 +22,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use agentic_model::{Instant, Value as Data};
-use agentic_replay::{Delivery, End, Event, Failure, Path, Position, Program, Request, Start, Turn};
+use agentic_replay::{
+    Delivery, End, Event, Failure, Path, Position, Program, Request, Start, Turn,
+};
 
 pub use self::generate::MODEL_REQUEST;
 pub use self::input::INPUT_REQUEST;
@@ -224,7 +226,8 @@ impl World {
         match value.to_json(&self.module.code) {
             Ok(json) => End::Done(json::to_value(&json)),
             Err(unshowable) => {
-                let failure = Failure::new(crate::error::LIMIT, format!("the result: {unshowable}"));
+                let failure =
+                    Failure::new(crate::error::LIMIT, format!("the result: {unshowable}"));
                 End::Failed(failure)
             }
         }
@@ -252,7 +255,7 @@ impl World {
         if task.is_outermost() {
             self.events.push(Event { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
         } else {
-            task.context_mut().trace.push(event);
+            task.trace_mut().push(event);
         }
     }
 }

@@ -225,11 +225,8 @@ fn free(mut waiting: Vec<Value>) {
                     waiting.extend(object.entries.get_mut().drain_values());
                 }
             }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::Handle(_) => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
+            }
         }
     }
 }

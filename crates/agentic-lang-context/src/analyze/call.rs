@@ -71,7 +71,9 @@ impl<'a> Analyzer<'a> {
             _ => None,
         };
         match bound {
-            Some((_, Binding::Agent(agent))) => self.call_agent_function(span, agent, method, count),
+            Some((_, Binding::Agent(agent))) => {
+                self.call_agent_function(span, agent, method, count)
+            }
             Some((_, Binding::Resource(ImportKind::Memory, at))) => {
                 self.call_memory(span, at, method, count);
             }

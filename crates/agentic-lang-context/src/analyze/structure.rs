@@ -11,11 +11,7 @@ use crate::load::{Finding, Loaded};
 use super::{Analyzer, Binding, explain};
 
 /// Checks the imports and the set of agents.
-pub(super) fn check(
-    loaded: &Loaded,
-    authorized: &BTreeSet<String>,
-    findings: &mut Vec<Finding>,
-) {
+pub(super) fn check(loaded: &Loaded, authorized: &BTreeSet<String>, findings: &mut Vec<Finding>) {
     for file in 0..loaded.files.len() {
         unauthorized(loaded, file, authorized, findings);
     }
@@ -95,7 +91,10 @@ fn main_function(loaded: &Loaded, entry: usize, report: &mut dyn FnMut(usize, Di
 
 fn missing_main_agent(count: usize) -> Diagnostic {
     let (message, hint) = if count == 0 {
-        ("the program declares no agent", "declare one: `main agent Name { main func(input) { … } }`")
+        (
+            "the program declares no agent",
+            "declare one: `main agent Name { main func(input) { … } }`",
+        )
     } else {
         ("none of several agents is the main one", "write `main` before one agent")
     };
@@ -122,9 +121,7 @@ impl<'a> Analyzer<'a> {
             let found = self.report("DUPLICATE_FUNCTION", function.span, message);
             explain(found, "declared again here", "rename or remove one of them");
         }
-        if function.entry == Entry::Main
-            && earlier.iter().any(|other| other.entry == Entry::Main)
-        {
+        if function.entry == Entry::Main && earlier.iter().any(|other| other.entry == Entry::Main) {
             let found =
                 self.report("DUPLICATE_MAIN_FUNC", function.span, "an agent has one main func");
             explain(found, "declared again here", "remove `main` from one of them");

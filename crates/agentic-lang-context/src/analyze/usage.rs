@@ -63,7 +63,8 @@ impl<'a> Analyzer<'a> {
         }
         let known_unit = matches!(budget.unit.as_deref(), None | Some("k"));
         if !known_unit && self.since(Version::V0_1_11) {
-            let found = self.report("INVALID_BUDGET_UNIT", span, "a budget has the unit `k` or none");
+            let found =
+                self.report("INVALID_BUDGET_UNIT", span, "a budget has the unit `k` or none");
             explain(found, "another unit was given", "write characters, or thousands with `k`");
         }
     }
@@ -163,7 +164,9 @@ impl<'a> Analyzer<'a> {
             | ExprKind::False
             | ExprKind::None
             | ExprKind::Name => false,
-            ExprKind::Object(entries) => entries.iter().any(|(_, value)| self.contains_call(*value)),
+            ExprKind::Object(entries) => {
+                entries.iter().any(|(_, value)| self.contains_call(*value))
+            }
             ExprKind::List(items) => items.iter().any(|item| self.contains_call(*item)),
             ExprKind::Member { object, .. } => self.contains_call(*object),
             ExprKind::Index { list, index } => {

@@ -7,9 +7,7 @@ use agentic_diag::Span;
 use crate::ast::{
     AssignOperator, Block, Budget, Choice, ExprId, ExprKind, For, Mark, Operator, Statement, Use,
 };
-use crate::code::{
-    BudgetCode, CandidateCode, ChoiceCode, ForSite, Op, SourceCode, UseSite,
-};
+use crate::code::{BudgetCode, CandidateCode, ChoiceCode, ForSite, Op, SourceCode, UseSite};
 use crate::json::Json;
 use crate::source_text::source_text;
 

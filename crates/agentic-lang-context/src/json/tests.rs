@@ -45,8 +45,25 @@ fn many_keys_are_found_and_keep_their_order() {
 #[test]
 fn what_is_not_json_is_refused() {
     for text in [
-        "", "{", "[1,]", "{\"a\":1,}", "01", "1.", "1e", "-", "tru", "\"\u{1}\"", "\"\\x\"",
-        "\"\\u12g4\"", "\"", "\"\\", "1 2", "{a:1}", "'a'", "NaN", "\u{feff}1",
+        "",
+        "{",
+        "[1,]",
+        "{\"a\":1,}",
+        "01",
+        "1.",
+        "1e",
+        "-",
+        "tru",
+        "\"\u{1}\"",
+        "\"\\x\"",
+        "\"\\u12g4\"",
+        "\"",
+        "\"\\",
+        "1 2",
+        "{a:1}",
+        "'a'",
+        "NaN",
+        "\u{feff}1",
     ] {
         assert!(parse(text).is_err(), "{text:?}");
     }
@@ -57,8 +74,7 @@ fn what_is_not_json_is_refused() {
 #[test]
 fn pretty_text_is_indented_by_two_blanks() {
     let json = parse(r#"{"a":[1,{"b":"x\ty"}],"c":{},"d":[]}"#).expect("valid");
-    let expected =
-        "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"x\\ty\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}";
+    let expected = "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"x\\ty\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}";
     assert_eq!(pretty(&json), expected);
 }
 

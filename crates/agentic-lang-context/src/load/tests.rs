@@ -64,7 +64,8 @@ fn imports_of_several_files_join_unless_they_differ() {
 #[test]
 fn a_long_chain_of_imports_ends_in_a_finding() {
     let mut resolver = |path: &str| {
-        let number: usize = path.trim_end_matches(".as").trim_start_matches('f').parse().expect("f");
+        let number: usize =
+            path.trim_end_matches(".as").trim_start_matches('f').parse().expect("f");
         Ok(format!("import agent A{0} from 'f{0}.as'\nagent A{number} {{ }}", number + 1))
     };
     let root = Source::new("main.as", "import agent A0 from 'f0.as'");

@@ -17,10 +17,7 @@ impl Parser<'_> {
                 TokenKind::End => return Ok((imports, agents)),
                 TokenKind::Name(Word::Import) => imports.push(self.import()?),
                 TokenKind::Name(Word::Agent | Word::Main) => agents.push(self.agent()?),
-                TokenKind::Name(_)
-                | TokenKind::Number
-                | TokenKind::Text
-                | TokenKind::Symbol(_) => {
+                TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
                     let found = self.token();
                     return Err(self
                         .fault(found, "`import`, `agent` or `main agent` is expected")
@@ -73,8 +70,14 @@ impl Parser<'_> {
         let name = self.optional_name(entry, "agent", Symbol::BraceOpen)?;
         let span = self.span_from(start);
         self.expect_symbol(Symbol::BraceOpen, "{")?;
-        let mut agent =
-            Agent { span, entry, name, config: Vec::new(), uses: Vec::new(), functions: Vec::new() };
+        let mut agent = Agent {
+            span,
+            entry,
+            name,
+            config: Vec::new(),
+            uses: Vec::new(),
+            functions: Vec::new(),
+        };
         while self.take_symbol(Symbol::BraceClose).is_none() {
             self.agent_item(&mut agent)?;
         }

@@ -217,10 +217,7 @@ impl Parser<'_> {
 
     fn expect_end_of_label(&self) -> Parsed<()> {
         let found = self.token();
-        if found.line_break_before
-            || found.is(Symbol::BraceClose)
-            || found.kind == TokenKind::End
-        {
+        if found.line_break_before || found.is(Symbol::BraceClose) || found.kind == TokenKind::End {
             return Ok(());
         }
         Err(self
@@ -255,9 +252,9 @@ impl Parser<'_> {
         }
         if !self.at_word(Word::As) {
             let found = self.token();
-            return Err(self.fault(found, "`as` and a label are expected").hint(
-                "every choice is known by its label: write `as name` after the `}`",
-            ));
+            return Err(self
+                .fault(found, "`as` and a label are expected")
+                .hint("every choice is known by its label: write `as name` after the `}`"));
         }
         let label = self.label_words()?;
         let span = self.span_from(start);

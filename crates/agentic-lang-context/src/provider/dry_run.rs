@@ -58,8 +58,11 @@ fn described_edit(payload: &Value) -> Answer {
 }
 
 fn described_call(payload: &Value) -> Answer {
-    let summary =
-        format!("{}.{} was not performed", text_field(payload, "tool"), text_field(payload, "method"));
+    let summary = format!(
+        "{}.{} was not performed",
+        text_field(payload, "tool"),
+        text_field(payload, "method")
+    );
     done(&Json::object([
         ("ok", Json::Bool(true)),
         ("summary", Json::text(summary)),

@@ -36,7 +36,9 @@ impl ScriptedModel {
         let read = |reply: &Json| {
             let text = |key| reply.get(key).and_then(Json::as_text).map(str::to_owned);
             let value = reply.get("value").cloned().map(Reply::Value);
-            value.or_else(|| text("text").map(Reply::Text)).or_else(|| text("error").map(Reply::Error))
+            value
+                .or_else(|| text("text").map(Reply::Text))
+                .or_else(|| text("error").map(Reply::Error))
         };
         ScriptedModel::new(replies.iter().filter_map(read).collect())
     }

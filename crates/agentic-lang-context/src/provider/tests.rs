@@ -90,7 +90,10 @@ fn a_memory_adds_once_for_one_request_and_finds_newest_first() {
     let text = found.as_list().and_then(|items| items[0].get("record")?.get("text"));
     assert_eq!(text, Some(&Json::text("T2")));
     let lines = memory.records("file://n.jsonl").expect("it was used").to_jsonl();
-    assert_eq!(Records::from_jsonl(&lines).as_ref(), Ok(memory.records("file://n.jsonl").expect("it")));
+    assert_eq!(
+        Records::from_jsonl(&lines).as_ref(),
+        Ok(memory.records("file://n.jsonl").expect("it"))
+    );
     for (query, expected) in [
         ("[1]", "an object query"),
         (r#"[{"where":1}]"#, "where must be"),

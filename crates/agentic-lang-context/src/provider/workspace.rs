@@ -203,8 +203,7 @@ impl Workspace {
     fn read_range(&self, call: &Call) -> Done {
         let path = call.path()?;
         let (start, max) = (call.count("start", 1)?, call.count("max", RESULTS_DEFAULT)?);
-        let lines: Vec<&str> =
-            self.content(&path)?.lines().skip(start - 1).take(max).collect();
+        let lines: Vec<&str> = self.content(&path)?.lines().skip(start - 1).take(max).collect();
         Ok(ok([
             ("text", Json::text(lines.join("\n"))),
             ("start", Json::count(start)),
@@ -251,7 +250,9 @@ impl Call {
             Some(Json::Number(number)) if *number >= 1.0 && number.fract() == 0.0 => {
                 Ok(*number as usize)
             }
-            Some(_) => Err(format!("{}.{}.{key} is a whole number above 0", self.tool, self.method)),
+            Some(_) => {
+                Err(format!("{}.{}.{key} is a whole number above 0", self.tool, self.method))
+            }
         }
     }
 

@@ -91,12 +91,7 @@ fn whole_replies_of_other_types_are_refused() {
     for reply in ["[]", "\"x\"", "null", "1"] {
         check(Type::Json, reply, Validation::Lenient, Err(error));
     }
-    check(
-        Type::Json,
-        "{}",
-        Validation::Lenient,
-        Err("LLM result is missing required field 'x'"),
-    );
+    check(Type::Json, "{}", Validation::Lenient, Err("LLM result is missing required field 'x'"));
 }
 
 fn check_repair(instruction: &str, expected: &str) {

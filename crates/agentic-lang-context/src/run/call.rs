@@ -13,9 +13,6 @@ use super::task::{Context, Frame, FrameKind, Task};
 use super::trace;
 use super::{Pause, World};
 
-/// How deep the traces of calls nest.
-const TRACE_DEPTH_MAX: u32 = 32;
-
 impl World {
     /// Calls a function of the same agent; its arguments are on the stack.
     pub(super) fn call(&self, task: &mut Task, function: u32, at: usize) -> Result<(), Fault> {
@@ -92,8 +89,7 @@ impl World {
             if self.traces() {
                 let shown = self.shown(self.place(at), &result)?;
                 let (agent, function) = self.names_of(frame.function);
-                let inner = self.inner_trace(task, context);
-                let event = trace::agent_event(agent, function, args, shown, inner);
+                let event = trace::agent_event(agent, function, args, shown, context.trace);
                 self.trace(task, event);
             }
         }
@@ -102,16 +98,6 @@ impl World {
         }
         task.stack.push(result);
         Ok(Flow::Next)
-    }
-
-    /// Returns the trace that goes into the event of a call. Deeper than [`TRACE_DEPTH_MAX`] it
-    /// goes before the event instead, so that traces nest no deeper than readers bear.
-    fn inner_trace(&mut self, task: &mut Task, context: Context) -> Vec<Json> {
-        if context.depth <= TRACE_DEPTH_MAX {
-            return context.trace;
-        }
-        task.context_mut().trace.extend(context.trace);
-        Vec::new()
     }
 
     fn names_of(&self, function: u32) -> (Arc<str>, Arc<str>) {
@@ -195,8 +181,7 @@ impl World {
                 && let Some(context) = task.contexts.pop()
             {
                 let (agent, function) = self.names_of(frame.function);
-                let inner = self.inner_trace(task, context);
-                let event = trace::failed_agent(agent, function, args, &message, inner);
+                let event = trace::failed_agent(agent, function, args, &message, context.trace);
                 self.trace(task, event);
             }
         }

@@ -60,7 +60,12 @@ enum Again {
 
 impl World {
     /// Records that a source became visible.
-    pub(super) fn declare_use(&mut self, task: &mut Task, site: u32, at: usize) -> Result<(), Fault> {
+    pub(super) fn declare_use(
+        &mut self,
+        task: &mut Task,
+        site: u32,
+        at: usize,
+    ) -> Result<(), Fault> {
         let module = self.module.clone();
         let declared = &module.code.uses[site as usize];
         let picked = self.picked[site as usize].clone();
@@ -76,7 +81,12 @@ impl World {
     }
 
     /// Begins a `generate`: its instruction is on the stack.
-    pub(super) fn generate(&mut self, task: &mut Task, site: u32, at: usize) -> Result<Flow, Fault> {
+    pub(super) fn generate(
+        &mut self,
+        task: &mut Task,
+        site: u32,
+        at: usize,
+    ) -> Result<Flow, Fault> {
         let place = self.place(at);
         let instruction = task.pop();
         let instruction = self.shown(place, &instruction)?;
@@ -148,11 +158,8 @@ impl World {
         let generation = innermost(task);
         generation.attempt += 1;
         let site = &module.code.generates[generation.site as usize];
-        let identity = Identity {
-            agent: &site.agent,
-            role: &site.role,
-            description: &site.description,
-        };
+        let identity =
+            Identity { agent: &site.agent, role: &site.role, description: &site.description };
         let instruction = clip::render(&generation.current);
         let schema = site.contract.as_ref().map(|contract| &*contract.schema_text);
         generation.prompt =
@@ -273,9 +280,11 @@ fn reason_word(reason: &Reason) -> &'static str {
 fn payload(module: &Shared, site: &GenerateSite, generation: &Generation) -> Data {
     let model = &module.code.resources[site.model as usize];
     let optional = |value: Option<Data>| value.unwrap_or(Data::Null);
-    let max_output = site.options.max_output.as_ref().map(|budget| {
-        Data::Int(i64::try_from(budget.limit.max(1)).unwrap_or(i64::MAX))
-    });
+    let max_output = site
+        .options
+        .max_output
+        .as_ref()
+        .map(|budget| Data::Int(i64::try_from(budget.limit.max(1)).unwrap_or(i64::MAX)));
     let think = match &site.options.think {
         Json::Text(level) => Data::text(&**level),
         other => Data::Bool(*other == Json::Bool(true)),
@@ -285,9 +294,12 @@ fn payload(module: &Shared, site: &GenerateSite, generation: &Generation) -> Dat
         ("uri", Data::text(&*model.uri)),
         ("system", Data::text(generation.prompt.system.as_str())),
         ("user", Data::text(generation.prompt.user.as_str())),
-        ("schema", optional(site.contract.as_ref().map(|contract| {
-            Data::Text(json::compact(&contract.schema))
-        }))),
+        (
+            "schema",
+            optional(
+                site.contract.as_ref().map(|contract| Data::Text(json::compact(&contract.schema))),
+            ),
+        ),
         ("max_output", optional(max_output)),
         ("temperature", optional(site.options.temperature.map(Data::Float))),
         ("think", think),

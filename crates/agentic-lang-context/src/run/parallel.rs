@@ -41,16 +41,8 @@ impl World {
         let (results, traces) = (vec![None; items.len()], vec![Json::Null; items.len()]);
         let started = self.now;
         let empty = items.is_empty();
-        task.fork = Some(Fork {
-            site,
-            scope,
-            items,
-            next: 0,
-            running: 0,
-            results,
-            traces,
-            started,
-        });
+        task.fork =
+            Some(Fork { site, scope, items, next: 0, running: 0, results, traces, started });
         if empty {
             return self.fork_over(task);
         }
@@ -162,8 +154,7 @@ impl Run {
                 Err(fault) => Err(self.world.message(fault)),
             };
             let input = shown(&fork.items[index]);
-            fork.traces[index] =
-                trace::iteration(index, input, outcome, trace.unwrap_or_default());
+            fork.traces[index] = trace::iteration(index, input, outcome, trace.unwrap_or_default());
         }
         fork.results[index] = Some(result);
         fork.running -= 1;

@@ -100,7 +100,8 @@ impl World {
             return Err(Fault::new(place, format!("a memory has no method `{method}`")));
         }
         if args.len() != 1 {
-            let message = format!("`{}.{method}` takes 1 argument, not {}", memory.name, args.len());
+            let message =
+                format!("`{}.{method}` takes 1 argument, not {}", memory.name, args.len());
             return Err(Fault::new(place, message));
         }
         let (name, uri) = (memory.name.clone(), memory.uri.clone());

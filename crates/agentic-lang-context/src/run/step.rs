@@ -193,7 +193,8 @@ impl World {
     fn for_next(&mut self, task: &mut Task, site: u32, exit: u32, at: usize) -> Result<(), Fault> {
         let loop_site = &self.module.code.loops[site as usize];
         let slot = loop_site.slot;
-        let (Value::Number(index), Value::Number(count)) = (task.slot(slot + 1), task.slot(slot + 2))
+        let (Value::Number(index), Value::Number(count)) =
+            (task.slot(slot + 1), task.slot(slot + 2))
         else {
             unreachable!("BUG: the slots of a loop hold its numbers")
         };
@@ -218,9 +219,7 @@ impl World {
 
     /// Copies a value as data.
     pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
-        value
-            .to_json(&self.module.code)
-            .map_err(|unshowable| Fault::unshowable(place, unshowable))
+        value.to_json(&self.module.code).map_err(|unshowable| Fault::unshowable(place, unshowable))
     }
 
     /// Appends to a list.
@@ -230,9 +229,7 @@ impl World {
         list: &Value,
         mut args: Vec<Value>,
     ) -> Result<Value, Fault> {
-        let Value::List(cells) = list else {
-            unreachable!("BUG: only lists get here")
-        };
+        let Value::List(cells) = list else { unreachable!("BUG: only lists get here") };
         let (Some(item), true) = (args.pop(), args.is_empty()) else {
             return Err(Fault::new(place, "`add` takes exactly one value"));
         };

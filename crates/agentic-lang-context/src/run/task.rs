@@ -12,6 +12,9 @@ use super::resource::ResourceCall;
 
 pub(super) type TaskId = u64;
 
+/// How deep the traces of calls nest.
+const TRACE_DEPTH_MAX: u32 = 32;
+
 pub(super) struct Task {
     /// The task that waits for this iteration, and its number.
     pub parent: Option<(TaskId, usize)>,
@@ -97,6 +100,15 @@ impl Task {
 
     pub fn context_mut(&mut self) -> &mut Context {
         self.contexts.last_mut().expect("a task always has a context")
+    }
+
+    /// Returns the trace that an event of this place belongs to. Calls deeper than
+    /// [`TRACE_DEPTH_MAX`] write into the trace of the last call above it, their own event after
+    /// what it holds, so that traces nest no deeper than readers bear.
+    pub fn trace_mut(&mut self) -> &mut Vec<Json> {
+        let last = self.contexts.len() - 1;
+        let excess = self.contexts[last].depth.saturating_sub(TRACE_DEPTH_MAX) as usize;
+        &mut self.contexts[last.saturating_sub(excess)].trace
     }
 
     pub fn is_outermost(&self) -> bool {

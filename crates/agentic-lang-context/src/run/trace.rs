@@ -50,14 +50,17 @@ pub(super) fn use_event(site: &UseSite, candidate: usize, reason: &str) -> Json 
 }
 
 pub(super) fn for_event(site: &ForSite, index: f64, count: f64, value: Json) -> Json {
-    event("for", vec![
-        ("item", Json::Text(site.item.clone())),
-        ("index", Json::Number(index)),
-        ("value", value),
-        ("max_items", Json::Number(site.max as f64)),
-        ("total_items", Json::Number(count)),
-        ("truncated", Json::Bool(count > site.max as f64)),
-    ])
+    event(
+        "for",
+        vec![
+            ("item", Json::Text(site.item.clone())),
+            ("index", Json::Number(index)),
+            ("value", value),
+            ("max_items", Json::Number(site.max as f64)),
+            ("total_items", Json::Number(count)),
+            ("truncated", Json::Bool(count > site.max as f64)),
+        ],
+    )
 }
 
 pub(super) fn agent_event(
@@ -67,13 +70,16 @@ pub(super) fn agent_event(
     result: Json,
     trace: Vec<Json>,
 ) -> Json {
-    event("agent", vec![
-        ("agent", Json::Text(agent)),
-        ("function", Json::Text(function)),
-        ("args", args),
-        ("result", result),
-        ("trace", Json::List(trace)),
-    ])
+    event(
+        "agent",
+        vec![
+            ("agent", Json::Text(agent)),
+            ("function", Json::Text(function)),
+            ("args", args),
+            ("result", result),
+            ("trace", Json::List(trace)),
+        ],
+    )
 }
 
 /// A call of an agent that did not return: a kind of its own, which the language lacks.
@@ -84,14 +90,17 @@ pub(super) fn failed_agent(
     message: &str,
     trace: Vec<Json>,
 ) -> Json {
-    event("error", vec![
-        ("of", Json::text("agent")),
-        ("agent", Json::Text(agent)),
-        ("function", Json::Text(function)),
-        ("args", args),
-        ("error", Json::text(message)),
-        ("trace", Json::List(trace)),
-    ])
+    event(
+        "error",
+        vec![
+            ("of", Json::text("agent")),
+            ("agent", Json::Text(agent)),
+            ("function", Json::Text(function)),
+            ("args", args),
+            ("error", Json::text(message)),
+            ("trace", Json::List(trace)),
+        ],
+    )
 }
 
 pub(super) fn input_event(path: &str, value: Json) -> Json {
@@ -110,15 +119,18 @@ pub(super) fn resource_event(
     if resource.kind != ImportKind::Memory {
         let scheme = resource.uri.split(':').next().unwrap_or_default();
         let effects = result.get("effects").cloned().unwrap_or_default();
-        return event("tool", vec![
-            ("tool", name),
-            ("method", method_json),
-            ("scheme", Json::text(scheme)),
-            ("uri", uri),
-            ("args", args),
-            ("result", result),
-            ("effects", effects),
-        ]);
+        return event(
+            "tool",
+            vec![
+                ("tool", name),
+                ("method", method_json),
+                ("scheme", Json::text(scheme)),
+                ("uri", uri),
+                ("args", args),
+                ("result", result),
+                ("effects", effects),
+            ],
+        );
     }
     let count = result.as_list().map_or(Json::Null, |items| Json::count(items.len()));
     let (id, record) = (result.get("id").cloned(), result.get("record").cloned());
@@ -144,14 +156,17 @@ pub(super) fn failed_resource(
     args: Json,
     message: &str,
 ) -> Json {
-    event("error", vec![
-        ("of", Json::text(resource.kind.word())),
-        (resource.kind.word(), Json::Text(resource.name.clone())),
-        ("method", Json::Text(method.clone())),
-        ("uri", Json::Text(resource.uri.clone())),
-        ("args", args),
-        ("error", Json::text(message)),
-    ])
+    event(
+        "error",
+        vec![
+            ("of", Json::text(resource.kind.word())),
+            (resource.kind.word(), Json::Text(resource.name.clone())),
+            ("method", Json::Text(method.clone())),
+            ("uri", Json::Text(resource.uri.clone())),
+            ("args", args),
+            ("error", Json::text(message)),
+        ],
+    )
 }
 
 pub(super) fn iteration(
@@ -160,11 +175,8 @@ pub(super) fn iteration(
     outcome: Result<Json, String>,
     trace: Vec<Json>,
 ) -> Json {
-    let mut data = vec![
-        ("index", Json::count(index)),
-        ("input", input),
-        ("ok", Json::Bool(outcome.is_ok())),
-    ];
+    let mut data =
+        vec![("index", Json::count(index)), ("input", input), ("ok", Json::Bool(outcome.is_ok()))];
     match outcome {
         Ok(result) => data.push(("result", result)),
         Err(message) => data.push(("error", Json::text(message))),
@@ -204,9 +216,7 @@ pub(super) fn generate_event(
     let ok = result.is_ok();
     let strict = site.options.validation == Validation::Strict;
     let validation = match &site.contract {
-        Some(_) => {
-            Json::object([("ok", Json::Bool(ok)), ("strict", Json::Bool(strict))])
-        }
+        Some(_) => Json::object([("ok", Json::Bool(ok)), ("strict", Json::Bool(strict))]),
         None => Json::Null,
     };
     let errors = generation.errors.iter().map(|error| Json::text(error.as_str()));
@@ -296,14 +306,17 @@ fn item_json(index: usize, item: &Item) -> Json {
 /// The event as version 0.1.0 wrote it.
 fn first_generate_event(code: &Code, generation: &Generation, result: Json) -> Json {
     let options = &code.generates[generation.site as usize].options;
-    event("generate", vec![
-        ("instruction", generation.instruction.clone()),
-        ("attempts", Json::Number(generation.attempt as f64)),
-        ("budget", max_output(code, generation)),
-        ("debug", Json::Bool(options.debug == crate::code::Debug::Shown)),
-        ("context", camel_keys(&context(code, generation))),
-        ("result", result),
-    ])
+    event(
+        "generate",
+        vec![
+            ("instruction", generation.instruction.clone()),
+            ("attempts", Json::Number(generation.attempt as f64)),
+            ("budget", max_output(code, generation)),
+            ("debug", Json::Bool(options.debug == crate::code::Debug::Shown)),
+            ("context", camel_keys(&context(code, generation))),
+            ("result", result),
+        ],
+    )
 }
 
 /// Renames the keys of the context and of its items from `snake_case` to `camelCase`; the values

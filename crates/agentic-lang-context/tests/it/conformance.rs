@@ -4,9 +4,7 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json, compact};
-use agentic_lang_context::provider::{
-    Memory, MockMemory, MockModel, ScriptedModel, Workspace,
-};
+use agentic_lang_context::provider::{Memory, MockMemory, MockModel, ScriptedModel, Workspace};
 use agentic_lang_context::{Checked, RunFault, trace};
 use agentic_replay::End;
 
@@ -199,8 +197,7 @@ fn check_prompts(case: &Case, record: &Record) -> Result<(), String> {
             return Err(format!("user: {user:?}\nexpected: {:?}", text("user")));
         }
         let parts = expected.get("user_contains").and_then(Json::as_list).unwrap_or_default();
-        if let Some(part) =
-            parts.iter().filter_map(Json::as_text).find(|part| !user.contains(part))
+        if let Some(part) = parts.iter().filter_map(Json::as_text).find(|part| !user.contains(part))
         {
             return Err(format!("{part:?} is missing in {user:?}"));
         }

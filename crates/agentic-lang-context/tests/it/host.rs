@@ -57,8 +57,7 @@ impl Providers {
                 Memories::Real(memory) => {
                     let hash = request.hash().expect("a payload is data");
                     let id = RequestId::derive("test", &request.path, &hash);
-                    let stamp =
-                        Stamp { request_id: id.as_bytes(), at: Instant::from_millis(0) };
+                    let stamp = Stamp { request_id: id.as_bytes(), at: Instant::from_millis(0) };
                     memory.answer(payload, stamp)
                 }
             },
@@ -156,9 +155,10 @@ fn empty() -> Record {
 }
 
 fn absorb(record: &mut Record, run: &Run<agentic_lang_context::Run>, step: Step) {
-    let open = run.open().iter().map(|(path, request)| {
-        (path.clone(), request.hash().expect("a payload is data"))
-    });
+    let open = run
+        .open()
+        .iter()
+        .map(|(path, request)| (path.clone(), request.hash().expect("a payload is data")));
     record.open.push(open.collect());
     record.events.extend(step.events);
     if let Some(end) = step.end {

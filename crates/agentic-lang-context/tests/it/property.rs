@@ -72,7 +72,7 @@ impl Writer {
                     self.line(&format!("generate({{ input: 'GO<{mark}>' }})"));
                     self.expected.push((format!("GO<{mark}>"), visible.clone()));
                 }
-                Piece::Tool => self.line(&format!("t{mark} = T.f({{ q: 'SECRET<{mark}>' }})")),
+                Piece::Tool => self.line(&format!("t{mark} = T.get({{ q: 'SECRET<{mark}>' }})")),
                 Piece::Helper => self.line(&format!("h{mark} = helper('SECRET<{mark}>')")),
                 Piece::Agent => self.line(&format!("a{mark} = B({{ s: 'SECRET<{mark}>' }})")),
                 Piece::If(body) => self.block("if true", body, &visible),
@@ -103,7 +103,7 @@ impl Writer {
 fn program(pieces: &[Piece]) -> Writer {
     let mut writer = Writer::default();
     writer.line(
-        "import llm M from 'SECRET<uri>://m'\nimport tool T from 'mcp://SECRET'\n\
+        "import llm M from 'SECRET<uri>://m'\nimport tool T from 'https://SECRET'\n\
          main agent A {\nmodel M\nrole 'R'\ndescription 'D'\nmain func(input) {",
     );
     writer.write(pieces, &[]);
@@ -170,9 +170,9 @@ proptest! {
 
 const WORDS: &[&str] = &[
     "use", "as", "max", "one", "of", "generate", "(", ")", "{", "}", "[", "]", "->", ":", ",", "=",
-    "for", "in", "parallel", "loop", "until", "repeat", "*", "if", "else", "return", "x", "1", "2k",
-    "'s'", "not", "and", "or", "+", "-", "<", ".", "\n", "model", "role", "selected", "empty",
-    "main", "func", "agent", "import", "list", "string", "input", "none", "--", "//",
+    "for", "in", "parallel", "loop", "until", "repeat", "*", "if", "else", "return", "x", "1",
+    "2k", "'s'", "not", "and", "or", "+", "-", "<", ".", "\n", "model", "role", "selected",
+    "empty", "main", "func", "agent", "import", "list", "string", "input", "none", "--", "//",
 ];
 
 fn json() -> impl Strategy<Value = Json> {
