@@ -9,6 +9,7 @@ use agentic_diag::{Diagnostic, Source, Span};
 use crate::dialect::Dialect;
 use crate::lexer::{self, Symbol, Token, TokenKind};
 use crate::parser;
+use crate::syntax::Fault;
 
 /// The indentation of one level.
 const INDENT: &str = "    ";
@@ -17,10 +18,10 @@ const INDENT: &str = "    ";
 ///
 /// # Errors
 /// Fails, with the text untouched, when it does not parse.
-pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Diagnostic> {
+pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagnostic>> {
     let dialect = dialect.unwrap_or_else(|| Dialect::detect(text));
-    parser::parse(Source::new("", text), dialect).map_err(|(_, diagnostic)| diagnostic)?;
-    let lexed = lexer::lex(text, dialect)?;
+    parser::parse(Source::new("", text), dialect).map_err(|(_, fault)| fault.into_diagnostic())?;
+    let lexed = lexer::lex(text, dialect).map_err(Fault::into_diagnostic)?;
     let comments = lexed.comments.iter().map(|span| Piece::Comment(*span));
     let tokens = lexed.tokens.iter().filter(|token| token.kind != TokenKind::End);
     let mut pieces: Vec<Piece> = tokens.map(|token| Piece::Token(*token)).chain(comments).collect();

@@ -3,15 +3,13 @@
 //! Keywords are soft: a token is a [`TokenKind::Name`] whatever it spells, and carries the
 //! [`Word`] that it may stand for.
 
-use agentic_diag::{Diagnostic, Span};
+use agentic_diag::Span;
 
 use crate::dialect::Dialect;
+use crate::syntax::Fault;
 
 /// The largest source text that is read, in bytes: 16 MiB.
 pub const SOURCE_BYTES_MAX: usize = 16 << 20;
-
-/// The code of every finding about the form of a text.
-pub(crate) const SYNTAX: &str = "SYNTAX";
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,7 +114,7 @@ impl Token {
 }
 
 /// Splits a text into tokens.
-pub(crate) fn lex(text: &str, dialect: Dialect) -> Result<Lexed, Diagnostic> {
+pub(crate) fn lex(text: &str, dialect: Dialect) -> Result<Lexed, Fault> {
     if text.len() > SOURCE_BYTES_MAX {
         return Err(too_long(text.len()));
     }
@@ -136,7 +134,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn run(mut self) -> Result<Lexed, Diagnostic> {
+    fn run(mut self) -> Result<Lexed, Fault> {
         let mut comments = Vec::new();
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -179,7 +177,7 @@ impl Lexer<'_> {
         Span::new(start, self.at)
     }
 
-    fn string(&mut self, quote: u8) -> Result<(), Diagnostic> {
+    fn string(&mut self, quote: u8) -> Result<(), Fault> {
         let start = self.at;
         let mut end = start + 1;
         loop {
@@ -224,7 +222,7 @@ impl Lexer<'_> {
         from + self.bytes[from..].iter().take_while(|byte| accept(byte)).count()
     }
 
-    fn symbol(&mut self, byte: u8) -> Result<(), Diagnostic> {
+    fn symbol(&mut self, byte: u8) -> Result<(), Fault> {
         let start = self.at;
         if let Some(symbol) = self.peek(1).and_then(|next| double_symbol(byte, next)) {
             self.push(TokenKind::Symbol(symbol), start, start + 2);
@@ -237,7 +235,7 @@ impl Lexer<'_> {
         let found = self.text[start..].chars().next().expect("a byte remains");
         let span = Span::new(start, start + found.len_utf8());
         let shown = found.escape_debug();
-        Err(Diagnostic::error(SYNTAX, span, format!("the character `{shown}` has no meaning here"))
+        Err(Fault::new(span, format!("the character `{shown}` has no meaning here"))
             .because("not part of the language outside texts and comments")
             .hint("remove it, or put it into a quoted text"))
     }
@@ -247,14 +245,14 @@ fn is_name_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-fn too_long(length: usize) -> Diagnostic {
+fn too_long(length: usize) -> Fault {
     let message = format!("the text has {length} bytes, more than {SOURCE_BYTES_MAX}");
-    Diagnostic::error(SYNTAX, Span::new(0, 0), message)
+    Fault::new(Span::new(0, 0), message)
         .hint("split the program over several files with `import agent`")
 }
 
-fn unterminated(start: usize, message: &str) -> Diagnostic {
-    Diagnostic::error(SYNTAX, Span::new(start, start + 1), message)
+fn unterminated(start: usize, message: &str) -> Fault {
+    Fault::new(Span::new(start, start + 1), message)
         .because("opened here")
         .hint("close it with the same quotation mark")
 }

@@ -48,4 +48,5 @@ mod reply;
 mod run;
 mod scope;
 mod source_text;
+mod syntax;
 mod value;

@@ -116,9 +116,9 @@ impl Loader<'_> {
         let dialect = self.dialect.unwrap_or_else(|| Dialect::detect(source.text()));
         let file = match parser::parse(source, dialect) {
             Ok(file) => file,
-            Err((source, diagnostic)) => {
+            Err((source, fault)) => {
                 self.outcome.broken.insert(number, source);
-                self.report(number, diagnostic);
+                self.report(number, *fault.into_diagnostic());
                 self.by_path.insert(path, None);
                 return None;
             }

@@ -9,11 +9,12 @@ mod expression;
 mod generate;
 mod statement;
 
-use agentic_diag::{Diagnostic, Source, Span};
+use agentic_diag::{Source, Span};
 
 use crate::ast::{Expr, ExprId, ExprKind, File, Program};
 use crate::dialect::{Commas, Dialect};
-use crate::lexer::{self, SYNTAX, Symbol, Token, TokenKind, Word};
+use crate::lexer::{self, Symbol, Token, TokenKind, Word};
+use crate::syntax::Fault;
 
 /// How deep blocks, brackets and operators may nest in a source text.
 pub const NESTING_MAX: u32 = 100;
@@ -22,14 +23,14 @@ pub const NESTING_MAX: u32 = 100;
 pub const HEIGHT_MAX: u16 = 250;
 
 /// Parses one file.
-pub(crate) fn parse(source: Source, dialect: Dialect) -> Result<File, (Source, Diagnostic)> {
+pub(crate) fn parse(source: Source, dialect: Dialect) -> Result<File, (Source, Fault)> {
     match parse_text(source.text(), dialect) {
         Ok(program) => Ok(File { source, dialect, program }),
         Err(diagnostic) => Err((source, diagnostic)),
     }
 }
 
-fn parse_text(text: &str, dialect: Dialect) -> Result<Program, Diagnostic> {
+fn parse_text(text: &str, dialect: Dialect) -> Result<Program, Fault> {
     let tokens = lexer::lex(text, dialect)?.tokens;
     let exprs = Vec::with_capacity(tokens.len() / 3);
     let mut parser = Parser { text, tokens, at: 0, dialect, exprs, depth: 0 };
@@ -37,7 +38,7 @@ fn parse_text(text: &str, dialect: Dialect) -> Result<Program, Diagnostic> {
     Ok(Program { imports, agents, exprs: parser.exprs })
 }
 
-type Parsed<T> = Result<T, Diagnostic>;
+type Parsed<T> = Result<T, Fault>;
 
 struct Parser<'a> {
     text: &'a str,
@@ -115,7 +116,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes a fault at a token, which says what was found there.
-    fn fault(&self, found: Token, message: impl Into<String>) -> Diagnostic {
+    fn fault(&self, found: Token, message: impl Into<String>) -> Fault {
         let reason = match found.kind {
             TokenKind::End => "the text ends here".to_owned(),
             TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
@@ -123,7 +124,7 @@ impl<'a> Parser<'a> {
                 format!("`{}` was found instead", shown.escape_debug())
             }
         };
-        Diagnostic::error(SYNTAX, found.span, message).because(reason)
+        Fault::new(found.span, message).because(reason)
     }
 
     /// Takes the comma between two entries, where there is one; `close` ends the entries.
@@ -171,7 +172,7 @@ impl<'a> Parser<'a> {
         let span = self.span_from(start);
         if below >= HEIGHT_MAX {
             let message = format!("an expression is higher than {HEIGHT_MAX} levels");
-            return Err(Diagnostic::error(SYNTAX, span, message)
+            return Err(Fault::new(span, message)
                 .because("this chain of operators, members or calls is too long")
                 .hint("assign a part of it to a name first"));
         }

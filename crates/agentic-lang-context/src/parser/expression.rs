@@ -1,9 +1,10 @@
 //! Expressions.
 
-use agentic_diag::{Diagnostic, Span};
+use agentic_diag::Span;
 
 use crate::ast::{ExprId, ExprKind, Operator};
-use crate::lexer::{SYNTAX, Symbol, Token, TokenKind, Word};
+use crate::lexer::{Symbol, Token, TokenKind, Word};
+use crate::syntax::Fault;
 
 use super::statement::is_plain_number;
 use super::{Parsed, Parser};
@@ -153,7 +154,7 @@ impl Parser<'_> {
         let text = self.slice(token.span);
         if self.dialect.exact_numbers() && !is_plain_number(text) {
             let message = format!("`{text}` is not a number");
-            return Err(Diagnostic::error(SYNTAX, token.span, message)
+            return Err(Fault::new(token.span, message)
                 .because("digits, then at most one point between digits")
                 .hint("only budgets have units"));
         }

@@ -1,9 +1,8 @@
 //! `generate`, the only model call.
 
-use agentic_diag::Diagnostic;
-
 use crate::ast::{Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue};
-use crate::lexer::{SYNTAX, Symbol, Word};
+use crate::lexer::{Symbol, Word};
+use crate::syntax::Fault;
 
 use super::contract::BareFields;
 use super::{Parsed, Parser};
@@ -41,7 +40,7 @@ impl Parser<'_> {
         match before.iter().find(same) {
             Some(first) if budget => {
                 let message = format!("the option `{key}` is given twice");
-                Err(Diagnostic::error(SYNTAX, option.key, message)
+                Err(Fault::new(option.key, message)
                     .because("given again here")
                     .see(first.key, "first given here")
                     .hint("keep one of them"))

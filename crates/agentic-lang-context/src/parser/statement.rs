@@ -1,13 +1,12 @@
 //! Statements.
 
-use agentic_diag::Diagnostic;
-
 use crate::ast::{
     AssignOperator, Budget, Candidate, Choice, Config, ConfigKey, ExprKind, For, Label, Mark,
     Statement, Use,
 };
 use crate::dialect::LimitMark;
-use crate::lexer::{SYNTAX, Symbol, TokenKind, Word};
+use crate::lexer::{Symbol, TokenKind, Word};
+use crate::syntax::Fault;
 
 use super::{Parsed, Parser};
 
@@ -68,7 +67,7 @@ impl Parser<'_> {
         }
         let expr = &self.exprs[target.0 as usize];
         if !matches!(expr.kind, ExprKind::Name | ExprKind::Member { .. }) {
-            return Err(Diagnostic::error(SYNTAX, expr.span, "this cannot be assigned to")
+            return Err(Fault::new(expr.span, "this cannot be assigned to")
                 .because("neither a name nor a member of an object")
                 .hint("assign to `name` or to `object.name`"));
         }
@@ -187,7 +186,7 @@ impl Parser<'_> {
                 let unit = (!unit.is_empty()).then(|| unit.to_owned());
                 Ok(Budget { span: found.span, amount, unit })
             }
-            None => Err(Diagnostic::error(SYNTAX, found.span, format!("`{text}` is not a budget"))
+            None => Err(Fault::new(found.span, format!("`{text}` is not a budget"))
                 .because("neither a number nor a number with a unit")
                 .hint("write a number, such as `800` or `2k`")),
         }
@@ -239,13 +238,13 @@ impl Parser<'_> {
             candidates.push(self.candidate()?);
         }
         if candidates.len() < 2 {
-            return Err(Diagnostic::error(SYNTAX, open.span, "a choice needs two candidates")
+            return Err(Fault::new(open.span, "a choice needs two candidates")
                 .because("fewer than two are listed here")
                 .hint("add a candidate, such as `none: empty`, or write a plain `use`"));
         }
         let mut marked = candidates.iter().filter(|candidate| candidate.mark == Mark::Selected);
         if let (Some(first), Some(second)) = (marked.next(), marked.next()) {
-            return Err(Diagnostic::error(SYNTAX, second.span, "only one candidate is selected")
+            return Err(Fault::new(second.span, "only one candidate is selected")
                 .because("marked as well")
                 .see(first.span, "marked first")
                 .hint("remove one `selected`"));

@@ -4,7 +4,7 @@ use agentic_model::Value;
 use agentic_replay::Answer;
 
 use crate::dialect::Version;
-use crate::json::{self, Json, Ordered};
+use crate::json::{self, Json};
 
 use super::{args, done, text_field};
 
@@ -45,7 +45,7 @@ impl MockModel {
                     let fields = properties.iter();
                     fields.map(|(name, schema)| (name.clone(), self.fill(schema))).collect()
                 });
-                Json::Object(fields.unwrap_or_else(Ordered::new))
+                Json::Object(fields.unwrap_or_default())
             }
         }
     }

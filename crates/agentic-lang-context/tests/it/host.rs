@@ -120,10 +120,10 @@ impl Drive<'_> {
             absorb(&mut record, &run, step);
         }
         while !run.has_ended() {
-            let open = run.open().values();
+            let mut open = run.open().values();
             let next = match self.order {
-                Order::First => open.cloned().next(),
-                Order::Last => open.cloned().next_back(),
+                Order::First => open.next().cloned(),
+                Order::Last => open.next_back().cloned(),
             };
             let request = next.expect("a run that has not ended waits for something");
             let answer = providers.perform(&request);
