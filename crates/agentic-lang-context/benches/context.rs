@@ -6,8 +6,8 @@ use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{CheckOptions, EntryPoint, Module, RunOptions, Tracing, check, compile};
 use agentic_model::Instant;
-use agentic_replay::{Answer, Seed, Start, run_to_end};
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use agentic_replay::{Answer, Path, Run, Seed, Start, run_to_end};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const HEAD: &str = "import llm M from 'mock://m'\nmain agent A {\n    model M\n    role 'R'\n    \
                     description 'D'\n";
@@ -59,8 +59,7 @@ fn start(input: &Json) -> Start {
 fn run(module: &Module, start: &Start, tracing: Tracing) {
     let options = RunOptions { tracing, ..RunOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
-    let answer = Answer::Ok(agentic_model::Value::map([("text", "done".into())]));
-    black_box(run_to_end(program, start, |_| answer.clone()));
+    black_box(run_to_end(program, start, |_| answer()));
 }
 
 fn prompts(criterion: &mut Criterion) {
@@ -77,18 +76,40 @@ fn prompts(criterion: &mut Criterion) {
     let start = start(&input);
     let mut group = criterion.benchmark_group("prompt");
     group.sample_size(20);
-    for (name, body) in [
-        ("start alone", "1"),
-        ("list of 10 MB, whole", "use input.list\ngenerate({ input: 'Go' })"),
-        ("list of 10 MB, clipped", "use input.list max 5000k\ngenerate({ input: 'Go' })"),
-        ("text of 10 MB, clipped", "use input.text max 5000k\ngenerate({ input: 'Go' })"),
+    for (name, source) in [
+        ("list of 10 MB, whole", "use input.list"),
+        ("list of 10 MB, clipped", "use input.list max 5000k"),
+        ("text of 10 MB, clipped", "use input.text max 5000k"),
     ] {
-        let module = module(&format!("{HEAD}main func(input) {{\n{body}\n}}\n}}"));
+        let twice = "generate({ input: 'Go' })\ngenerate({ input: 'Go' })";
+        let module = module(&format!("{HEAD}main func(input) {{\n{source}\n{twice}\n}}\n}}"));
         group.bench_function(name, |bencher| {
-            bencher.iter(|| run(&module, &start, Tracing::Off));
+            // The answer to the first `generate` leads to the second prompt and to nothing else.
+            bencher.iter_batched(
+                || begin(&module, &start),
+                |(mut run, path)| {
+                    let step = run.deliver(&path, answer(), start.at);
+                    assert_eq!(step.opened.len(), 1);
+                    (run, step)
+                },
+                BatchSize::PerIteration,
+            );
         });
     }
     group.finish();
+}
+
+fn answer() -> Answer {
+    Answer::Ok(agentic_model::Value::map([("text", "done".into())]))
+}
+
+/// Runs a program to its first request.
+fn begin(module: &Module, start: &Start) -> (Run<agentic_lang_context::Run>, Path) {
+    let options = RunOptions { tracing: Tracing::Off, ..RunOptions::default() };
+    let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
+    let (run, step) = Run::begin(program, start);
+    let path = step.opened[0].path.clone();
+    (run, path)
 }
 
 fn statements(criterion: &mut Criterion) {

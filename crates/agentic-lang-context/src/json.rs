@@ -18,6 +18,7 @@ pub use crate::json::number::number_to_text;
 pub use crate::json::ordered::Ordered;
 pub(crate) use crate::json::parse::parse_within;
 pub use crate::json::parse::{JsonFault, parse};
+pub(crate) use crate::json::print::pretty_with_ends;
 pub use crate::json::print::{compact, pretty, write_text};
 
 /// How deep lists and objects may nest, in programs, replies and inputs.

@@ -142,7 +142,7 @@ impl Shower<'_> {
                     shown.push((key.clone(), self.show(item)?));
                 }
                 self.above.pop();
-                Json::object(shown)
+                Json::Object(Ordered::from_distinct(shown))
             }
             Value::Handle(handle) => describe(*handle, self.code),
         })

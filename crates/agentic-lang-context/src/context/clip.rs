@@ -61,37 +61,68 @@ pub(crate) fn size(text: &str) -> u64 {
 
 /// Holds a value to a limit; 0 means no limit.
 pub(crate) fn clip(value: Json, limit: u64, measure: Measure) -> Clipped {
-    let text = render(&value);
+    let (text, ends): (Arc<str>, Vec<usize>) = match &value {
+        Json::Text(text) => (text.clone(), Vec::new()),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_) => {
+            let (text, ends) = json::pretty_with_ends(&value);
+            (text.into(), ends)
+        }
+    };
     let original_size = size(&text);
     if limit == 0 || original_size <= limit {
         return Clipped { value, text, clipped: false, original_size, clipped_size: original_size };
     }
-    let kept = match value {
-        Json::Text(text) => Json::text(prefix(&text, limit)),
-        Json::List(items) => {
-            let costs = items.iter().map(|item| cost("", item, measure));
+    let (kept, kept_text): (Json, Arc<str>) = match value {
+        Json::Text(text) => {
+            let kept: Arc<str> = prefix(&text, limit).into();
+            (Json::Text(kept.clone()), kept)
+        }
+        Json::List(mut items) => {
+            let costs = items.iter().enumerate().map(|(at, item)| match (item, measure) {
+                (Json::Text(item), Measure::Estimated) => bare_cost(None, item),
+                _ => size(piece(&text, &ends, at)),
+            });
             let count = count_that_fits(costs, limit);
-            Json::List(items.into_iter().take(count).collect())
+            items.truncate(count);
+            (Json::List(items), joined(&text, &ends[..count], "[]"))
         }
         Json::Object(entries) => {
-            let costs = entries.iter().map(|(key, item)| {
-                let mut label = String::new();
-                json::write_text(key, &mut label);
-                label.push_str(": ");
-                cost(&label, item, measure)
+            let costs = entries.iter().enumerate().map(|(at, (key, item))| match (item, measure) {
+                (Json::Text(item), Measure::Estimated) => bare_cost(Some(key), item),
+                _ => size(piece(&text, &ends, at)),
             });
             let count = count_that_fits(costs, limit);
             let kept = entries.iter().take(count);
-            Json::Object(
-                kept.map(|(key, item)| (key.clone(), item.clone())).collect::<Ordered<Json>>(),
-            )
+            let kept = kept.map(|(key, item)| (key.clone(), item.clone()));
+            (Json::Object(kept.collect::<Ordered<Json>>()), joined(&text, &ends[..count], "{}"))
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) => value,
+        Json::Null | Json::Bool(_) | Json::Number(_) => (value, text.clone()),
     };
-    let kept_text = render(&kept);
     let clipped_size = size(&kept_text);
-    let clipped = kept_text != text;
-    Clipped { value: kept, text: kept_text, clipped, original_size, clipped_size }
+    Clipped {
+        value: kept,
+        clipped: kept_text != text,
+        text: kept_text,
+        original_size,
+        clipped_size,
+    }
+}
+
+/// Returns an item as it stands in the text of its container, with the indentation of its first
+/// line: its size is its cost.
+fn piece<'a>(text: &'a str, ends: &[usize], at: usize) -> &'a str {
+    /// An opening bracket or a comma, and a line break.
+    const BEFORE: usize = 2;
+    let start = if at == 0 { BEFORE } else { ends[at - 1] + BEFORE };
+    &text[start..ends[at]]
+}
+
+/// Returns the text of a container that holds only the items that end here.
+fn joined(text: &str, ends: &[usize], brackets: &str) -> Arc<str> {
+    match ends.last() {
+        None => brackets.into(),
+        Some(end) => format!("{}\n{}", &text[..*end], &brackets[1..]).into(),
+    }
 }
 
 /// Returns the first `limit` units; half of a surrogate pair is dropped.
@@ -117,12 +148,14 @@ fn count_that_fits(costs: impl Iterator<Item = u64>, limit: u64) -> usize {
     count
 }
 
-/// Returns what an item costs, rendered on its own after `label`.
-fn cost(label: &str, item: &Json, measure: Measure) -> u64 {
-    let text = match (item, measure) {
-        (Json::Text(_), Measure::Exact) => json::pretty(item).into(),
-        _ => render(item),
-    };
+/// Returns what a text costs that is an item, or the value under a key: its quotation marks and
+/// escapes do not count.
+fn bare_cost(key: Option<&str>, text: &str) -> u64 {
+    let mut label = String::new();
+    if let Some(key) = key {
+        json::write_text(key, &mut label);
+        label.push_str(": ");
+    }
     let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-    size(label) + size(&text) + INDENT_COST * lines
+    size(&label) + size(text) + INDENT_COST * lines
 }

@@ -45,6 +45,18 @@ fn texts_in_lists_are_measured_without_their_quotation_marks_unless_exact() {
 }
 
 #[test]
+fn texts_in_objects_are_measured_without_their_quotation_marks_unless_exact() {
+    let object = r#"{"a":"xxxx","":"y\nz"}"#;
+    let one = "{\n  \"a\": \"xxxx\"\n}";
+    check(object, 14, "{}");
+    check(object, 15, one);
+    check(object, 30, "{\n  \"a\": \"xxxx\",\n  \"\": \"y\\nz\"\n}");
+    check(object, 27, one);
+    check_measured(object, 16, Measure::Exact, "{}");
+    check_measured(object, 17, Measure::Exact, one);
+}
+
+#[test]
 fn the_estimate_of_lists_without_texts_is_their_real_size() {
     let value = parse(r#"[1,{"a":[2,{}]},null,[[3]]]"#).expect("valid");
     let whole = clip(value.clone(), 0, Measure::Estimated);

@@ -20,6 +20,13 @@ impl<V> Ordered<V> {
         Ordered { entries: Vec::new(), index: BTreeMap::new() }
     }
 
+    /// Takes entries of which no two have the same key.
+    pub(crate) fn from_distinct(entries: Vec<(Arc<str>, V)>) -> Ordered<V> {
+        let mut map = Ordered { entries, index: BTreeMap::new() };
+        map.index_entries();
+        map
+    }
+
     /// Returns the value under a key.
     pub fn get(&self, key: &str) -> Option<&V> {
         self.place(key).map(|at| &self.entries[at].1)
@@ -63,6 +70,11 @@ impl<V> Ordered<V> {
 
     fn append(&mut self, key: Arc<str>, value: V) {
         self.entries.push((key, value));
+        self.index_entries();
+    }
+
+    /// Brings the index up to date, once there are enough entries for one.
+    fn index_entries(&mut self) {
         if self.entries.len() > LINEAR_MAX {
             let unindexed = self.index.len()..self.entries.len();
             for at in unindexed {

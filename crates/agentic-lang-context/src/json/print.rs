@@ -77,6 +77,28 @@ fn write_pretty(json: &Json, indent: usize, out: &mut String) {
 }
 
 fn write_items(items: &[Json], indent: usize, out: &mut String) {
+    write_items_to(items, indent, out, |_| {});
+}
+
+fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
+    write_entries_to(entries, indent, out, |_| {});
+}
+
+/// Prints a list or object as [`pretty`] does; also returns where each of its items ends, the
+/// comma after it left out. A scalar has no items.
+pub(crate) fn pretty_with_ends(json: &Json) -> (String, Vec<usize>) {
+    let (mut out, mut ends) = (String::new(), Vec::new());
+    match json {
+        Json::List(items) => write_items_to(items, 0, &mut out, |end| ends.push(end)),
+        Json::Object(entries) => write_entries_to(entries, 0, &mut out, |end| ends.push(end)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {
+            write_scalar(json, &mut out);
+        }
+    }
+    (out, ends)
+}
+
+fn write_items_to(items: &[Json], indent: usize, out: &mut String, mut ended: impl FnMut(usize)) {
     if items.is_empty() {
         out.push_str("[]");
         return;
@@ -85,12 +107,18 @@ fn write_items(items: &[Json], indent: usize, out: &mut String) {
         out.push_str(if at == 0 { "[" } else { "," });
         break_line(indent + 2, out);
         write_pretty(item, indent + 2, out);
+        ended(out.len());
     }
     break_line(indent, out);
     out.push(']');
 }
 
-fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
+fn write_entries_to(
+    entries: &Ordered<Json>,
+    indent: usize,
+    out: &mut String,
+    mut ended: impl FnMut(usize),
+) {
     if entries.is_empty() {
         out.push_str("{}");
         return;
@@ -101,6 +129,7 @@ fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
         write_text(key, out);
         out.push_str(": ");
         write_pretty(item, indent + 2, out);
+        ended(out.len());
     }
     break_line(indent, out);
     out.push('}');
@@ -120,24 +149,37 @@ fn break_line(indent: usize, out: &mut String) {
 /// Prints a text in quotation marks, escaped as JSON needs it.
 pub fn write_text(text: &str, out: &mut String) {
     out.push('"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
-            continue;
-        }
-        out.push_str(&text[plain..at]);
-        plain = at + 1;
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            0x08 => out.push_str("\\b"),
-            0x0c => out.push_str("\\f"),
-            other => write!(out, "\\u{other:04x}").expect("a string takes all text"),
-        }
+    let mut rest = text;
+    loop {
+        let plain = plain_length(rest.as_bytes());
+        out.push_str(&rest[..plain]);
+        let Some(byte) = rest.as_bytes().get(plain) else { break };
+        write_escape(*byte, out);
+        rest = &rest[plain + 1..];
     }
-    out.push_str(&text[plain..]);
     out.push('"');
+}
+
+fn write_escape(byte: u8, out: &mut String) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
+        other => write!(out, "\\u{other:04x}").expect("a string takes all text"),
+    }
+}
+
+/// Counts the bytes before the first that must be escaped; whole chunks are looked at at once.
+fn plain_length(bytes: &[u8]) -> usize {
+    const CHUNK: usize = 32;
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let chunks = bytes.chunks_exact(CHUNK);
+    let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | escaped(*byte));
+    let start = chunks.take_while(clean).count() * CHUNK;
+    let rest = &bytes[start..];
+    start + rest.iter().position(|byte| escaped(*byte)).unwrap_or(rest.len())
 }

@@ -85,3 +85,14 @@ fn values_cross_the_boundary_with_their_key_order() {
     let common = agentic_model::json::from_text(r#"{"b":1.0,"a":[true]}"#).expect("valid");
     assert_eq!(from_value(&common).map(|json| compact(&json)), Ok(r#"{"a":[true],"b":1}"#.into()));
 }
+
+#[test]
+fn characters_that_need_it_are_escaped_wherever_they_stand() {
+    for at in 0..70 {
+        for (special, escaped) in [("\"", "\\\""), ("\u{1}", "\\u0001"), ("\u{8}\u{c}", "\\b\\f")] {
+            let (before, after) = ("é".repeat(at), "x".repeat(40));
+            let json = Json::text(format!("{before}{special}{after}"));
+            assert_eq!(compact(&json), format!("\"{before}{escaped}{after}\""));
+        }
+    }
+}
