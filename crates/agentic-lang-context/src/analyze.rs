@@ -195,3 +195,6 @@ fn explain(diagnostic: &mut Diagnostic, reason: &str, hint: &str) {
     diagnostic.reason = reason.to_owned();
     diagnostic.hint = hint.to_owned();
 }
+
+#[cfg(test)]
+mod tests;

@@ -181,3 +181,6 @@ impl<'a> Parser<'a> {
         Ok(id)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,6 +24,17 @@ impl<'a> Analyzer<'a> {
     pub(super) fn choice(&mut self, choice: &'a Choice) {
         self.label(choice.span, choice.label.span);
         self.choice_shape(choice);
+        for candidate in &choice.candidates {
+            self.budget(candidate.span, candidate.budget.as_ref());
+            if let Some(value) = candidate.value {
+                self.source(value);
+            }
+        }
+    }
+
+    /// Checks the names of the candidates. Their number and marks were checked by the parser
+    /// already; the rule is kept for trees that come from elsewhere.
+    fn choice_shape(&mut self, choice: &'a Choice) {
         let mut seen = BTreeSet::new();
         for candidate in &choice.candidates {
             let name = self.file.text(candidate.name);
@@ -32,15 +43,7 @@ impl<'a> Analyzer<'a> {
                 let found = self.report("DUPLICATE_USE_ONE_OF_CANDIDATE", candidate.span, message);
                 explain(found, "named again here", "rename one of them");
             }
-            self.budget(candidate.span, candidate.budget.as_ref());
-            if let Some(value) = candidate.value {
-                self.source(value);
-            }
         }
-    }
-
-    /// The parser refuses these already; trees that were built otherwise are checked here.
-    fn choice_shape(&mut self, choice: &'a Choice) {
         if choice.candidates.len() < 2 {
             let found =
                 self.report("INVALID_USE_ONE_OF", choice.span, "a choice needs two candidates");
