@@ -72,7 +72,7 @@ pub fn spawn(
     };
     let commit = CommitData {
         tree,
-        parents,
+        parents: parents.clone(),
         author: signatures.author.clone(),
         committer: signatures.committer.clone(),
         message: claims.write(&subject)?,
@@ -88,7 +88,12 @@ pub fn spawn(
     if repository.find_ref(&name.branch_ref())?.is_some() {
         return Err(Error::AgentExists { name: name.clone() });
     }
-    if let Origin::Commit(_) = origin {
+    let is_durable = match origin {
+        Origin::Root => true,
+        Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
+        Origin::Commit(_) => false,
+    };
+    if !is_durable {
         // Whoever made that commit may not have synced it.
         repository.sync_filesystem()?;
     }
