@@ -11,6 +11,7 @@ use agentic_store::git::{
 use agentic_store::journal::{
     BranchMove, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
+use agentic_store::recovery::Mended;
 use agentic_store::{Finding, Writer};
 
 use crate::space::Written;
@@ -162,10 +163,12 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
+    if (head != base || built.tree == base_tree)
+        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, built.tree)?
+    {
+        return Ok(done);
+    }
     if head != base {
-        if let Some(done) = same_as_rolled_forward(space, &writer, agent, draft, built.tree)? {
-            return Ok(done);
-        }
         return Err(moved(agent, draft, base, head));
     }
     let bound = match draft.capture {
@@ -227,7 +230,13 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
     let left_behind = match follow {
         Some((worktree, follow)) if written.deferred.is_none() => {
-            bring_along(space, &worktree, &follow, &built.index, head, new).err()
+            let bring = || bring_along(space, &worktree, &follow, &built.index, head, new);
+            let left_behind = writer.follow(&worktree, bring).err();
+            if left_behind.is_none() {
+                // Otherwise the next command tries once more.
+                writer.settle(space.now());
+            }
+            left_behind
         }
         _ => None,
     };
@@ -360,29 +369,43 @@ fn moved(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
 fn same_as_rolled_forward(
     space: &Space,
     writer: &Writer<'_>,
-    agent: &AgentName,
+    head: Oid,
     draft: &Draft,
     tree: Oid,
 ) -> Result<Option<Committed>> {
-    let commit = writer.findings().iter().find_map(|finding| match finding {
-        Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
+    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
+    let earlier = earlier.filter_map(|one| match &one.mended {
+        Mended::Opened(finding) => Some(finding),
+        _ => None,
     });
-    let Some(commit) = commit else { return Ok(None) };
+    let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
+        Finding::RolledForward { commit } => *commit,
+        Finding::CutTail { .. }
+        | Finding::GaveUp { .. }
+        | Finding::LeftBehind { .. }
+        | Finding::SetAside => None,
+    });
+    let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
     let found = space.read_commit(commit)?;
     let said = agentic_model::trailer::strip(&found.message);
     if found.tree != tree || said.trim() != draft.message.trim() {
         return Ok(None);
     }
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
+    let agent_stream = writer.stream().agent();
+    let agent = agent_stream.expect("commits are made on streams of agents").clone();
+    let trace = space.bound_cid(&agent.notes_ref(), commit)?;
+    let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
+    let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
+    let changed = space.repository().scratch().changed_paths(before, tree)?;
     Ok(Some(Committed {
         commit,
-        agent: agent.clone(),
+        agent,
         kind,
         tree,
         parents: found.parents,
-        changed: Vec::new(),
-        trace: None,
+        changed,
+        trace,
         written: Written::default(),
         worktree_left_behind: None,
     }))

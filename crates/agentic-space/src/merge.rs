@@ -156,7 +156,9 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         let (branch, expected) = (target.name(), head.to_string());
         return Err(Error::HeadMoved { branch, expected, found: Some(found) });
     }
-    if writer.standing().and_then(|standing| standing.head) != Some(head) {
+    let is_journalled = writer.standing().is_some_and(|standing| standing.head == Some(head));
+    if !is_journalled || !space.is_journalled(agent, theirs)? {
+        // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
     let claims = Claims {
@@ -196,7 +198,13 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     let written = Written::from_outcome(outcome, &target.name(), Some(head))?;
     let left_behind = match follow {
         Some((worktree, follow)) if written.deferred.is_none() => {
-            bring_along(space, &worktree, &follow, &[], head, new).err()
+            let bring = || bring_along(space, &worktree, &follow, &[], head, new);
+            let left_behind = writer.follow(&worktree, bring).err();
+            if left_behind.is_none() {
+                // Otherwise the next command tries once more.
+                writer.settle(space.now());
+            }
+            left_behind
         }
         _ => None,
     };

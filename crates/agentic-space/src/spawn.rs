@@ -86,7 +86,7 @@ pub(crate) fn spawn_for(
     };
     let commit = CommitData {
         tree,
-        parents,
+        parents: parents.clone(),
         author: signatures.author.clone(),
         committer: signatures.committer.clone(),
         message: claims.write(&subject)?,
@@ -102,7 +102,12 @@ pub(crate) fn spawn_for(
     if repository.find_ref(&name.branch_ref())?.is_some() {
         return Err(Error::AgentExists { name: name.clone() });
     }
-    if let Origin::Commit(_) = origin {
+    let is_durable = match origin {
+        Origin::Root => true,
+        Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
+        Origin::Commit(_) => false,
+    };
+    if !is_durable {
         // Whoever made that commit may not have synced it.
         repository.sync_filesystem()?;
     }
