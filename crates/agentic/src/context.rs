@@ -56,21 +56,30 @@ impl Context {
 
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
     pub fn agent(&self, space: &Space, named: Option<&AgentName>) -> Result<AgentName, Failure> {
-        if let Some(agent) = named {
-            return Ok(agent.clone());
-        }
-        if let Some(text) = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty()) {
-            let text = text.to_string_lossy();
-            return AgentName::parse(&text).map_err(|error| {
-                Failure::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
-            });
-        }
-        space.current_agent().ok_or_else(|| {
+        self.known_agent(space, named)?.ok_or_else(|| {
             Failure::usage(
                 "no agent was named",
                 "use `--agent NAME`, set AGENTIC_AGENT, or run this in the worktree of an agent",
             )
         })
+    }
+
+    /// Does the same, where there need not be one.
+    pub fn known_agent(
+        &self,
+        space: &Space,
+        named: Option<&AgentName>,
+    ) -> Result<Option<AgentName>, Failure> {
+        if let Some(agent) = named {
+            return Ok(Some(agent.clone()));
+        }
+        if let Some(text) = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty()) {
+            let text = text.to_string_lossy();
+            return AgentName::parse(&text).map(Some).map_err(|error| {
+                Failure::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
+            });
+        }
+        Ok(space.current_agent())
     }
 }
 

@@ -1,12 +1,12 @@
 //! The `agentic` command: thin, one file for each verb; everything it does is in `agentic-space`.
 
-mod agents;
 mod cli;
 mod commands;
 mod context;
 mod failure;
 mod frontend;
 mod language;
+mod memory;
 mod output;
 mod program;
 mod registry;

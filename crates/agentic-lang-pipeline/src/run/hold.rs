@@ -93,6 +93,7 @@ impl Task for Hold {
 
     fn deliver(&mut self, delivery: Delivery, _world: &World, turn: &mut Turning) -> Step {
         match delivery.answer {
+            Answer::Ok(value) if is_expired(&value) => self.overdue(turn),
             Answer::Ok(value) => match Decision::read(&value) {
                 Some(decision) => self.decide(decision, turn),
                 None => {
@@ -107,6 +108,11 @@ impl Task for Hold {
             }
         }
     }
+}
+
+/// Says whether a decision is that of the clock: nobody decided before the deadline.
+fn is_expired(decision: &Value) -> bool {
+    decision.get("action").and_then(Value::as_text) == Some("expire")
 }
 
 impl Decision {

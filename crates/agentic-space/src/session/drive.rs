@@ -6,25 +6,38 @@
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Value};
+use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
 use agentic_replay::{
-    Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Kinds, Path, Performance,
-    Program, Progress, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
+    Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
 
 use super::effect::{Performed, perform};
+use super::executor::{Executor, Printed};
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
-use super::{flow_of, program, seal};
+use super::{Language, flow_of, program, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
 /// How many characters of a value a trace entry shows.
 const SHOWN_CHARS_MAX: usize = 200;
+
+/// A session, and who performs what it asks for.
+type Ran = (Session<Box<dyn Program>>, Executor);
+
+/// How the answer of a program is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// As it is.
+    Plain,
+    /// As its language says.
+    Language,
+}
 
 /// A session being driven.
 pub struct Driver<'a> {
@@ -33,11 +46,11 @@ pub struct Driver<'a> {
     _lock: Lock,
     log: Log,
     session: Session<Box<dyn Program>>,
-    kinds: Kinds,
+    executor: Executor,
     /// Effects that may begin.
     ready: VecDeque<Performance>,
     /// Programs under way.
-    running: BTreeMap<Path, Process>,
+    running: BTreeMap<Path, (Process, Reading)>,
     timers: BTreeMap<Path, Instant>,
     answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
     /// The holds that the trace has been told of.
@@ -52,9 +65,9 @@ impl<'a> Driver<'a> {
         lock: Lock,
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
-        let (log, _) = Log::open(&folder.log())?;
-        let kinds = Kinds::built_in();
-        let mut driver = Driver::new(space, folder, lock, log, session, kinds);
+        let flow = flow_of(space, &folder, &session.flow())?;
+        let executor = Executor::new(&flow)?;
+        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -84,11 +97,10 @@ impl<'a> Driver<'a> {
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
-        let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, &folder.id)?;
-        let kinds = Kinds::built_in();
-        let (session, progress) = replayed(space, &folder, &journal, &kinds)?;
-        let mut driver = Driver::new(space, folder, lock, log, session, kinds);
+        let flow = flow_of(space, &folder, &journal.flow())?;
+        let (ran, progress) = replayed(space, &folder.id, &journal, &flow)?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.take_in(progress)?;
         Ok(driver)
@@ -98,23 +110,22 @@ impl<'a> Driver<'a> {
         space: &'a Space,
         folder: Folder,
         lock: Lock,
-        log: Log,
-        session: Session<Box<dyn Program>>,
-        kinds: Kinds,
-    ) -> Driver<'a> {
-        Driver {
+        (session, executor): Ran,
+    ) -> Result<Driver<'a>> {
+        let (log, _) = Log::open(&folder.log())?;
+        Ok(Driver {
             space,
             folder,
             _lock: lock,
             log,
             session,
-            kinds,
+            executor,
             ready: VecDeque::new(),
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
             told: BTreeSet::new(),
-        }
+        })
     }
 
     /// Returns the id of the session.
@@ -137,7 +148,8 @@ impl<'a> Driver<'a> {
             } else if !self.running.is_empty() {
                 let (path, answer) =
                     self.answers.1.recv().expect("the driver holds a sender of its own");
-                if self.running.remove(&path).is_some() {
+                if let Some((_, reading)) = self.running.remove(&path) {
+                    let answer = self.read(answer, reading);
                     self.answer(&path, answer, By::Executor)?;
                 }
             } else if self.ready.is_empty() {
@@ -188,11 +200,15 @@ impl<'a> Driver<'a> {
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
-            if performance.request.kind == "exec" {
+            if let Some((performance, reading)) = self.to_execute(&performance) {
                 agentic_store::fault::point("before-effect")?;
                 let folder = self.work_folder();
                 let process = Process::start(&performance, &folder, self.answers.0.clone());
-                self.running.insert(path, process);
+                self.running.insert(path, (process, reading));
+                continue;
+            }
+            if let Some(answer) = self.executor.compute(&performance.request) {
+                self.answer(&path, answer, By::Executor)?;
                 continue;
             }
             match perform(self.space, &self.session, &performance)? {
@@ -201,6 +217,29 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what is to be executed for a request, and how its answer is read.
+    fn to_execute(&self, performance: &Performance) -> Option<(Performance, Reading)> {
+        if let Some(command) = self.executor.command(&performance.request) {
+            let request =
+                Request { payload: command.to_payload(), ..(*performance.request).clone() };
+            let execution = Performance { request: Arc::new(request), ..performance.clone() };
+            return Some((execution, Reading::Language));
+        }
+        let is_plain = performance.request.kind == "exec";
+        is_plain.then(|| (performance.clone(), Reading::Plain))
+    }
+
+    fn read(&self, answer: Answer, reading: Reading) -> Answer {
+        match (&answer, reading) {
+            (Answer::Ok(value), Reading::Language) => match Printed::of_exec(value) {
+                Some(printed) => self.executor.read(printed),
+                None => answer,
+            },
+            (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
+            _ => answer,
+        }
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
@@ -289,13 +328,13 @@ impl<'a> Driver<'a> {
         self.timers.remove(path);
         let mut by = By::System("withdraw".to_owned());
         let stopped = match self.running.remove(path) {
-            Some(process) => {
+            Some((process, _)) => {
                 process.stop();
                 Stopped::Stopped
             }
             None => withdrawn.stopped,
         };
-        if self.kinds.rule(&withdrawn.request).handling == Handling::Decision {
+        if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
             if let Some(commit) =
                 decide::record_system(self.space, self.session.started(), &decision)?
@@ -448,19 +487,22 @@ impl<'a> Driver<'a> {
     }
 }
 
-/// Runs the pinned program of a session over its records.
-pub fn replayed(
+/// Runs a program over the records of a session.
+fn replayed(
     space: &Space,
-    folder: &Folder,
+    id: &SessionId,
     journal: &Journal,
-    kinds: &Kinds,
-) -> Result<(Session<Box<dyn Program>>, Progress)> {
-    let flow = flow_of(space, folder, &journal.flow())?;
+    flow: &Object,
+) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
-    let engine = agentic_flow::engine();
-    let setting = Setting { engine: &engine, kinds, objects: &values };
-    Session::load(journal, program(&flow)?, setting, &mut |_, _| {})
-        .map_err(|error| replay_error(&folder.id, error))
+    let mut executor = Executor::new(flow)?;
+    let engine = Language::of(flow)?.engine();
+    let kinds = executor.kinds().clone();
+    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let mut fold = |request: &Request, _: &Answer| executor.fold(request);
+    let loaded = Session::load(journal, program(flow)?, setting, &mut fold);
+    let (session, progress) = loaded.map_err(|error| replay_error(id, error))?;
+    Ok(((session, executor), progress))
 }
 
 /// Turns the error of a replay into ours.
@@ -487,22 +529,12 @@ pub fn decision_entry(text: String, at: Instant) -> Entry {
 
 impl<'a> Driver<'a> {
     /// Loads a session with another program than its own, which must make every recorded request.
-    pub fn load_with(
-        space: &'a Space,
-        id: &SessionId,
-        flow: &agentic_model::Object,
-    ) -> Result<Driver<'a>> {
+    pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
         let folder = Folder::of(space, id);
         let lock = folder.lock(space)?;
-        let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, id)?;
-        let kinds = Kinds::built_in();
-        let values = Values::of(space, &journal);
-        let engine = agentic_flow::engine();
-        let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-        let loaded = Session::load(&journal, program(flow)?, setting, &mut |_, _| {});
-        let (session, progress) = loaded.map_err(|error| replay_error(id, error))?;
-        let mut driver = Driver::new(space, folder, lock, log, session, kinds);
+        let (ran, progress) = replayed(space, id, &journal, flow)?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)
     }

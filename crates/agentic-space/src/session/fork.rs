@@ -1,12 +1,12 @@
 //! Forking a session, and going on with another program.
 
 use agentic_model::{AgentName, Briefing, Object, Oid, Value};
-use agentic_replay::{ForkDraft, ForkError, Journal, Kinds, Path, Session, SessionId, Setting};
+use agentic_replay::{ForkDraft, ForkError, Journal, Path, Session, SessionId, Setting};
 
 use super::drive::{Driver, replay_error};
 use super::folder::{Folder, Values, read_journal};
 use super::summary::Answered;
-use super::{flow_of, program, seal};
+use super::{Language, flow_of, program, seal};
 use crate::spawn::{Origin, spawn};
 use crate::{Error, Result, Space};
 
@@ -39,8 +39,8 @@ pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId>
     };
     let parent = journal.start().clone();
     let agent = ensure_agent(space, &journal, cut, plan)?;
-    let kinds = Kinds::built_in();
-    let engine = agentic_flow::engine();
+    let language = Language::of(&flow)?;
+    let (kinds, engine) = (language.kinds(), language.engine());
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let draft = ForkDraft {

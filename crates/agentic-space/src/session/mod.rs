@@ -7,8 +7,10 @@
 
 pub(crate) mod drive;
 mod effect;
+mod executor;
 pub(crate) mod folder;
 mod fork;
+mod language;
 mod process;
 mod rebuild;
 mod replay;
@@ -16,17 +18,19 @@ mod seal;
 mod start;
 pub mod summary;
 
+pub use self::executor::{CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};
+pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
-use agentic_flow::Flow;
-use agentic_model::{Cid, Map, Object, Value};
-use agentic_replay::{Program, SessionId};
+use agentic_model::{Cid, Object};
+use agentic_replay::SessionId;
 
-use crate::{Error, Result, Space};
+use self::language::{Language, program};
+use crate::{Result, Space};
 
 impl Space {
     /// Reads how a session stands, from its records alone.
@@ -62,30 +66,6 @@ impl Space {
     pub fn find_session(&self, text: &str) -> Result<SessionId> {
         folder::find(self, text)
     }
-}
-
-/// Wraps the source of a flow into the object that names it.
-///
-/// # Errors
-/// Fails when the source is too long for an object.
-pub fn flow_object(source: &str) -> Result<Object> {
-    Ok(Object::new(Map::from([
-        ("type".to_owned(), Value::text("behaviour")),
-        ("language".to_owned(), Value::text(agentic_flow::LANGUAGE)),
-        ("source".to_owned(), Value::text(source)),
-    ]))?)
-}
-
-/// Makes a run of the flow that an object holds.
-pub(crate) fn program(flow: &Object) -> Result<Box<dyn Program>> {
-    let cid = flow.cid();
-    let source = flow.map().get("source").and_then(Value::as_text);
-    let source = source.ok_or_else(|| Error::NotAFlow { id: cid.to_string() })?;
-    let flow = Flow::parse(source).map_err(|findings| Error::BrokenFlow {
-        id: cid.to_string(),
-        reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
-    })?;
-    Ok(Box::new(flow.program()))
 }
 
 /// Reads the object of a flow: from the session's own folder, else from wherever the space has it.

@@ -1,10 +1,10 @@
 //! Replaying and comparing sessions without performing anything.
 
 use agentic_model::Object;
-use agentic_replay::{Divergence, Kinds, ReplayError, Session, SessionId, Setting};
+use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values, read_journal};
-use super::{flow_of, program};
+use super::{Language, flow_of, program};
 use crate::{Error, Result, Space};
 
 /// What a replay found.
@@ -40,7 +40,8 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
         }
     };
     let values = Values::of(space, &journal);
-    let (engine, kinds) = (agentic_flow::engine(), Kinds::built_in());
+    let language = Language::of(flow)?;
+    let (engine, kinds) = (language.engine(), language.kinds());
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     Ok(match Session::load(&journal, program(flow)?, setting, &mut |_, _| {}) {
         Ok(_) => Verdict::Same,

@@ -2,12 +2,12 @@
 
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Kinds, Opening, Session, SessionId};
+use agentic_replay::{Opening, Session, SessionId};
 
 use super::drive::Driver;
 use super::effect::parent_of;
 use super::folder::{Folder, list_open, read_journal};
-use super::{program, seal};
+use super::{Language, program, seal};
 use crate::{Error, Result, Space};
 
 /// What a session begins with.
@@ -53,11 +53,11 @@ pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
-    let program = program(&begin.flow)?;
+    let (program, language) = (program(&begin.flow)?, Language::of(&begin.flow)?);
     let opening = Opening {
         agent: begin.agent.clone(),
         flow: begin.flow.cid(),
-        engine: agentic_flow::engine(),
+        engine: language.engine(),
         input: begin.input,
         key: begin.key,
         allow: begin.allow,
@@ -76,7 +76,7 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
     seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
-    let begun = Session::start(opening, space.now(), program, &Kinds::built_in()).map_err(bad)?;
+    let begun = Session::start(opening, space.now(), program, &language.kinds()).map_err(bad)?;
     // The driver that starts a session also runs it: a later one would have to doubt its effects.
     Driver::begin(space, folder, lock, begun)
 }

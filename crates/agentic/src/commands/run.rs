@@ -1,17 +1,16 @@
 //! `agentic run`
 
 mod agentlang;
+mod durable;
 mod handler;
 mod pipeline;
 
 pub use self::pipeline::compiled;
 
-use agentic_model::Instant;
+use agentic_model::AgentName;
 use agentic_plan::Backend;
-use agentic_replay::Seed;
-use agentic_space::Clock;
 
-use super::Outcome;
+use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
@@ -19,9 +18,9 @@ use crate::program::Program;
 
 /// Run a program
 ///
-/// A run is in memory: nothing of it is kept. It needs no repository. The language follows from
-/// the name of the file, `.agent` or `.as`. A program of AgentLang needs the name of one of its
-/// pipelines, or --test.
+/// A run is in memory: nothing of it is kept, and it needs no repository. With --session it is
+/// durable. The language follows from the name of the file, .agent or .as. A program of AgentLang
+/// needs the name of one of its pipelines, or --test.
 ///
 /// Example: agentic run review.agent main --input '{"topic":"parsers"}'
 #[derive(Debug, clap::Args)]
@@ -61,6 +60,15 @@ pub struct Args {
     /// Run all blocks of a pipeline here, also those that ask to be durable
     #[arg(long, value_name = "BACKEND", value_parser = ["memory"])]
     backend: Option<String>,
+    /// Run as a session: recorded, and finished after a crash
+    #[arg(long, conflicts_with_all = ["lower", "output_trace", "backend"])]
+    session: bool,
+    /// As this agent, else the current one, else a new one named `run-KEY`
+    #[arg(long, value_name = "NAME", requires = "session", value_parser = agent_name)]
+    agent: Option<AgentName>,
+    /// The start key: the same agent, program, input and key give the same session
+    #[arg(long, value_name = "KEY", requires = "session")]
+    run_id: Option<String>,
 }
 
 /// Runs the verb.
@@ -74,6 +82,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let program = Program::read(context, &args.file, args.lang)?;
     refuse_foreign(&args, program.language)?;
+    let session = durable::Setting { agent: args.agent, key: args.run_id };
+    let session = args.session.then_some(session);
     match program.language {
         Language::Agentlang => {
             let wish = agentlang::Wish {
@@ -83,6 +93,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 trace: args.output_trace,
                 workers: args.workers,
                 handlers: args.handler,
+                session,
             };
             agentlang::run(context, &program, wish)
         }
@@ -91,8 +102,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 input,
                 registry: args.registry,
                 backend: args.backend.and_then(|backend| Backend::parse(&backend)),
+                session,
             };
-            pipeline::run(context, &program, &wish)
+            pipeline::run(context, &program, wish)
         }
         Language::Rhai => Err(Failure::usage(
             "a script runs on behalf of an agent",
@@ -132,15 +144,6 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
             &format!("it is for programs of the language `{}`", owner.name()),
         )),
     }
-}
-
-/// What a run in memory begins with: the time, and randomness that no other run has.
-fn start(input: agentic_model::Value) -> agentic_replay::Start {
-    let at: Instant = Clock::System.now();
-    let unique = format!("{} {}", at.millis(), std::process::id());
-    let unique = agentic_model::Cid::of(unique.as_bytes());
-    let seed = Seed(unique.digest().try_into().expect("a content id is a hash of 32 bytes"));
-    agentic_replay::Start { input, seed, at }
 }
 
 /// The failure that a program ended with.

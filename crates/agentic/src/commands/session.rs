@@ -227,7 +227,8 @@ pub fn principal(space: &Space) -> Result<String, Failure> {
     Ok(format!("user:{}", local.unwrap_or(&person.name)))
 }
 
-fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
+/// Prints how a session stands, and returns its exit code.
+pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
     context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
     for hold in &summary.holds {
@@ -425,7 +426,7 @@ fn flow_of(context: &Context, space: &Space, text: &str) -> Result<Object, Failu
 }
 
 /// A key that no other start has: two starts without a key are two sessions.
-fn fresh_key(space: &Space) -> String {
+pub fn fresh_key(space: &Space) -> String {
     format!(
         "{}-{}-{}",
         space.now().millis(),

@@ -1,29 +1,24 @@
 //! Programs of AgentLang, in memory.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agentic_diag::Source;
-use agentic_lang_agent::{
-    Capture, MOCK, MockTasks, Module, PROGRESS, RunOptions, TASK, code, invocation, json, report,
-};
-use agentic_model::Value;
-use agentic_providers::host::{CancelFlag, Executor, Host, Limits, Place};
-use agentic_replay::{Answer, End, Event, Failure as Failed, Request};
+use agentic_lang_agent::{Capture, Module, PROGRESS, RunOptions, code, invocation, json, report};
+use agentic_model::{Object, Value};
+use agentic_replay::{End, Event};
+use agentic_space::session::{AgentLangFlow, Executor};
 
+use super::durable::{self, Reached};
+use super::failed;
 use super::handler::Handler;
-use super::{failed, start};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
+use crate::memory;
 use crate::output::{Format, print_bytes, talk, warn};
 use crate::program::{self, Program};
-
-/// How many handlers run at once, beyond what programs themselves allow.
-const HANDLERS_MAX: usize = 256;
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -39,6 +34,8 @@ pub struct Wish {
     pub workers: Option<i64>,
     /// Who performs which tasks.
     pub handlers: Vec<Handler>,
+    /// The session that it runs as; in memory without one.
+    pub session: Option<durable::Setting>,
 }
 
 /// What to do with a program.
@@ -91,87 +88,68 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         }
     };
     program::show(&source, module.warnings());
-    if wish.act == Act::Run && module.may_hold(&name) {
+    if wish.act == Act::Run && wish.session.is_none() && module.may_hold(&name) {
         return Err(Failure::refused(
             &format!("`{name}` may ask a human, and a run in memory cannot wait for one"),
-            "remove `approve` from the pipeline and from those that it calls",
+            "run it as a session with `--session`",
         ));
     }
     let input = Value::Text(json::to_text(&input));
-    let (end, events) = perform(context, &module, &name, &wish, input);
-    if let Some(path) = &wish.trace {
-        write_trace(context, path, &events);
-    }
-    match wish.act {
+    let act = wish.act;
+    let end = match perform(context, &module, &source, (name, wish), input)? {
+        Reached::End(end) => end,
+        Reached::Waiting(code) => return Ok(code),
+    };
+    match act {
         Act::Test => test_outcome(&end),
         Act::Run | Act::Lower => outcome(&module, &end),
     }
 }
 
-/// Runs to the end and returns what was traced.
+/// Runs to the end, or to where a session waits, and writes the trace.
 fn perform(
     context: &Context,
     module: &Arc<Module>,
-    name: &str,
-    wish: &Wish,
+    source: &Source,
+    (name, wish): (String, Wish),
     input: Value,
-) -> (End, Vec<Event>) {
+) -> Result<Reached, Failure> {
     let defaults = RunOptions::default();
+    let workers = wish.workers.unwrap_or(defaults.workers);
+    let handlers = wish.handlers.into_iter();
+    let flow = AgentLangFlow {
+        source: source.text().to_owned(),
+        pipeline: (wish.act != Act::Test).then(|| name.clone()),
+        workers,
+        // The last one that is named performs the task.
+        handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
+    };
+    let object: Object = flow.to_object()?;
+    if let Some(setting) = wish.session {
+        return durable::run(context, setting, object, input, source.text());
+    }
     let options = RunOptions {
-        workers: wish.workers.unwrap_or(defaults.workers),
-        handlers: wish.handlers.iter().map(|handler| handler.task.clone()).collect(),
+        workers,
+        handlers: flow.handlers.into_keys().collect(),
         trace: if wish.trace.is_some() { Capture::On } else { Capture::Off },
         progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
         ..defaults
     };
     let run = match wish.act {
         Act::Test => module.run_tests(options),
-        Act::Run | Act::Lower => module.run(name, options),
+        Act::Run | Act::Lower => module.run(&name, options),
     };
-    let handlers = wish.handlers.iter().cloned();
-    let tasks = Tasks {
-        mock: Mutex::default(),
-        // The last one that is named performs the task.
-        handlers: handlers.map(|handler| (handler.task.clone(), handler)).collect(),
-        folder: context.directory.clone(),
-    };
-    let limits = Limits { workers_max: HANDLERS_MAX, ..Limits::default() };
     let mut traced = Vec::new();
     let mut sink = |event: Event| match event.data.as_text() {
         Some(line) if event.kind == PROGRESS => talk(line),
         _ => traced.push(event),
     };
-    let host = Host::new(tasks).with_limits(limits);
-    let end = host.run(run, &start(input), &CancelFlag::new(), &mut sink);
-    (end, traced)
-}
-
-/// Who performs the tasks of a run.
-struct Tasks {
-    mock: Mutex<MockTasks>,
-    handlers: BTreeMap<String, Handler>,
-    folder: PathBuf,
-}
-
-impl Executor for Tasks {
-    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
-        let task = request.payload.get("task").and_then(Value::as_text).unwrap_or_default();
-        if request.kind == TASK
-            && let Some(handler) = self.handlers.get(task)
-        {
-            return handler.perform(request, &self.folder, cancel);
-        }
-        // A panic under the lock leaves counters, never half of one.
-        let mut mock = self.mock.lock().unwrap_or_else(PoisonError::into_inner);
-        mock.perform(request).unwrap_or_else(|| {
-            let message = format!("nobody here performs `{task}`");
-            Answer::Failed(Failed::new("unknown-kind", message))
-        })
+    let executor = Executor::new(&object)?;
+    let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
+    if let Some(path) = &wish.trace {
+        write_trace(context, path, &traced);
     }
-
-    fn place(&self, request: &Request) -> Place {
-        if request.kind == MOCK { Place::Inline } else { Place::Pool }
-    }
+    Ok(Reached::End(end))
 }
 
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {

@@ -1,6 +1,5 @@
 //! Programs of the pipeline language, in memory.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -8,15 +7,16 @@ use agentic_lang_pipeline::run::{FlowProgram, Options, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
-use agentic_providers::host::{CancelFlag, Host};
 use agentic_replay::{End, Failure as Failed};
+use agentic_space::session::{Executor, pipeline_object};
 
-use super::{failed, start};
-use crate::agents::Agents;
+use super::durable::{self, Reached};
+use super::failed;
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::of_pipeline;
+use crate::memory;
 use crate::output::{Format, print_text};
 use crate::program::{self, Program};
 use crate::registry;
@@ -29,10 +29,12 @@ pub struct Wish {
     pub registry: Option<String>,
     /// Where all blocks run, whatever they say.
     pub backend: Option<Backend>,
+    /// The session that it runs as; in memory without one.
+    pub session: Option<durable::Setting>,
 }
 
 /// Runs the blocks of a program, one after the other.
-pub fn run(context: &Context, program: &Program, wish: &Wish) -> Outcome {
+pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     let input = match &wish.input {
         Some(text) => json::from_text(text)
             .map_err(|error| Failure::usage(&error.to_string(), "give a smaller JSON value"))?,
@@ -42,10 +44,21 @@ pub fn run(context: &Context, program: &Program, wish: &Wish) -> Outcome {
     let Some(compiled) = compiled(context, program, &registry) else {
         return Ok(ExitCode::from(1));
     };
-    refuse_durable(&compiled, wish.backend)?;
-    let run = FlowProgram::new(&compiled, Options::default());
-    let agents = Agents { folder: folder(context) };
-    let end = Host::new(agents).run(run, &start(input), &CancelFlag::new(), &mut |_| {});
+    let text = program.text()?;
+    let object = pipeline_object(text, &registry)?;
+    let reached = match wish.session {
+        Some(setting) => durable::run(context, setting, object, input, text)?,
+        None => {
+            refuse_durable(&compiled, wish.backend)?;
+            let run = FlowProgram::new(&compiled, Options::default());
+            let (executor, folder) = (Executor::new(&object)?, context.directory.clone());
+            Reached::End(memory::run(run, input, executor, folder, &mut |_| {}))
+        }
+    };
+    let end = match reached {
+        Reached::End(end) => end,
+        Reached::Waiting(code) => return Ok(code),
+    };
     match end {
         End::Done(result) => {
             print_result(context, &result);
@@ -79,21 +92,16 @@ fn refuse_durable(compiled: &Compiled, backend: Option<Backend>) -> Result<(), F
     if backend.is_none() && compiled.blocks.iter().any(|block| is_durable(&block)) {
         return Err(Failure::refused(
             "the program asks for a durable run, and this one is in memory",
-            "run it with `--backend memory`, or begin its blocks with `memory`",
+            "run it with `--session`, or all the same in memory with `--backend memory`",
         ));
     }
     if Needs::of(compiled).n_holds > 0 {
         return Err(Failure::refused(
             "the program asks a human, and a run in memory cannot wait for one",
-            "remove `hold` from the program",
+            "run it as a session with `--session`",
         ));
     }
     Ok(())
-}
-
-/// Agents run where the command does.
-fn folder(context: &Context) -> PathBuf {
-    context.directory.clone()
 }
 
 /// Prints the whole result as JSON, or the result of each block for people.

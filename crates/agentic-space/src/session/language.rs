@@ -1,0 +1,196 @@
+//! The languages of durable programs.
+//!
+//! A program is pinned as an object of type `behaviour`. Beside its source the object holds all
+//! that a replay needs and that the source does not say: which pipeline runs, who performs which
+//! task, what the builtins mean. Its field `language` decides who reads the rest.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentic_flow::Flow;
+use agentic_lang_agent::{Capture, RunOptions};
+use agentic_lang_pipeline::run::FlowProgram;
+use agentic_model::{Map, Object, Value};
+use agentic_plan::Registry;
+use agentic_replay::{Engine, Kinds, Program};
+
+use crate::{Error, Result};
+
+/// The name of AgentLang, as sessions pin it.
+const AGENTLANG: &str = "agentlang";
+/// The version of its meaning. Every change that can alter a request raises it.
+const AGENTLANG_SEMANTICS: u32 = 1;
+
+/// A language that sessions run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// Scripts.
+    Rhai,
+    /// Typed tasks, agents and pipelines.
+    AgentLang,
+    /// Calls joined to plans.
+    Pipeline,
+}
+
+/// A run of an AgentLang program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentLangFlow {
+    /// The program.
+    pub source: String,
+    /// The pipeline; all tests without one.
+    pub pipeline: Option<String>,
+    /// How many branches run at once.
+    pub workers: i64,
+    /// The programs that perform tasks, with their arguments.
+    pub handlers: BTreeMap<String, Vec<String>>,
+}
+
+impl AgentLangFlow {
+    /// Makes the object that names the run.
+    ///
+    /// # Errors
+    /// Fails when the source is too long for an object.
+    pub fn to_object(&self) -> Result<Object> {
+        let argv = |argv: &Vec<String>| Value::List(argv.iter().map(Value::text).collect());
+        let handlers = self.handlers.iter().map(|(task, words)| (task.clone(), argv(words)));
+        let pipeline = self.pipeline.as_ref().map_or(Value::Null, Value::text);
+        behaviour(
+            AGENTLANG,
+            &self.source,
+            [
+                ("pipeline", pipeline),
+                ("workers", Value::Int(self.workers)),
+                ("handlers", Value::Map(handlers.collect())),
+            ],
+        )
+    }
+}
+
+/// Makes the object that names a program of the pipeline language, with what its builtins mean.
+///
+/// # Errors
+/// Fails when source and registry are too long for an object.
+pub fn pipeline_object(source: &str, registry: &Registry) -> Result<Object> {
+    behaviour(agentic_lang_pipeline::LANGUAGE, source, [("registry", registry.to_value())])
+}
+
+/// Wraps the source of a script into the object that names it.
+///
+/// # Errors
+/// Fails when the source is too long for an object.
+pub fn flow_object(source: &str) -> Result<Object> {
+    behaviour(agentic_flow::LANGUAGE, source, [])
+}
+
+fn behaviour<const N: usize>(
+    language: &str,
+    source: &str,
+    further: [(&str, Value); N],
+) -> Result<Object> {
+    let mut map = Map::from([
+        ("type".to_owned(), Value::text("behaviour")),
+        ("language".to_owned(), Value::text(language)),
+        ("source".to_owned(), Value::text(source)),
+    ]);
+    map.extend(further.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    Ok(Object::new(map)?)
+}
+
+impl Language {
+    /// Reads the language of a program.
+    pub fn of(flow: &Object) -> Result<Language> {
+        match flow.map().get("language").and_then(Value::as_text) {
+            Some(agentic_flow::LANGUAGE) => Ok(Language::Rhai),
+            Some(AGENTLANG) => Ok(Language::AgentLang),
+            Some(agentic_lang_pipeline::LANGUAGE) => Ok(Language::Pipeline),
+            Some(_) | None => Err(Error::NotAFlow { id: flow.cid().to_string() }),
+        }
+    }
+
+    /// Returns what runs programs of the language.
+    pub fn engine(self) -> Engine {
+        let (language, semantics) = match self {
+            Language::Rhai => return agentic_flow::engine(),
+            Language::AgentLang => (AGENTLANG, AGENTLANG_SEMANTICS),
+            Language::Pipeline => {
+                (agentic_lang_pipeline::LANGUAGE, agentic_lang_pipeline::SEMANTICS_VERSION)
+            }
+        };
+        Engine { language: language.to_owned(), semantics }
+    }
+
+    /// Returns the kinds of requests that its programs make.
+    pub fn kinds(self) -> Kinds {
+        let mut kinds = Kinds::built_in();
+        match self {
+            Language::Rhai => {}
+            Language::AgentLang => agentic_lang_agent::register_kinds(&mut kinds),
+            Language::Pipeline => agentic_lang_pipeline::run::add_kinds(&mut kinds),
+        }
+        kinds
+    }
+}
+
+/// Makes a run of the program that an object holds.
+pub(crate) fn program(flow: &Object) -> Result<Box<dyn Program>> {
+    let language = Language::of(flow)?;
+    let source = flow.map().get("source").and_then(Value::as_text);
+    let source = source.ok_or_else(|| Error::NotAFlow { id: flow.cid().to_string() })?;
+    match language {
+        Language::Rhai => script(flow, source),
+        Language::AgentLang => agentlang(flow, source),
+        Language::Pipeline => pipeline(flow, source),
+    }
+}
+
+fn script(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+    let parsed = Flow::parse(source).map_err(|findings| {
+        broken(flow, findings.first().map(|finding| finding.message.as_str()))
+    })?;
+    Ok(Box::new(parsed.program()))
+}
+
+fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+    let source = agentic_lang_agent::read(AGENTLANG, source.as_bytes())
+        .map_err(|finding| broken(flow, Some(&finding.message)))?;
+    let module = agentic_lang_agent::compile(&source).map_err(|findings| {
+        broken(flow, findings.first().map(|finding| finding.message.as_str()))
+    })?;
+    let defaults = RunOptions::default();
+    let options = RunOptions {
+        workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
+        handlers: handlers(flow).into_keys().collect(),
+        progress: Capture::On,
+        ..defaults
+    };
+    Ok(Box::new(match flow.map().get("pipeline").and_then(Value::as_text) {
+        Some(name) => module.run(name, options),
+        None => module.run_tests(options),
+    }))
+}
+
+fn pipeline(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+    let registry = flow.map().get("registry").unwrap_or(&Value::Null);
+    let registry = Registry::from_value(registry)
+        .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;
+    let compiled = agentic_lang_pipeline::compile(source, Arc::new(registry));
+    let compiled = compiled.map_err(|findings| {
+        broken(flow, findings.first().map(|finding| finding.diagnostic.message.as_str()))
+    })?;
+    let options = agentic_lang_pipeline::run::Options::default();
+    Ok(Box::new(FlowProgram::new(&compiled, options)))
+}
+
+/// Reads who performs which task of an AgentLang program.
+pub(super) fn handlers(flow: &Object) -> BTreeMap<String, Vec<String>> {
+    let pinned = flow.map().get("handlers").and_then(Value::as_map);
+    let words = |argv: &Value| -> Option<Vec<String>> {
+        argv.as_list()?.iter().map(|word| word.as_text().map(str::to_owned)).collect()
+    };
+    let handlers = pinned.into_iter().flatten();
+    handlers.filter_map(|(task, argv)| Some((task.clone(), words(argv)?))).collect()
+}
+
+fn broken(flow: &Object, reason: Option<&str>) -> Error {
+    Error::BrokenFlow { id: flow.cid().to_string(), reason: reason.unwrap_or_default().to_owned() }
+}

@@ -1,0 +1,92 @@
+//! Runs as sessions: recorded, and finished after a crash.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use agentic_model::{AgentName, Briefing, Object, Value};
+use agentic_replay::{End, SessionId};
+use agentic_space::Space;
+use agentic_space::session::{self, Begin, State};
+use agentic_space::spawn::{Origin, spawn};
+
+use crate::commands::session::{answer, fresh_key};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::talk;
+
+/// The longest pause that a run is waited for; after a longer one `agentic session tick` goes on.
+const PAUSE_MS_MAX: i64 = 60_000;
+
+/// As whom and under which key a session runs.
+pub struct Setting {
+    /// The agent; that of the surroundings, else a new one.
+    pub agent: Option<AgentName>,
+    /// The start key; a fresh one without.
+    pub key: Option<String>,
+}
+
+/// Where a session got to.
+pub enum Reached {
+    /// It is over.
+    End(End),
+    /// It waits, and has said so.
+    Waiting(ExitCode),
+}
+
+/// Runs a program as a session, as far as it goes without a human.
+pub fn run(
+    context: &Context,
+    setting: Setting,
+    flow: Object,
+    input: Value,
+    briefing: &str,
+) -> Result<Reached, Failure> {
+    let space = context.space()?;
+    let key = setting.key.unwrap_or_else(|| fresh_key(&space));
+    let agent = match context.known_agent(&space, setting.agent.as_ref())? {
+        Some(agent) => agent,
+        None => own_agent(&space, &key, briefing)?,
+    };
+    // What a program can do is what its builtins and handlers are, and those were named.
+    let allow = vec!["*".to_owned()];
+    let begin = Begin { agent: agent.clone(), flow, input, key, allow };
+    let id = session::start(&space, begin)?;
+    talk(&format!("session {} of {agent}", id.short()));
+    sit_out_pauses(&space, &id)?;
+    let summary = space.session(&id)?;
+    Ok(match (summary.state, summary.result, summary.failure) {
+        (State::Done, Some(result), _) => Reached::End(End::Done(result)),
+        (State::Failed, _, Some(failure)) => Reached::End(End::Failed(failure)),
+        (State::Cancelled, ..) => Reached::End(End::Cancelled),
+        _ => Reached::Waiting(answer(context, &space, &id)?),
+    })
+}
+
+/// Waits for pauses that are short enough, and goes on after each.
+fn sit_out_pauses(space: &Space, id: &SessionId) -> Result<(), Failure> {
+    loop {
+        let summary = space.session(id)?;
+        let Some(until) = summary.until.filter(|_| summary.state == State::Waiting) else {
+            return Ok(());
+        };
+        let pause_ms = until.millis().saturating_sub(space.now().millis());
+        if pause_ms > PAUSE_MS_MAX {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(pause_ms.max(1).unsigned_abs()));
+        session::resume(space, id)?;
+    }
+}
+
+/// Returns the agent that is named after the start key; makes it if it is not there yet.
+fn own_agent(space: &Space, key: &str, briefing: &str) -> Result<AgentName, Failure> {
+    let name = AgentName::parse(&format!("run-{key}")).map_err(|error| {
+        Failure::usage(&error.to_string(), "name an agent with `--agent`, or choose another key")
+    })?;
+    if space.head(&name).is_err() {
+        let briefing = Briefing::of_text(briefing).to_object();
+        let briefing = briefing.map_err(agentic_space::Error::from)?;
+        spawn(space, &name, &briefing, &Origin::Root)?;
+    }
+    Ok(name)
+}
