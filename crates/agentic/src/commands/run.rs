@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler::parse)]
     handler: Vec<handler::Handler>,
     /// Who performs what agents do in an AgentLang program
-    #[arg(long, value_name = "ADAPTER", value_parser = ["mock"])]
+    #[arg(long, value_name = "ADAPTER", value_parser = ["mock", "live", "anthropic"])]
     adapter: Option<String>,
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
@@ -82,6 +82,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let program = Program::read(context, &args.file, args.lang)?;
     refuse_foreign(&args, program.language)?;
+    if let Some(adapter) = args.adapter.as_deref().filter(|adapter| *adapter != "mock") {
+        let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
+        return Err(Failure::refused(&message, "run it with `--adapter mock`"));
+    }
     let session = durable::Setting { agent: args.agent, key: args.run_id };
     let session = args.session.then_some(session);
     match program.language {
