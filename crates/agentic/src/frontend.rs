@@ -7,17 +7,10 @@ use agentic_diag::{Diagnostic, Source};
 use agentic_lang_pipeline::Findings;
 use agentic_plan::Registry;
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
-use crate::program::Program;
-
-/// A program with what was found in it.
-pub struct Checked {
-    /// The text that the findings point into.
-    pub source: Source,
-    /// What was found, in the order of the language.
-    pub findings: Vec<Diagnostic>,
-}
+use crate::program::{Checked, Program};
 
 /// What became of laying a program out anew.
 pub enum Layout {
@@ -28,12 +21,16 @@ pub enum Layout {
 }
 
 /// Looks for errors and warnings, without running anything. Only pipelines need a registry.
-pub fn check(program: &Program, registry: &Arc<Registry>) -> Result<Checked, Failure> {
+pub fn check(
+    context: &Context,
+    program: &Program,
+    registry: &Arc<Registry>,
+) -> Result<Checked, Failure> {
     match program.language {
         Language::Agentlang => Ok(match agentic_lang_agent::read(&program.name, &program.bytes) {
             Ok(source) => {
                 let findings = agentic_lang_agent::check(&source);
-                Checked { source, findings }
+                Checked::of(source, findings)
             }
             Err(finding) => unreadable(program, *finding),
         }),
@@ -45,9 +42,12 @@ pub fn check(program: &Program, registry: &Arc<Registry>) -> Result<Checked, Fai
         Language::Rhai => {
             let source = Source::new(program.name.as_str(), program.text()?);
             let findings = agentic_flow::check(source.text());
-            Ok(Checked { source, findings })
+            Ok(Checked::of(source, findings))
         }
-        Language::Context => Err(no_context()),
+        Language::Context => Ok(match compile_context(context, program)? {
+            Ok(_) => Checked::of(Source::new(program.name.as_str(), program.text()?), Vec::new()),
+            Err(checked) => checked,
+        }),
     }
 }
 
@@ -61,7 +61,7 @@ pub fn format(program: &Program) -> Result<Layout, Failure> {
             };
             Ok(match agentic_lang_agent::format(&source) {
                 Ok(text) => Layout::Text(text),
-                Err(finding) => Layout::Broken(Checked { source, findings: vec![*finding] }),
+                Err(finding) => Layout::Broken(Checked::of(source, vec![*finding])),
             })
         }
         Language::Pipeline => {
@@ -74,14 +74,23 @@ pub fn format(program: &Program) -> Result<Layout, Failure> {
         Language::Rhai => {
             Err(Failure::usage("scripts are not laid out anew", "format `.agent` and `.as` files"))
         }
-        Language::Context => Err(no_context()),
+        Language::Context => {
+            let text = program.text()?;
+            Ok(match agentic_lang_context::format(text, None) {
+                Ok(text) => Layout::Text(text),
+                Err(finding) => {
+                    let source = Source::new(program.name.as_str(), text);
+                    Layout::Broken(Checked::of(source, vec![*finding]))
+                }
+            })
+        }
     }
 }
 
 /// The findings of the pipeline language.
 pub fn of_pipeline(program: &Program, findings: Findings) -> Checked {
     let source = Source::new(program.name.as_str(), readable(&program.bytes));
-    Checked { source, findings: findings.into_iter().map(|finding| finding.diagnostic).collect() }
+    Checked::of(source, findings.into_iter().map(|finding| finding.diagnostic).collect())
 }
 
 /// The finding of a file that cannot be read as text, at the place where that begins.
@@ -89,7 +98,7 @@ pub fn unreadable(program: &Program, finding: Diagnostic) -> Checked {
     let text = readable(&program.bytes);
     let span = agentic_diag::Span::new(text.len(), text.len());
     let source = Source::new(program.name.as_str(), text);
-    Checked { source, findings: vec![Diagnostic { span, ..finding }] }
+    Checked::of(source, vec![Diagnostic { span, ..finding }])
 }
 
 /// Returns the text up to the first byte that is none.
@@ -98,10 +107,21 @@ fn readable(bytes: &[u8]) -> &str {
     std::str::from_utf8(&bytes[..end]).expect("the text ends before the first bad byte")
 }
 
-/// The refusal of a language that is not there yet.
-pub fn no_context() -> Failure {
-    Failure::refused(
-        "programs of the context language cannot be run or checked yet",
-        "a file of the pipeline language begins with `memory` or `temporal`",
-    )
+/// Compiles a program of the context language with all that it imports, or finds what is wrong.
+pub fn compile_context(
+    context: &Context,
+    program: &Program,
+) -> Result<Result<agentic_lang_context::Module, Checked>, Failure> {
+    let source = Source::new(program.name.as_str(), program.text()?);
+    let mut resolver = |path: &str| {
+        let read = std::fs::read(context.directory.join(path)).map_err(|error| error.to_string());
+        String::from_utf8(read?).map_err(|_| "it is not UTF-8 text".to_owned())
+    };
+    let options = agentic_lang_context::CheckOptions::default();
+    let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
+    Ok(compiled.map_err(|checked| {
+        let findings = checked.findings.into_iter();
+        let findings = findings.map(|finding| (finding.file, finding.diagnostic)).collect();
+        Checked { sources: checked.sources, findings }
+    }))
 }

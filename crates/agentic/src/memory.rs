@@ -24,8 +24,18 @@ pub fn run(
     folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
+    drive(program, input, Memory { executor: Mutex::new(executor), folder }, sink)
+}
+
+/// Runs a program to its end, with somebody else who performs its requests.
+pub fn drive(
+    program: impl Program,
+    input: Value,
+    performer: impl Performer,
+    sink: &mut dyn FnMut(Event),
+) -> End {
     let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
-    let host = Host::new(Memory { executor: Mutex::new(executor), folder }).with_limits(limits);
+    let host = Host::new(performer).with_limits(limits);
     host.run(program, &start(input), &CancelFlag::new(), sink)
 }
 

@@ -68,44 +68,62 @@ fn read_bytes(context: &Context, name: &str) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Says whether a program with these findings may run.
-pub fn is_sound(findings: &[Diagnostic]) -> bool {
-    findings.iter().all(|finding| finding.severity != Severity::Error)
+/// A program with what was found in it.
+pub struct Checked {
+    /// The texts that the findings point into, the program itself first.
+    pub sources: Vec<Source>,
+    /// What was found, in the order of the language: the number of the text, and the finding.
+    pub findings: Vec<(usize, Diagnostic)>,
 }
 
-/// Shows findings: for people on standard error, as JSON on standard output.
-pub fn report(context: &Context, source: &Source, findings: &[Diagnostic]) {
-    match context.format {
-        Format::Json => print_text(&findings_json(source, findings).to_string()),
-        Format::Text => show(source, findings),
+impl Checked {
+    /// Makes the findings of a program that is one text.
+    pub fn of(source: Source, findings: Vec<Diagnostic>) -> Checked {
+        let findings = findings.into_iter().map(|finding| (0, finding)).collect();
+        Checked { sources: vec![source], findings }
     }
-}
 
-/// Shows findings to the person at the terminal.
-pub fn show(source: &Source, findings: &[Diagnostic]) {
-    for finding in findings.iter().take(FINDINGS_SHOWN_MAX) {
-        talk(&finding.render(source, Style::Coloured));
+    /// Says whether the program may run.
+    pub fn is_sound(&self) -> bool {
+        self.findings.iter().all(|(_, finding)| finding.severity != Severity::Error)
     }
-    if findings.len() > FINDINGS_SHOWN_MAX {
-        talk(&format!("and {} more findings", findings.len() - FINDINGS_SHOWN_MAX));
-    }
-}
 
-fn findings_json(source: &Source, findings: &[Diagnostic]) -> serde_json::Value {
-    let one = |finding: &Diagnostic| {
-        let position = source.position(finding.span.start);
-        let severity = match finding.severity {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+    /// Shows the findings: for people on standard error, as JSON on standard output.
+    pub fn report(&self, context: &Context) {
+        match context.format {
+            Format::Json => print_text(&self.to_json().to_string()),
+            Format::Text => self.show(),
+        }
+    }
+
+    /// Shows the findings to the person at the terminal.
+    pub fn show(&self) {
+        for (file, finding) in self.findings.iter().take(FINDINGS_SHOWN_MAX) {
+            talk(&finding.render(&self.sources[*file], Style::Coloured));
+        }
+        if self.findings.len() > FINDINGS_SHOWN_MAX {
+            talk(&format!("and {} more findings", self.findings.len() - FINDINGS_SHOWN_MAX));
+        }
+    }
+
+    fn to_json(&self) -> serde_json::Value {
+        let one = |(file, finding): &(usize, Diagnostic)| {
+            let source = &self.sources[*file];
+            let position = source.position(finding.span.start);
+            let severity = match finding.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            };
+            json!({
+                "code": finding.code,
+                "severity": severity,
+                "message": finding.message,
+                "file": source.name(),
+                "line": position.line,
+                "column": position.column,
+                "hint": finding.hint,
+            })
         };
-        json!({
-            "code": finding.code,
-            "severity": severity,
-            "message": finding.message,
-            "line": position.line,
-            "column": position.column,
-            "hint": finding.hint,
-        })
-    };
-    serde_json::Value::Array(findings.iter().map(one).collect())
+        serde_json::Value::Array(self.findings.iter().map(one).collect())
+    }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use super::Outcome;
 use crate::context::Context;
 use crate::language::Language;
-use crate::program::{Program, is_sound, report};
+use crate::program::Program;
 use crate::{frontend, registry};
 
 /// Find what is wrong with a program, without running it
@@ -30,7 +30,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let registry = registry::read(context, args.registry.as_deref())?;
     let program = Program::read(context, &args.file, args.lang)?;
-    let checked = frontend::check(&program, &registry)?;
-    report(context, &checked.source, &checked.findings);
-    Ok(if is_sound(&checked.findings) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let checked = frontend::check(context, &program, &registry)?;
+    checked.report(context);
+    Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::frontend;
 use crate::language::Language;
 use crate::output::{Format, print_text};
-use crate::program::{Program, is_sound, report};
+use crate::program::Program;
 use crate::registry;
 
 /// Work with flows
@@ -95,9 +95,9 @@ fn check(context: &Context, args: &Args) -> Outcome {
     let language = if is_pipeline { Language::Pipeline } else { Language::Rhai };
     let registry = registry::read(context, args.registry.as_deref())?;
     let program = Program::read(context, &args.file, Some(language))?;
-    let checked = frontend::check(&program, &registry)?;
-    report(context, &checked.source, &checked.findings);
-    Ok(if is_sound(&checked.findings) { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    let checked = frontend::check(context, &program, &registry)?;
+    checked.report(context);
+    Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Does something with a pipeline that compiles.

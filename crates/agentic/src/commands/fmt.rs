@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::frontend::{self, Layout};
 use crate::language::Language;
 use crate::output::{Format, print_bytes, print_text, talk};
-use crate::program::{Program, report};
+use crate::program::Program;
 
 /// Lay a program out anew
 ///
@@ -45,7 +45,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let text = match frontend::format(&program)? {
         Layout::Text(text) => text,
         Layout::Broken(checked) => {
-            report(context, &checked.source, &checked.findings);
+            checked.report(context);
             return Ok(ExitCode::from(1));
         }
     };

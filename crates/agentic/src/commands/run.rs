@@ -1,6 +1,7 @@
 //! `agentic run`
 
 mod agentlang;
+mod context;
 mod durable;
 mod handler;
 mod pipeline;
@@ -60,6 +61,24 @@ pub struct Args {
     /// Run all blocks of a pipeline here, also those that ask to be durable
     #[arg(long, value_name = "BACKEND", value_parser = ["memory"])]
     backend: Option<String>,
+    /// Let models, tools and memories of a context program be made up, always alike
+    #[arg(long)]
+    mock: bool,
+    /// Answer the models of a context program from a list of `{"text"}`, `{"value"}`, `{"error"}`
+    #[arg(long, value_name = "FILE")]
+    script: Option<String>,
+    /// Show what a context program did
+    #[arg(long)]
+    trace: bool,
+    /// Print the value alone
+    #[arg(long)]
+    quiet: bool,
+    /// Where a context program begins
+    #[arg(long, value_name = "AGENT[.FUNC]")]
+    entry: Option<String>,
+    /// Which candidate a choice of a context program takes; may be repeated
+    #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice)]
+    variant: Vec<(String, String)>,
     /// Run as a session: recorded, and finished after a crash
     #[arg(long, conflicts_with_all = ["lower", "output_trace", "backend"])]
     session: bool,
@@ -82,6 +101,12 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let program = Program::read(context, &args.file, args.lang)?;
     refuse_foreign(&args, program.language)?;
+    if args.session && program.language == Language::Context {
+        return Err(Failure::refused(
+            "programs of the context language run in memory only so far",
+            "run it without `--session`",
+        ));
+    }
     if let Some(adapter) = args.adapter.as_deref().filter(|adapter| *adapter != "mock") {
         let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
         return Err(Failure::refused(&message, "run it with `--adapter mock`"));
@@ -114,7 +139,18 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             "a script runs on behalf of an agent",
             "use `agentic session start AGENT --flow FILE`",
         )),
-        Language::Context => Err(crate::frontend::no_context()),
+        Language::Context => {
+            let wish = context::Wish {
+                input,
+                mock: args.mock,
+                script: args.script,
+                trace: args.trace,
+                quiet: args.quiet,
+                entry: args.entry,
+                variant: args.variant.into_iter().collect(),
+            };
+            context::run(context, &program, wish)
+        }
     }
 }
 
@@ -128,7 +164,7 @@ fn input_text(context: &Context, given: Option<&str>) -> Result<Option<String>, 
 
 /// Refuses what means nothing to a language, so that nobody believes that it did something.
 fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
-    use Language::{Agentlang, Pipeline};
+    use Language::{Agentlang, Context, Pipeline};
     let given = [
         ("a name of a pipeline", args.pipeline.is_some(), Agentlang),
         ("--lower", args.lower, Agentlang),
@@ -139,6 +175,12 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--handler", !args.handler.is_empty(), Agentlang),
         ("--registry", args.registry.is_some(), Pipeline),
         ("--backend", args.backend.is_some(), Pipeline),
+        ("--mock", args.mock, Context),
+        ("--script", args.script.is_some(), Context),
+        ("--trace", args.trace, Context),
+        ("--quiet", args.quiet, Context),
+        ("--entry", args.entry.is_some(), Context),
+        ("--variant", !args.variant.is_empty(), Context),
     ];
     let foreign = given.iter().find(|(_, is_given, owner)| *is_given && *owner != language);
     match foreign {

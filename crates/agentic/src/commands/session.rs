@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
 use crate::output::talk;
-use crate::program::{self, Program};
+use crate::program::{Checked, Program};
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -413,12 +413,12 @@ fn flow_of(context: &Context, space: &Space, text: &str) -> Result<Object, Failu
     let program = Program::read(context, text, Some(Language::Rhai))?;
     let source = Source::new(text, program.text()?);
     let findings = agentic_flow::check(source.text());
-    if !findings.is_empty() {
+    if let Some(first) = findings.first().cloned() {
         if context.format == crate::output::Format::Text {
-            program::show(&source, &findings);
+            Checked::of(source, findings).show();
         }
         return Err(Failure::refused(
-            &format!("the flow `{text}` does not parse: {}", findings[0].message),
+            &format!("the flow `{text}` does not parse: {}", first.message),
             "`agentic flow check FILE` shows where",
         ));
     }

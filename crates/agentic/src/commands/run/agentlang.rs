@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
 use crate::output::{Format, print_bytes, talk, warn};
-use crate::program::{self, Program};
+use crate::program::{Checked, Program};
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -67,8 +67,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
         Ok(source) => source,
         Err(finding) => {
-            let checked = unreadable(program, *finding);
-            program::report(context, &checked.source, &checked.findings);
+            unreadable(program, *finding).report(context);
             return Ok(ExitCode::from(1));
         }
     };
@@ -83,11 +82,11 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     let module = match agentic_lang_agent::compile(&source) {
         Ok(module) => module,
         Err(findings) => {
-            program::report(context, &source, &findings);
+            Checked::of(source, findings).report(context);
             return Ok(ExitCode::from(1));
         }
     };
-    program::show(&source, module.warnings());
+    Checked::of(source.clone(), module.warnings().to_vec()).show();
     if wish.act == Act::Run && wish.session.is_none() && module.may_hold(&name) {
         return Err(Failure::refused(
             &format!("`{name}` may ask a human, and a run in memory cannot wait for one"),
@@ -163,7 +162,7 @@ fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
             Err(Failure::program(finding.code, &finding.message, hint))
         }
         Err(finding) => {
-            program::report(context, source, &[*finding]);
+            Checked::of(source.clone(), vec![*finding]).report(context);
             Ok(ExitCode::from(1))
         }
     }

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::frontend::of_pipeline;
 use crate::memory;
 use crate::output::{Format, print_text};
-use crate::program::{self, Program};
+use crate::program::Program;
 use crate::registry;
 
 /// What the command line asks of a program.
@@ -80,8 +80,7 @@ pub fn compiled(
         Ok(compiled) => return Some(compiled),
         Err(findings) => findings,
     };
-    let checked = of_pipeline(program, findings);
-    program::report(context, &checked.source, &checked.findings);
+    of_pipeline(program, findings).report(context);
     None
 }
 
