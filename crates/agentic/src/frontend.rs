@@ -76,7 +76,7 @@ pub fn format(program: &Program) -> Result<Layout, Failure> {
         }
         Language::Context => {
             let text = program.text()?;
-            Ok(match agentic_lang_context::format(text, None) {
+            Ok(match agentic_lang_context::format(text, program.dialect) {
                 Ok(text) => Layout::Text(text),
                 Err(finding) => {
                     let source = Source::new(program.name.as_str(), text);
@@ -117,7 +117,10 @@ pub fn compile_context(
         let read = std::fs::read(context.directory.join(path)).map_err(|error| error.to_string());
         String::from_utf8(read?).map_err(|_| "it is not UTF-8 text".to_owned())
     };
-    let options = agentic_lang_context::CheckOptions::default();
+    let options = agentic_lang_context::CheckOptions {
+        dialect: program.dialect,
+        ..agentic_lang_context::CheckOptions::default()
+    };
     let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
     Ok(compiled.map_err(|checked| {
         let findings = checked.findings.into_iter();

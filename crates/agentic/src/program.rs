@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use agentic_diag::{Diagnostic, Severity, Source, Style};
+use agentic_lang_context::{Dialect, Version};
 use serde_json::json;
 
 use crate::context::{Context, read_stdin};
@@ -23,6 +24,9 @@ pub struct Program {
     pub language: Language,
     /// The text, which need not be text.
     pub bytes: Vec<u8>,
+    /// The version that a program of the context language is held to; the one that its text shows
+    /// without.
+    pub dialect: Option<Dialect>,
 }
 
 impl Program {
@@ -37,7 +41,7 @@ impl Program {
             Some(language) => language,
             None => Language::of(name, &bytes)?,
         };
-        Ok(Program { name: name.to_owned(), language, bytes })
+        Ok(Program { name: name.to_owned(), language, bytes, dialect: None })
     }
 
     /// Reads the program as UTF-8 text.
@@ -49,6 +53,11 @@ impl Program {
             Failure::refused(&message, "save the file as UTF-8")
         })
     }
+}
+
+/// Reads the version that a program is held to.
+pub fn dialect(text: &str) -> Result<Dialect, String> {
+    Version::parse(text).map(Dialect::strict).ok_or_else(|| "a version is like 0.1.18".to_owned())
 }
 
 /// Reads a file, or standard input for `-`, up to a bound.

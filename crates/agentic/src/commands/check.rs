@@ -2,10 +2,12 @@
 
 use std::process::ExitCode;
 
+use agentic_lang_context::Dialect;
+
 use super::Outcome;
 use crate::context::Context;
 use crate::language::Language;
-use crate::program::Program;
+use crate::program::{self, Program};
 use crate::{frontend, registry};
 
 /// Find what is wrong with a program, without running it
@@ -21,6 +23,9 @@ pub struct Args {
     /// The language, where the name of the file does not tell it
     #[arg(long, value_name = "LANGUAGE")]
     lang: Option<Language>,
+    /// The version that a context program is held to
+    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    dialect: Option<Dialect>,
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
     registry: Option<String>,
@@ -30,6 +35,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let registry = registry::read(context, args.registry.as_deref())?;
     let program = Program::read(context, &args.file, args.lang)?;
+    let program = Program { dialect: args.dialect, ..program };
     let checked = frontend::check(context, &program, &registry)?;
     checked.report(context);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })

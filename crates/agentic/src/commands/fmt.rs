@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use agentic_lang_context::Dialect;
 use serde_json::json;
 
 use super::Outcome;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::frontend::{self, Layout};
 use crate::language::Language;
 use crate::output::{Format, print_bytes, print_text, talk};
-use crate::program::Program;
+use crate::program::{self, Program};
 
 /// Lay a program out anew
 ///
@@ -34,6 +35,9 @@ pub struct Args {
     /// The language, where the name of the file does not tell it
     #[arg(long, value_name = "LANGUAGE")]
     pub lang: Option<Language>,
+    /// The version that a context program is held to
+    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    pub dialect: Option<Dialect>,
 }
 
 /// Runs the verb.
@@ -42,6 +46,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         return Err(Failure::usage("standard input cannot be written", "name a file"));
     }
     let program = Program::read(context, &args.file, args.lang)?;
+    let program = Program { dialect: args.dialect, ..program };
     let text = match frontend::format(&program)? {
         Layout::Text(text) => text,
         Layout::Broken(checked) => {

@@ -8,6 +8,7 @@ mod pipeline;
 
 pub use self::pipeline::compiled;
 
+use agentic_lang_context::Dialect;
 use agentic_model::AgentName;
 use agentic_plan::Backend;
 
@@ -15,7 +16,7 @@ use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
-use crate::program::Program;
+use crate::program::{self, Program};
 
 /// Run a program
 ///
@@ -79,6 +80,9 @@ pub struct Args {
     /// Which candidate a choice of a context program takes; may be repeated
     #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice)]
     variant: Vec<(String, String)>,
+    /// The version that a context program is held to
+    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    dialect: Option<Dialect>,
     /// Run as a session: recorded, and finished after a crash
     #[arg(long, conflicts_with_all = ["lower", "output_trace", "backend"])]
     session: bool,
@@ -100,6 +104,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         })?;
     }
     let program = Program::read(context, &args.file, args.lang)?;
+    let program = Program { dialect: args.dialect, ..program };
     refuse_foreign(&args, program.language)?;
     if args.session && program.language == Language::Context {
         return Err(Failure::refused(
@@ -180,6 +185,7 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--trace", args.trace, Context),
         ("--quiet", args.quiet, Context),
         ("--entry", args.entry.is_some(), Context),
+        ("--dialect", args.dialect.is_some(), Context),
         ("--variant", !args.variant.is_empty(), Context),
     ];
     let foreign = given.iter().find(|(_, is_given, owner)| *is_given && *owner != language);

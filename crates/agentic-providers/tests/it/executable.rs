@@ -1,0 +1,78 @@
+//! Programs that behave, and programs that do not.
+
+use std::time::{Duration, Instant};
+
+use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::host::CancelFlag;
+
+/// Long enough for a program that ends by itself, short enough for a test that waits for it.
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn shell(line: &str, limit: Duration) -> Executable {
+    Executable {
+        argv: ["sh", "-c", line].map(str::to_owned).to_vec(),
+        folder: std::env::temp_dir(),
+        input: b"given".to_vec(),
+        environment: vec![("WORD".to_owned(), "set".to_owned())],
+        limit,
+    }
+}
+
+/// Names the outcome with what was printed or said.
+fn outcome(line: &str, limit: Duration) -> String {
+    match shell(line, limit).run(&CancelFlag::new()) {
+        Outcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
+        Outcome::Crashed { status, complaint } => {
+            format!("crashed {:?} {complaint}", status.code())
+        }
+        Outcome::Lost(_) => "lost".to_owned(),
+        Outcome::Flooded => "flooded".to_owned(),
+        Outcome::TimedOut => "timed out".to_owned(),
+        Outcome::Stopped => "stopped".to_owned(),
+    }
+}
+
+#[test]
+fn every_way_to_end_has_its_outcome() {
+    let short = Duration::from_millis(200);
+    let cases = [
+        ("cat; printf \" $WORD\"", LIMIT, "done given set"),
+        ("true", LIMIT, "done "),
+        ("echo printed; echo why >&2; exit 3", LIMIT, "crashed Some(3) why"),
+        ("kill -9 $$", LIMIT, "crashed None "),
+        ("yes", LIMIT, "flooded"),
+        ("sleep 60", short, "timed out"),
+        ("sleep 60 & echo x", short, "timed out"),
+        ("exec 1>&-; sleep 60", short, "timed out"),
+    ];
+    for (line, limit, wanted) in cases {
+        assert_eq!(outcome(line, limit), wanted, "{line}");
+    }
+}
+
+#[test]
+fn a_program_that_is_not_there_is_lost() {
+    let argv = vec!["./there-is-no-such-program".to_owned()];
+    for argv in [argv, Vec::new()] {
+        let executable = Executable { argv, ..shell("", LIMIT) };
+        assert!(matches!(executable.run(&CancelFlag::new()), Outcome::Lost(_)));
+    }
+}
+
+#[test]
+fn as_much_as_is_allowed_may_be_printed() {
+    let line = format!("head -c {OUTPUT_BYTES_MAX} /dev/zero");
+    assert!(outcome(&line, LIMIT).len() > OUTPUT_BYTES_MAX);
+    let line = format!("head -c {} /dev/zero", OUTPUT_BYTES_MAX + 1);
+    assert_eq!(outcome(&line, LIMIT), "flooded");
+}
+
+#[test]
+fn a_program_that_is_told_to_stop_takes_what_it_started_along() {
+    let cancel = CancelFlag::new();
+    cancel.set();
+    let began = Instant::now();
+    let outcome = shell("sleep 60 & wait", LIMIT).run(&cancel);
+    assert!(matches!(outcome, Outcome::Stopped));
+    assert!(began.elapsed() < LIMIT);
+}
