@@ -9,8 +9,12 @@ use crate::{Error, Sandbox};
 /// How deep folders are searched; nothing in a test nests deeper.
 const FOLDER_DEPTH_MAX: usize = 40;
 
+/// The folders of a repository's `agentic` folder that hold records; all else there is derived.
+const RECORD_FOLDERS: [&str; 2] = ["journal", "session"];
+
 /// The ground state of everything in a sandbox: all refs and heads of all repositories, every file
-/// under their `agentic/journal/`, and every file that a person has in the folders.
+/// under their `agentic/journal/` and `agentic/session/`, and every file that a person has in the
+/// folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroundState {
     entries: BTreeMap<String, Vec<u8>>,
@@ -87,9 +91,11 @@ impl Reader<'_> {
                 self.insert_file(&worktree.join("HEAD"))?;
             }
         }
-        let journal = folder.join("agentic").join("journal");
-        if is_folder(&journal) {
-            self.read_folder(&journal, 0)?;
+        for records in RECORD_FOLDERS {
+            let records = folder.join("agentic").join(records);
+            if is_folder(&records) {
+                self.read_folder(&records, 0)?;
+            }
         }
         Ok(())
     }
