@@ -6,32 +6,35 @@ use agentic_model::Value;
 use rhai::packages::{
     BasicArrayPackage, BasicMapPackage, CorePackage, LogicPackage, MoreStringPackage, Package,
 };
-use rhai::{Array, Dynamic, Engine, EvalAltResult, EvalContext, FnPtr, ImmutableString, Module};
+use rhai::{
+    Array, Dynamic, Engine, EvalAltResult, EvalContext, FnPtr, ImmutableString, Module, Token,
+};
 
 use crate::failure::{innermost, terminated};
 use crate::limits::{
     BYTES_PER_WORK, CALLS_MAX, DEPTH_MAX, EXPRESSION_DEPTH_MAX, FUNCTIONS_MAX, ITEMS_MAX,
-    ITEMS_PER_WORK, MODULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX,
+    ITEMS_PER_WORK, MODULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX, WORK_MAX,
 };
 use crate::modules::{Modules, Resolver};
 use crate::world::World;
 use crate::{closures, host};
 
-/// What a flow must not use: code made at run time, a way out that no caller sees, and powers of
-/// floats, whose last bit depends on the machine.
-pub(crate) const DISABLED: [&str; 3] = ["eval", "exit", "**"];
+/// What a flow must not use: code made at run time, and powers of floats, whose last bit depends on
+/// the machine.
+pub(crate) const DISABLED: [&str; 2] = ["eval", "**"];
 
-/// Makes the interpreter of one run.
-pub(crate) fn build(world: &Rc<World>, modules: &Rc<dyn Modules>) -> Engine {
+/// Makes the interpreter of a flow.
+pub(crate) fn build(world: &Rc<World>, modules: Rc<dyn Modules>) -> Engine {
     let mut engine = locked();
     closures::register(&mut engine, world);
     host::register(&mut engine, world);
     watch(&mut engine, world);
-    engine.set_module_resolver(Resolver::new(Rc::clone(world), Rc::clone(modules)));
+    engine.set_module_resolver(Resolver::new(Rc::clone(world), modules));
     engine
 }
 
 /// Makes an interpreter with the language alone: enough to parse.
+#[allow(deprecated)] // `on_parse_token` is volatile, not obsolete.
 pub(crate) fn locked() -> Engine {
     let mut engine = Engine::new_raw();
     for package in packages() {
@@ -40,6 +43,11 @@ pub(crate) fn locked() -> Engine {
     for symbol in DISABLED {
         engine.disable_symbol(symbol);
     }
+    // The language keeps the word for itself, without a use for it.
+    engine.on_parse_token(|token, _, _| match token {
+        Token::Reserved(word) if *word == "spawn" => Token::Identifier(word),
+        other => other,
+    });
     engine.set_strict_variables(true);
     engine.set_fail_on_invalid_map_property(true);
     engine.set_max_operations(0);
@@ -95,7 +103,7 @@ fn weigh(world: &World, name: &str, context: &EvalContext<'_, '_, '_, '_, '_, '_
     let Some(value) = context.scope().get(name) else { return };
     let mut weight = Weight { items: 0, bytes: 0 };
     if !weight.add(value, 0) {
-        world.fail(format!("the value of `{name}` nests deeper than {DEPTH_MAX} levels"));
+        world.fail(format!("the value of `{name}` is too large, or nests deeper than {DEPTH_MAX}"));
     }
     let work = weight.items / ITEMS_PER_WORK + weight.bytes / BYTES_PER_WORK;
     if work > 0 {
@@ -108,10 +116,17 @@ struct Weight {
     bytes: usize,
 }
 
+/// How many items a value may have before it is not looked at any further.
+const ITEMS_WEIGHED_MAX: usize = WORK_MAX as usize * ITEMS_PER_WORK;
+
 impl Weight {
-    /// Adds a value; says no when it nests too deep.
+    /// Adds a value; says no when it nests too deep or is too large to be looked at. A closure
+    /// counts for more than other items: it is copied with all that it holds.
     fn add(&mut self, value: &Dynamic, depth: usize) -> bool {
-        if depth > DEPTH_MAX {
+        if value.is_int() || value.is_float() || value.is_bool() || value.is_unit() {
+            return true;
+        }
+        if depth > DEPTH_MAX || self.items > ITEMS_WEIGHED_MAX {
             return false;
         }
         if let Some(text) = value.read_lock::<ImmutableString>() {
@@ -123,7 +138,7 @@ impl Weight {
             self.items += map.len();
             return map.values().all(|item| self.add(item, depth + 1));
         } else if let Some(closure) = value.read_lock::<FnPtr>() {
-            self.items += closure.curry().len();
+            self.items += ITEMS_PER_WORK * (1 + closure.curry().len());
             return closure.iter_curry().all(|item| self.add(item, depth + 1));
         }
         true

@@ -5,10 +5,11 @@ use std::rc::Rc;
 use agentic_diag::{Diagnostic, Span};
 use rhai::{AST, Dynamic, Engine, LexError, ParseError, ParseErrorType};
 
-use crate::engine::{DISABLED, locked};
+use crate::engine::{DISABLED, build, locked};
 use crate::limits::{SOURCE_BYTES_MAX, STACK_BYTES};
 use crate::modules::{Modules, NoModules};
 use crate::program::FlowProgram;
+use crate::world::World;
 
 /// The name under which a script finds its input. It is a variable, not a constant: constants
 /// would be folded into the parsed script.
@@ -16,8 +17,15 @@ pub(crate) const INPUT: &str = "input";
 
 /// A parsed flow, ready to run any number of times.
 pub struct Flow {
-    ast: AST,
-    modules: Rc<dyn Modules>,
+    shared: Rc<Shared>,
+}
+
+/// What all runs of a flow share. At most one of them runs at a time, so they can take turns with
+/// one interpreter; a run that waits is no more than its stacks.
+pub(crate) struct Shared {
+    pub(crate) engine: Engine,
+    pub(crate) ast: AST,
+    pub(crate) world: Rc<World>,
 }
 
 impl Flow {
@@ -38,12 +46,14 @@ impl Flow {
         modules: impl Modules + 'static,
     ) -> Result<Flow, Vec<Diagnostic>> {
         let ast = parse(source)?;
-        Ok(Flow { ast, modules: Rc::new(modules) })
+        let world = Rc::new(World::new());
+        let engine = build(&world, Rc::new(modules));
+        Ok(Flow { shared: Rc::new(Shared { engine, ast, world }) })
     }
 
     /// Makes a run of the flow.
     pub fn program(&self) -> FlowProgram {
-        FlowProgram::new(self.ast.clone(), &self.modules)
+        FlowProgram::new(Rc::clone(&self.shared))
     }
 }
 
@@ -101,6 +111,7 @@ fn diagnose(error: &ParseError, source: &str) -> Diagnostic {
                 .hint("the input of a flow is the variable `input`; functions see only parameters")
         }
         ParseErrorType::Reserved(name)
+        | ParseErrorType::UnknownOperator(name)
         | ParseErrorType::BadInput(LexError::ImproperSymbol(name, _))
             if DISABLED.contains(&name.as_str()) =>
         {

@@ -133,8 +133,16 @@ fn register_branches(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
-/// `now`, `random`.
+/// `now`, `random`; and `exit`, which would end a run past everyone who joins its branches.
 fn register_values(engine: &mut Engine, world: &Rc<World>) {
+    let no_exit = |c: NativeCallContext| -> Called {
+        Err(bad_call(
+            "`exit` is not available in flows; use `return` or `throw`",
+            c.call_position(),
+        ))
+    };
+    engine.register_fn("exit", no_exit);
+    engine.register_fn("exit", move |c: NativeCallContext, _: Dynamic| no_exit(c));
     let w = Rc::clone(world);
     engine.register_fn("now", move || w.now.get().millis());
     let w = Rc::clone(world);
@@ -144,6 +152,9 @@ fn register_values(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
+/// Runs closures as branches. They are called as from where the join stands, so that those of a
+/// module find its functions, and calls nest on from there.
+#[allow(deprecated)] // `store_data` is volatile, not obsolete.
 fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array) -> Called {
     let position = context.call_position();
     let mut branches = Vec::new();
@@ -163,7 +174,8 @@ fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array)
     if world.is_stopping() {
         return Err(terminated());
     }
-    match world.baton.suspend(Output::Join { mode, branches }) {
+    let caller = Rc::new(context.store_data());
+    match world.baton.suspend(Output::Join { mode, branches, caller }) {
         Some(Input::Joined(outcome)) => outcome,
         Some(Input::Cancel(reason)) => Err(cancelled(reason, context)),
         Some(Input::Begin | Input::Answer(_) | Input::Kill) | None => Err(terminated()),

@@ -17,7 +17,7 @@ pub const BYTES_PER_WORK: usize = 4 << 10;
 /// How deep function calls may nest.
 pub const CALLS_MAX: usize = 64;
 /// How deep expressions may nest in the script, and in a function of it.
-pub const EXPRESSION_DEPTH_MAX: usize = 48;
+pub const EXPRESSION_DEPTH_MAX: usize = 64;
 /// How deep values may nest in a variable, closures and what they capture included.
 pub const DEPTH_MAX: usize = 128;
 /// How long texts may be, in bytes; those inside one value count together.

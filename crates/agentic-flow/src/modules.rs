@@ -7,6 +7,7 @@ use std::rc::Rc;
 use agentic_model::Cid;
 use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, Shared};
 
+use crate::engine::note_bound;
 use crate::flow::parse_with;
 use crate::limits::MODULE_DEPTH_MAX;
 use crate::world::World;
@@ -78,6 +79,7 @@ impl ModuleResolver for Resolver {
         let module = Module::eval_ast_as_new(Scope::new(), &ast, engine);
         self.world.context.borrow_mut().module_depth = depth;
         module.map(Shared::new).map_err(|error| {
+            note_bound(&self.world, &error);
             Box::new(EvalAltResult::ErrorInModule(path.to_owned(), error, position))
         })
     }

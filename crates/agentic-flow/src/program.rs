@@ -5,18 +5,17 @@ use std::rc::Rc;
 
 use agentic_model::Instant;
 use agentic_replay::{Delivery, End, Failure, NOT_DATA, Path, Program, Scope, Seed, Start, Turn};
-use rhai::{AST, Dynamic, Engine, FnPtr};
+use rhai::{Dynamic, FnPtr};
 
 use crate::branch::own_value;
 use crate::context::Context;
-use crate::engine;
+use crate::engine::note_bound;
 use crate::failure::{INTERNAL, failure_of_error, terminated};
-use crate::flow::scope_of;
+use crate::flow::{Shared, scope_of};
 use crate::limits::{BRANCHES_MAX, LIMIT};
-use crate::modules::Modules;
 use crate::strand::{Resumed, Strand};
 use crate::value::{from_value, to_value};
-use crate::world::{Dying, Input, Mode, Outcome, Output, World};
+use crate::world::{Caller, Dying, Input, Mode, Outcome, Output, Standing as RunStanding};
 
 /// The number of the main branch.
 const MAIN: u64 = 0;
@@ -25,15 +24,15 @@ const NO_STACK: &str = "there is no room for the stack of another branch";
 
 /// A run of a flow.
 pub struct FlowProgram {
-    engine: Rc<Engine>,
-    ast: Rc<AST>,
-    world: Rc<World>,
+    shared: Rc<Shared>,
+    standing: RunStanding,
     branches: BTreeMap<u64, Branch>,
     /// Who waits for the answer at a path.
     waiting: HashMap<Path, u64>,
     n_branches: u64,
     is_cancelled: bool,
     turn: Turn,
+    has_ended: bool,
 }
 
 /// One branch of a run.
@@ -62,33 +61,33 @@ struct Join {
 }
 
 impl FlowProgram {
-    pub(crate) fn new(ast: AST, modules: &Rc<dyn Modules>) -> FlowProgram {
-        let world = Rc::new(World::new());
+    pub(crate) fn new(shared: Rc<Shared>) -> FlowProgram {
         FlowProgram {
-            engine: Rc::new(engine::build(&world, modules)),
-            ast: Rc::new(ast),
-            world,
+            shared,
+            standing: RunStanding { now: Instant::from_millis(0), seed: Seed([0; 32]), work: 0 },
             branches: BTreeMap::new(),
             waiting: HashMap::new(),
             n_branches: 0,
             is_cancelled: false,
             turn: Turn::default(),
+            has_ended: false,
         }
     }
 
     /// Returns how much work the script has done so far: the same wherever it runs.
     pub fn work(&self) -> u64 {
-        self.world.work_total()
+        self.standing.work
     }
 }
 
 impl Program for FlowProgram {
     fn start(&mut self, start: &Start) -> Turn {
-        self.world.seed.set(start.seed);
-        self.world.now.set(start.at);
-        let (engine, ast) = (Rc::clone(&self.engine), Rc::clone(&self.ast));
+        self.standing.seed = start.seed;
+        self.standing.now = start.at;
+        let shared = Rc::clone(&self.shared);
         let input = from_value(start.input.clone());
-        let body = move || engine.eval_ast_with_scope::<Dynamic>(&mut scope_of(input), &ast);
+        let body =
+            move || shared.engine.eval_ast_with_scope::<Dynamic>(&mut scope_of(input), &shared.ast);
         let strand = self.strand(body);
         self.turn(|program| match strand {
             Some(strand) => {
@@ -100,7 +99,7 @@ impl Program for FlowProgram {
     }
 
     fn deliver(&mut self, delivery: Delivery) -> Turn {
-        self.world.now.set(delivery.at);
+        self.standing.now = delivery.at;
         let Some(branch) = self.waiting.remove(&delivery.path) else { return Turn::default() };
         self.turn(|program| {
             program.run(VecDeque::from([(branch, Input::Answer(delivery.answer))]));
@@ -110,7 +109,7 @@ impl Program for FlowProgram {
     /// Raises an error in every branch that waits for an answer. Joins then wait for all their
     /// branches, so that each can clean up.
     fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
-        self.world.now.set(at);
+        self.standing.now = at;
         self.is_cancelled = true;
         let mut open: Vec<(Path, u64)> = self.waiting.drain().collect();
         open.sort();
@@ -122,7 +121,7 @@ impl Program for FlowProgram {
     }
 
     fn reseed(&mut self, seed: Seed) {
-        self.world.seed.set(seed);
+        self.standing.seed = seed;
     }
 }
 
@@ -137,11 +136,11 @@ impl Drop for FlowProgram {
 impl FlowProgram {
     /// Runs something and collects what came of it.
     fn turn(&mut self, go: impl FnOnce(&mut FlowProgram)) -> Turn {
-        self.world.rest();
-        if self.turn.end.is_none() {
+        if !self.has_ended {
+            self.shared.world.enter(self.standing);
             go(self);
+            (self.turn.events, self.standing.work) = self.shared.world.leave();
         }
-        self.turn.events.append(&mut self.world.events.borrow_mut());
         std::mem::take(&mut self.turn)
     }
 
@@ -152,7 +151,10 @@ impl FlowProgram {
                 continue;
             }
             let resumed = self.resume(id, input);
-            if let Some(failure) = self.world.fatal() {
+            if let Resumed::Ended(Err(error)) = &resumed {
+                note_bound(&self.shared.world, error);
+            }
+            if let Some(failure) = self.shared.world.fatal() {
                 return self.finish(End::Failed(failure));
             }
             match resumed {
@@ -161,8 +163,9 @@ impl FlowProgram {
                     self.stand(id, Standing::Asking(request.path.clone()));
                     self.turn.opened.push(request);
                 }
-                Resumed::Suspended(Output::Join { mode, branches }) => {
-                    if let Err(NoRoom(reason)) = self.fork(id, mode, branches, &mut ready) {
+                Resumed::Suspended(Output::Join { mode, branches, caller }) => {
+                    if let Err(NoRoom(reason)) = self.fork(id, mode, (branches, caller), &mut ready)
+                    {
                         return self.finish(End::Failed(Failure::new(LIMIT, reason)));
                     }
                 }
@@ -181,9 +184,9 @@ impl FlowProgram {
 
     fn resume(&mut self, id: u64, input: Input) -> Resumed<Output, Outcome> {
         let branch = self.branches.get_mut(&id).expect("the caller looked it up");
-        self.world.context.swap(&std::cell::RefCell::new(branch.context.clone()));
+        self.shared.world.context.swap(&std::cell::RefCell::new(branch.context.clone()));
         let resumed = branch.strand.resume(input);
-        branch.context = self.world.context.borrow().clone();
+        branch.context = self.shared.world.context.borrow().clone();
         resumed
     }
 
@@ -204,7 +207,7 @@ impl FlowProgram {
                 Err(terminated())
             }
         };
-        Strand::new(&self.world.baton, body).ok()
+        Strand::new(&self.shared.world.baton, body).ok()
     }
 
     fn add(
@@ -221,11 +224,12 @@ impl FlowProgram {
     }
 
     /// Begins the branches of a join, the first one first.
+    #[allow(deprecated)] // `create_context` is volatile, not obsolete.
     fn fork(
         &mut self,
         id: u64,
         mode: Mode,
-        branches: Vec<(Scope, FnPtr)>,
+        (branches, caller): (Vec<(Scope, FnPtr)>, Rc<Caller>),
         ready: &mut VecDeque<(u64, Input)>,
     ) -> Result<(), NoRoom> {
         if self.branches.len() + branches.len() > BRANCHES_MAX {
@@ -234,8 +238,8 @@ impl FlowProgram {
         let outcomes = branches.iter().map(|_| None).collect();
         let mut children = Vec::new();
         for (n, (scope, closure)) in branches.into_iter().enumerate() {
-            let (engine, ast) = (Rc::clone(&self.engine), Rc::clone(&self.ast));
-            let body = move || closure.call::<Dynamic>(&engine, &ast, ());
+            let (shared, caller) = (Rc::clone(&self.shared), Rc::clone(&caller));
+            let body = move || closure.call_raw(&caller.create_context(&shared.engine), None, []);
             let strand = self.strand(body).ok_or_else(|| NoRoom(NO_STACK.to_owned()))?;
             let child = self.add(strand, scope, Some((id, n)));
             children.push(child);
@@ -284,9 +288,11 @@ impl FlowProgram {
                 }
             }
         }
-        self.world.set_dying(Dying::Yes);
-        let _ = branch.strand.resume(Input::Kill);
-        self.world.set_dying(Dying::No);
+        if branch.strand.is_suspended() {
+            self.shared.world.set_dying(Dying::Yes);
+            let _ = branch.strand.resume(Input::Kill);
+            self.shared.world.set_dying(Dying::No);
+        }
     }
 
     fn kill_all(&mut self) {
@@ -299,6 +305,7 @@ impl FlowProgram {
         self.kill_all();
         let end = if self.is_cancelled { End::Cancelled } else { end };
         self.turn.end = Some(end);
+        self.has_ended = true;
     }
 }
 

@@ -83,6 +83,11 @@ impl<I: 'static, O: 'static, R: 'static> Strand<I, O, R> {
         Ok(Strand { coroutine })
     }
 
+    /// Says whether the branch stands somewhere in its body.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.coroutine.started() && !self.coroutine.done()
+    }
+
     /// Runs the branch until it suspends or ends. A branch that has ended is not resumed again.
     pub(crate) fn resume(&mut self, input: I) -> Resumed<O, R> {
         match catch_unwind(AssertUnwindSafe(|| self.coroutine.resume(input))) {

@@ -14,6 +14,10 @@ use crate::strand::Baton;
 /// How a branch ended.
 pub(crate) type Outcome = Result<Dynamic, Box<EvalAltResult>>;
 
+/// From where closures are called.
+#[allow(deprecated)] // The type is volatile, not obsolete.
+pub(crate) type Caller = rhai::NativeCallContextStore;
+
 /// What a branch is resumed with.
 pub(crate) enum Input {
     Begin,
@@ -28,7 +32,7 @@ pub(crate) enum Input {
 /// Why a branch suspends.
 pub(crate) enum Output {
     Ask(Request),
-    Join { mode: Mode, branches: Vec<(Scope, FnPtr)> },
+    Join { mode: Mode, branches: Vec<(Scope, FnPtr)>, caller: Rc<Caller> },
     Continue(Value),
 }
 
@@ -39,7 +43,16 @@ pub(crate) enum Mode {
     Any,
 }
 
-/// The state of one run.
+/// What a run keeps while it waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    pub(crate) now: Instant,
+    pub(crate) seed: Seed,
+    /// All work done so far.
+    pub(crate) work: u64,
+}
+
+/// The state of the run that is under way at the moment.
 pub(crate) struct World {
     pub(crate) baton: Rc<Baton<Input, Output>>,
     /// The context of the branch that runs at the moment.
@@ -84,14 +97,18 @@ impl World {
         spent > WORK_MAX
     }
 
-    /// Begins to count work anew: an answer came.
-    pub(crate) fn rest(&self) {
+    /// Lets a run go on: an answer came, and work is counted anew.
+    pub(crate) fn enter(&self, standing: Standing) {
+        self.now.set(standing.now);
+        self.seed.set(standing.seed);
+        self.work_total.set(standing.work);
         self.work.set(0);
     }
 
-    /// Returns all work done so far.
-    pub(crate) fn work_total(&self) -> u64 {
-        self.work_total.get()
+    /// Takes from a run that waits what it said, and all work done so far.
+    pub(crate) fn leave(&self) -> (Vec<Event>, u64) {
+        *self.fatal.borrow_mut() = None;
+        (self.events.take(), self.work_total.get())
     }
 
     /// Ends the run because a bound was hit. The first time counts.

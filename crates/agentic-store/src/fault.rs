@@ -32,6 +32,13 @@ pub fn point(name: &'static str) -> Result<()> {
     Ok(())
 }
 
+/// Tells whether a test asked for a crash at a point that needs preparation.
+#[cfg(feature = "crash-points")]
+pub fn is_armed(name: &str) -> bool {
+    let wanted = std::env::var("AGENTIC_CRASH_AT").unwrap_or_default();
+    wanted.split(':').next() == Some(name)
+}
+
 #[cfg(feature = "crash-points")]
 mod armed {
     use std::collections::BTreeMap;

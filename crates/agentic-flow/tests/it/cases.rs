@@ -12,6 +12,8 @@
 //! //= ok 5               the end: ok JSON, failed CODE MESSAGE…, cancelled, continue JSON
 //! ```
 //!
+//! Files `module-NAME.rhai` are no cases but modules; `@NAME` in a case stands for the id.
+//!
 //! Each case is run as a session, then broken off after every record, loaded and run on: every
 //! record has to come out the same.
 
@@ -45,19 +47,24 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/flow")
 }
 
-fn read(script: String, modules: &BTreeMap<Cid, String>) -> Case {
+fn read(mut script: String, modules: &BTreeMap<String, String>) -> Case {
+    let id = |source: &String| Cid::of(source.as_bytes());
+    for (name, source) in modules {
+        script = script.replace(&format!("@{name}"), &id(source).to_string());
+    }
+    let modules = modules.values().map(|source| (id(source), source.clone())).collect();
     let lines = script.lines().filter_map(|line| line.strip_prefix("//"));
     let is_told = |line: &&str| line.starts_with(['+', '-', '.', '<', '=']);
     let transcript = lines.clone().filter(is_told).map(str::to_owned).collect();
     let input = lines.clone().find_map(|line| line.strip_prefix("$ "));
     let input = input.map_or(Value::Null, |text| json::from_text(text).expect("the input is JSON"));
-    Case { input, transcript, script, modules: modules.clone() }
+    Case { input, transcript, script, modules }
 }
 
 impl Case {
     fn program(&self) -> FlowProgram {
         let flow = Flow::parse_with(&self.script, self.modules.clone());
-        flow.unwrap_or_else(|findings| panic!("{findings:?}")).program()
+        flow.unwrap_or_else(|findings| panic!("{findings:?}\n{}", self.script)).program()
     }
 
     /// The answers of the transcript, in order.
@@ -211,12 +218,13 @@ fn every_case_of_the_suite_runs_and_replays() {
         .collect();
     files.sort();
     let text = |path: &PathBuf| fs::read_to_string(path).expect("a readable case");
-    let is_module = |path: &&PathBuf| path.to_string_lossy().contains("module-");
-    let module = |path: &PathBuf| (Cid::of(text(path).as_bytes()), text(path));
-    let modules: BTreeMap<Cid, String> = files.iter().filter(is_module).map(module).collect();
+    let name = |path: &PathBuf| path.file_stem().expect("a file").to_string_lossy().into_owned();
+    let module =
+        |path: &PathBuf| Some((name(path).strip_prefix("module-")?.to_owned(), text(path)));
+    let modules: BTreeMap<String, String> = files.iter().filter_map(module).collect();
     let (mut n_passed, mut failures) = (0, Vec::new());
-    for path in files.iter().filter(|path| !is_module(path)) {
-        let name = path.file_stem().expect("a file").to_string_lossy().into_owned();
+    for path in files.iter().filter(|path| module(path).is_none()) {
+        let name = name(path);
         match check(&read(text(path), &modules)) {
             Ok(()) => n_passed += 1,
             Err(reason) => failures.push(format!("{name}: {reason}")),

@@ -3,16 +3,18 @@
 //! A record has exactly the fields that its kind has: one more or one of another type, and it is
 //! refused. So every record has one byte form, and its hash covers all of it.
 
-use agentic_model::{AgentName, Cid, Instant, Map, Value};
+use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
     Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, Record, ScopeEndRecord, SignalRecord,
-    StartRecord, Stored, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
-use crate::{
-    EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId, Stopped,
-};
+use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
+
+mod fields;
+
+use crate::record::codec::fields::{In, Out, choose, int, invalid};
 
 /// The version of all records.
 const VERSION: i64 = 1;
@@ -350,163 +352,5 @@ fn mode_word(mode: CancelMode) -> &'static str {
     match mode {
         CancelMode::Cooperative => "cooperative",
         CancelMode::Kill => "kill",
-    }
-}
-
-/// Reads one of a closed set of words.
-fn choose<T: Copy>(
-    fields: &mut In,
-    field: &str,
-    among: &[T],
-    word: impl Fn(&T) -> &'static str,
-) -> Result<T, InvalidRecord> {
-    let text = fields.text(field)?;
-    among.iter().find(|item| word(item) == text).copied().ok_or_else(|| invalid(field))
-}
-
-fn invalid(field: &str) -> InvalidRecord {
-    InvalidRecord { field: field.to_owned() }
-}
-
-/// Counts stay far below the signed range; one that does not is written as its end.
-fn int(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-/// A map being written.
-#[derive(Default)]
-struct Out(Map);
-
-impl Out {
-    fn put(&mut self, field: &str, value: Value) -> &mut Out {
-        self.0.insert(field.to_owned(), value);
-        self
-    }
-
-    fn kind(&mut self, kind: &str) -> &mut Out {
-        self.text("kind", kind)
-    }
-
-    fn path(&mut self, path: &Path) -> &mut Out {
-        self.text("path", path.as_str())
-    }
-
-    fn text(&mut self, field: &str, text: &str) -> &mut Out {
-        self.put(field, Value::text(text))
-    }
-
-    fn text_if(&mut self, field: &str, text: Option<&str>) -> &mut Out {
-        if let Some(text) = text {
-            self.text(field, text);
-        }
-        self
-    }
-
-    fn texts(&mut self, field: &str, texts: &[String]) -> &mut Out {
-        self.put(field, Value::List(texts.iter().map(Value::text).collect()))
-    }
-
-    fn int(&mut self, field: &str, number: i64) -> &mut Out {
-        self.put(field, Value::Int(number))
-    }
-
-    fn bytes(&mut self, field: &str, bytes: &[u8]) -> &mut Out {
-        self.put(field, Value::Bytes(bytes.to_vec()))
-    }
-
-    fn link(&mut self, field: &str, cid: Cid) -> &mut Out {
-        self.put(field, Value::Link(cid))
-    }
-
-    fn stored(&mut self, field: &str, stored: &Stored) -> &mut Out {
-        match stored {
-            Stored::Inline(bytes) => self.bytes(field, bytes),
-            Stored::Object(cid) => self.link(field, *cid),
-        }
-    }
-
-    fn stored_if(&mut self, field: &str, stored: Option<&Stored>) -> &mut Out {
-        match stored {
-            Some(stored) => self.stored(field, stored),
-            None => self,
-        }
-    }
-}
-
-/// A map being read: what is taken is gone, what stays is superfluous.
-struct In(Map);
-
-impl In {
-    fn has(&self, field: &str) -> bool {
-        self.0.contains_key(field)
-    }
-
-    fn take(&mut self, field: &str) -> Result<Value, InvalidRecord> {
-        self.0.remove(field).ok_or_else(|| invalid(field))
-    }
-
-    fn text(&mut self, field: &str) -> Result<String, InvalidRecord> {
-        match self.take(field)? {
-            Value::Text(text) => Ok(text),
-            _ => Err(invalid(field)),
-        }
-    }
-
-    fn text_if(&mut self, field: &str) -> Result<Option<String>, InvalidRecord> {
-        if self.has(field) { self.text(field).map(Some) } else { Ok(None) }
-    }
-
-    fn texts(&mut self, field: &str) -> Result<Vec<String>, InvalidRecord> {
-        let Value::List(items) = self.take(field)? else { return Err(invalid(field)) };
-        let text = |item| match item {
-            Value::Text(text) => Ok(text),
-            _ => Err(invalid(field)),
-        };
-        items.into_iter().map(text).collect()
-    }
-
-    fn path(&mut self) -> Result<Path, InvalidRecord> {
-        Path::parse(&self.text("path")?).map_err(|_| invalid("path"))
-    }
-
-    fn int(&mut self, field: &str) -> Result<i64, InvalidRecord> {
-        self.take(field)?.as_int().ok_or_else(|| invalid(field))
-    }
-
-    fn count(&mut self, field: &str) -> Result<u64, InvalidRecord> {
-        u64::try_from(self.int(field)?).map_err(|_| invalid(field))
-    }
-
-    fn small(&mut self, field: &str) -> Result<u32, InvalidRecord> {
-        u32::try_from(self.int(field)?).map_err(|_| invalid(field))
-    }
-
-    fn instant(&mut self, field: &str) -> Result<Instant, InvalidRecord> {
-        let millis = self.int(field)?;
-        let instant = Instant::from_millis(millis);
-        if instant.millis() == millis { Ok(instant) } else { Err(invalid(field)) }
-    }
-
-    fn hash(&mut self, field: &str) -> Result<[u8; 32], InvalidRecord> {
-        match self.take(field)? {
-            Value::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
-            _ => Err(invalid(field)),
-        }
-    }
-
-    fn link(&mut self, field: &str) -> Result<Cid, InvalidRecord> {
-        self.take(field)?.as_link().ok_or_else(|| invalid(field))
-    }
-
-    fn stored(&mut self, field: &str) -> Result<Stored, InvalidRecord> {
-        match self.take(field)? {
-            Value::Bytes(bytes) => Ok(Stored::Inline(bytes)),
-            Value::Link(cid) => Ok(Stored::Object(cid)),
-            _ => Err(invalid(field)),
-        }
-    }
-
-    fn stored_if(&mut self, field: &str) -> Result<Option<Stored>, InvalidRecord> {
-        if self.has(field) { self.stored(field).map(Some) } else { Ok(None) }
     }
 }

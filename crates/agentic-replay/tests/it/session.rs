@@ -90,14 +90,13 @@ fn answer(path: &Path, salt: u64) -> Answer {
 
 fn asked(kept: &Kept, payload: i64) -> Option<(u64, Path)> {
     let journal = kept.journal();
-    let found = journal.records().iter().find_map(|record| match &record.body {
+    journal.records().iter().find_map(|record| match &record.body {
         Body::Ask(ask) => {
             let value = ask.payload.value(&kept.objects).expect("payloads are kept");
             (value == Value::Int(payload)).then(|| (record.seq, ask.path.clone()))
         }
         _ => None,
-    });
-    found
+    })
 }
 
 proptest! {
