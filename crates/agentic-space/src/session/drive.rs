@@ -5,13 +5,13 @@
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 
 use agentic_model::{AgentName, Entry, Instant, Kind, Value};
 use agentic_replay::{
     Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Kinds, Path, Performance,
-    Program, Progress, Session, SessionId, Setting, Stopped, Withdrawn,
+    Program, Progress, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
@@ -40,7 +40,8 @@ pub struct Driver<'a> {
     running: BTreeMap<Path, Process>,
     timers: BTreeMap<Path, Instant>,
     answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
-    n_holds_told: usize,
+    /// The holds that the trace has been told of.
+    told: BTreeSet<RequestId>,
 }
 
 impl<'a> Driver<'a> {
@@ -88,6 +89,7 @@ impl<'a> Driver<'a> {
         let kinds = Kinds::built_in();
         let (session, progress) = replayed(space, &folder, &journal, &kinds)?;
         let mut driver = Driver::new(space, folder, lock, log, session, kinds);
+        driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -111,7 +113,7 @@ impl<'a> Driver<'a> {
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
-            n_holds_told: 0,
+            told: BTreeSet::new(),
         }
     }
 
@@ -426,10 +428,9 @@ impl<'a> Driver<'a> {
             let what = question.unwrap_or(&hold.request.kind).to_owned();
             ("session", format!("held {}: {}", id.short_request(&hold.id), shown(&what)))
         };
-        if holds.len() > self.n_holds_told {
-            self.trace(holds.iter().skip(self.n_holds_told).map(told))?;
-        }
-        self.n_holds_told = holds.len();
+        let fresh: Vec<Hold> =
+            holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
+        self.trace(fresh.iter().map(told))?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {
                 seal::seal(self.space, &start.agent, &self.folder)?;
