@@ -77,18 +77,24 @@ pub fn is_kept(world: &World, commit: &str) -> Result<(), String> {
     demand(is_there, &format!("the acknowledged decision {commit} is lost"))
 }
 
-/// Everything that must hold once nothing is asked any more.
-pub fn at_the_end(world: &World, end: End, seen: &Seen) -> Result<(), String> {
-    let agents = agents(world)?;
-    demand(!agents.is_empty(), "there is no session")?;
+/// Checks everything that must hold once nothing is asked any more; returns what does not.
+pub fn at_the_end(world: &World, end: End, seen: &Seen) -> Vec<String> {
+    let agents = match agents(world) {
+        Ok(agents) if agents.is_empty() => return vec!["there is no session".to_owned()],
+        Ok(agents) => agents,
+        Err(wrong) => return vec![wrong],
+    };
+    let mut checks = Vec::new();
     for agent in &agents {
-        check_session(world, agent, end)?;
-        check_branch(world, agent, end)?;
+        checks.push(check_session(world, agent, end));
+        checks.push(check_branch(world, agent, end));
     }
-    check_effects(world, end, agents.len(), seen)?;
-    check_nothing_is_left(world)?;
-    world.git(&["fsck", "--strict", "--no-progress", "--no-dangling"])?;
-    world.succeed("agentic doctor", &[0]).map(drop)
+    checks.push(check_effects(world, end, agents.len(), seen));
+    checks.push(check_nothing_is_left(world));
+    let fsck = ["fsck", "--strict", "--no-progress", "--no-dangling"];
+    checks.push(world.git(&fsck).map(drop));
+    checks.push(world.succeed("agentic doctor", &[0]).map(drop));
+    checks.into_iter().filter_map(Result::err).collect()
 }
 
 fn check_session(world: &World, agent: &str, end: End) -> Result<(), String> {

@@ -9,6 +9,7 @@ mod check;
 mod scenario;
 mod world;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use agentic_testkit::Templates;
@@ -18,24 +19,35 @@ use crate::scenario::Scenario;
 
 /// The points that a walk visits. A torn write needs preparation, so `*` does not count it.
 const POINTS: [&str; 2] = [ANY_POINT, "mid-session-record"];
-/// How many failed schedules are shown.
-const SHOWN_MAX: usize = 12;
+/// How many schedules are named for each thing that is wrong.
+const SHOWN_MAX: usize = 4;
 
-/// Walks one scenario and fails with every schedule after which an invariant does not hold.
+/// Walks one scenario and fails with everything that is wrong after some schedule.
 fn check_scenario(scenario: &Scenario) {
     let templates = Templates::default();
-    let mut failures = Vec::new();
+    let mut wrongs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut n_failed = 0;
     let started = Instant::now();
     let n_tried = walk(&POINTS, |schedule: &Schedule| {
-        let (met, result) = scenario.attempt(schedule, &templates);
-        failures.extend(result.err().map(|wrong| format!("{schedule}: {wrong}")));
+        let (met, found) = scenario.attempt(schedule, &templates);
+        n_failed += usize::from(!found.is_empty());
+        for wrong in found {
+            wrongs.entry(wrong).or_default().push(schedule.to_string());
+        }
         met
     });
-    let n_failed = failures.len();
     let name = scenario.name;
     println!("{name}: {n_tried} schedules, {n_failed} failed, {:?}", started.elapsed());
-    failures.truncate(SHOWN_MAX);
-    assert!(n_failed == 0, "{name}: {n_failed} of {n_tried}:\n{}", failures.join("\n"));
+    assert!(n_failed == 0, "{name}: {n_failed} of {n_tried}:\n{}", told(&wrongs));
+}
+
+/// Shows what is wrong, and after how many schedules and which.
+fn told(wrongs: &BTreeMap<String, Vec<String>>) -> String {
+    let line = |(wrong, schedules): (&String, &Vec<String>)| {
+        let shown = schedules[..schedules.len().min(SHOWN_MAX)].join("; ");
+        format!("{wrong}\n    {} schedules: {shown}\n", schedules.len())
+    };
+    wrongs.iter().map(line).collect()
 }
 
 #[test]

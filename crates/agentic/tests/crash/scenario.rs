@@ -148,7 +148,8 @@ pub const FORK: Scenario = Scenario {
 
 impl Scenario {
     /// Runs the verb with the faults of a schedule, goes on as a person would, and checks.
-    pub fn attempt(&self, schedule: &Schedule, templates: &Templates) -> (Met, Result<(), String>) {
+    /// Returns what is wrong afterwards.
+    pub fn attempt(&self, schedule: &Schedule, templates: &Templates) -> (Met, Vec<String>) {
         let broken = World::new(templates).and_then(|mut world| {
             if let Some(before) = self.before {
                 world.succeed(before, &[0, 4])?;
@@ -160,14 +161,19 @@ impl Scenario {
         match broken {
             Ok((world, finished)) => {
                 let met = Met::of(finished.ending);
-                (met, self.go_on(&world, &finished, schedule))
+                let seen = self.go_on(&world, &finished, schedule);
+                let wrongs = seen.map_or_else(
+                    |wrong| vec![wrong],
+                    |seen| check::at_the_end(&world, self.end, &seen),
+                );
+                (met, wrongs)
             }
             // A verb that panicked is a failure, and the walk goes on behind it.
-            Err(wrong) => (Met::Yes, Err(wrong)),
+            Err(wrong) => (Met::Yes, vec![wrong]),
         }
     }
 
-    fn go_on(&self, world: &World, broken: &Finished, schedule: &Schedule) -> Result<(), String> {
+    fn go_on(&self, world: &World, broken: &Finished, schedule: &Schedule) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
         check::no_effect_before_its_decision(world)?;
         if schedule.second.is_some() {
@@ -183,7 +189,7 @@ impl Scenario {
         for agent in check::agents(world)? {
             answer_all(world, &agent, &mut seen)?;
         }
-        check::at_the_end(world, self.end, &seen)
+        Ok(seen)
     }
 
     fn next_line(&self) -> &'static str {
