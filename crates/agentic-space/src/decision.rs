@@ -115,7 +115,15 @@ impl Policy {
         };
         let offered: Vec<Action> =
             texts("actions").iter().filter_map(|name| Action::parse(name)).collect();
-        let all = vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond];
+        // What has not begun can only be let go, changed or refused; what may have happened can
+        // be told.
+        let all = match reason {
+            HoldReason::Asked => {
+                vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond]
+            }
+            HoldReason::NotAllowed => vec![Action::Approve, Action::Reject, Action::Edit],
+            HoldReason::InDoubt => vec![Action::Approve, Action::Reject, Action::Respond],
+        };
         let need = get("quorum").and_then(|quorum| quorum.get("need")).and_then(Value::as_int);
         Policy {
             actions: if offered.is_empty() { all } else { offered },
@@ -123,8 +131,17 @@ impl Policy {
             deadline: get("deadline").and_then(instant),
             on_expiry: get("on_expiry").cloned(),
             need: need.map_or(1, |need| usize::try_from(need).unwrap_or(1).max(1)),
-            subject: if is_asked { payload.get("payload").cloned() } else { Some(payload.clone()) },
+            subject: if is_asked { payload.get("payload").cloned() } else { None },
             schema: get("schema").cloned(),
+        }
+    }
+
+    /// Returns the value that an answer has in effect: an approval without one takes what was
+    /// offered.
+    pub fn effective_value(&self, action: Action, value: Option<&Value>) -> Option<Value> {
+        match (action, value) {
+            (Action::Approve, None) => self.subject.clone(),
+            (_, value) => value.cloned(),
         }
     }
 
@@ -225,7 +242,7 @@ impl Decision {
         }
         Decision {
             action: draft.action,
-            value: draft.value.clone(),
+            value: policy.effective_value(draft.action, draft.value.as_ref()),
             principal: draft.principal.clone(),
             rationale: draft.rationale.clone(),
             record,

@@ -38,7 +38,7 @@ pub struct SessionView {
     pub until: Option<String>,
     /// The requests that wait for a human.
     pub pending: Vec<String>,
-    /// The session it was forked from.
+    /// The session it was forked from, or whose child it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// After how many records it was forked.
@@ -145,7 +145,11 @@ impl SessionView {
             error: summary.failure.as_ref().map(error),
             until: summary.until.map(|until| until.to_string()),
             pending: summary.holds.iter().map(|hold| summary.id.short_request(&hold.id)).collect(),
-            parent: summary.forked_from.map(|(parent, _)| parent.to_string()),
+            parent: summary
+                .forked_from
+                .map(|(parent, _)| parent)
+                .or(summary.child_of)
+                .map(|parent| parent.to_string()),
             forked_at: summary.forked_from.map(|(_, at)| at),
             requests: None,
         }

@@ -19,7 +19,7 @@ use agentic_store::{Durability, Lock, Writer};
 use super::effect::{Performed, perform};
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
-use super::{flow_of, program, seal};
+use super::{flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
@@ -42,6 +42,8 @@ pub struct Driver<'a> {
     answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
     /// The holds that the trace has been told of.
     told: BTreeSet<RequestId>,
+    /// Whether the session was over when it was loaded.
+    was_over: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -65,8 +67,7 @@ impl<'a> Driver<'a> {
     /// Fails when the records are damaged, and with [`Error::Diverged`] when its program does
     /// something else than was recorded; nothing is performed then.
     pub fn load(space: &'a Space, id: &SessionId) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
         Driver::load_locked(space, folder, lock)
     }
 
@@ -75,21 +76,22 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// Fails as [`Driver::load`] does.
     pub fn try_load(space: &'a Space, id: &SessionId) -> Result<Option<Driver<'a>>> {
-        let folder = Folder::of(space, id);
-        match folder.try_lock(space)? {
-            Some(lock) => Driver::load_locked(space, folder, lock).map(Some),
+        match Folder::try_lock(space, id)? {
+            Some((folder, lock)) => Driver::load_locked(space, folder, lock).map(Some),
             None => Ok(None),
         }
     }
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
+        folder.restore(space)?;
         let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, &folder.id)?;
         let kinds = Kinds::built_in();
         let (session, progress) = replayed(space, &folder, &journal, &kinds)?;
         let mut driver = Driver::new(space, folder, lock, log, session, kinds);
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
+        driver.was_over = driver.session.end().is_some();
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -114,6 +116,7 @@ impl<'a> Driver<'a> {
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
             told: BTreeSet::new(),
+            was_over: false,
         }
     }
 
@@ -129,6 +132,9 @@ impl<'a> Driver<'a> {
 
     /// Runs the session as far as it goes without a human, an instant or a child.
     pub fn run(&mut self) -> Result<()> {
+        if self.was_over {
+            return self.folder.retire(self.space);
+        }
         self.apply_decisions()?;
         loop {
             self.start_ready()?;
@@ -459,7 +465,7 @@ pub fn replayed(
     let values = Values::of(space, journal);
     let engine = agentic_flow::engine();
     let setting = Setting { engine: &engine, kinds, objects: &values };
-    Session::load(journal, program(&flow)?, setting, &mut |_, _| {})
+    Session::load(journal, program_of(space, folder, &flow)?, setting, &mut |_, _| {})
         .map_err(|error| replay_error(&folder.id, error))
 }
 
@@ -492,15 +498,16 @@ impl<'a> Driver<'a> {
         id: &SessionId,
         flow: &agentic_model::Object,
     ) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
+        folder.restore(space)?;
         let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, id)?;
         let kinds = Kinds::built_in();
         let values = Values::of(space, &journal);
         let engine = agentic_flow::engine();
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-        let loaded = Session::load(&journal, program(flow)?, setting, &mut |_, _| {});
+        let loaded =
+            Session::load(&journal, program_of(space, &folder, flow)?, setting, &mut |_, _| {});
         let (session, progress) = loaded.map_err(|error| replay_error(id, error))?;
         let mut driver = Driver::new(space, folder, lock, log, session, kinds);
         driver.take_in(progress)?;

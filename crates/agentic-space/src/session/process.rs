@@ -1,6 +1,7 @@
 //! Programs that a session starts: `exec`.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -65,6 +66,7 @@ fn run(
     let child = command
         .current_dir(folder)
         .env("AGENTIC_REQUEST", key)
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -123,13 +125,22 @@ fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Waited {
         }
         let stopped = stop.load(Ordering::Acquire);
         if stopped || Moment::now() >= deadline {
-            // It may have ended by itself meanwhile, which is as good.
-            let _ = child.kill();
+            kill_group(child);
             let _ = child.wait();
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// Kills a program with everything that it started.
+fn kill_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It may have ended by itself meanwhile, which is as good.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 fn feed(child: &mut Child, text: &str) {
