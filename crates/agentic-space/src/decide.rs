@@ -343,6 +343,11 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
         return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
     }
+    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
+    if given > VALUE_BYTES_MAX {
+        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
+        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+    }
     let value = policy.effective_value(draft.action, draft.value.as_ref());
     check_value(hold, policy, draft.action, value.as_ref())
 }
@@ -366,9 +371,6 @@ fn check_value(
             _ => Ok(()),
         };
     };
-    if json::to_text(value).len() > VALUE_BYTES_MAX {
-        return Err(misfit("", format!("it is longer than {VALUE_BYTES_MAX} bytes")));
-    }
     if agentic_model::canonical::encode(value).is_err() {
         return Err(misfit("", "it is no data".to_owned()));
     }

@@ -12,6 +12,8 @@ use crate::{Result, Space};
 
 /// The version of the decision record.
 const VERSION: i64 = 1;
+/// Who a hold is assigned to whose assignees cannot be read. No principal is called like this.
+const NOBODY: &str = "nobody";
 
 /// What a decision does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,13 +126,27 @@ impl Policy {
             HoldReason::NotAllowed => vec![Action::Approve, Action::Reject, Action::Edit],
             HoldReason::InDoubt => vec![Action::Approve, Action::Reject, Action::Respond],
         };
-        let need = get("quorum").and_then(|quorum| quorum.get("need")).and_then(Value::as_int);
+        // What is malformed lets nobody in.
+        let assignees = match get("assignees") {
+            None => Vec::new(),
+            Some(Value::Text(one)) => vec![one.clone()],
+            Some(Value::List(all)) if all.iter().all(|item| item.as_text().is_some()) => {
+                texts("assignees")
+            }
+            Some(_) => vec![NOBODY.to_owned()],
+        };
+        let need = match get("quorum").map(|quorum| quorum.get("need").and_then(Value::as_int)) {
+            None => 1,
+            Some(need) => {
+                need.and_then(|need| usize::try_from(need).ok()).unwrap_or(usize::MAX).max(1)
+            }
+        };
         Policy {
             actions: if offered.is_empty() { all } else { offered },
-            assignees: texts("assignees"),
+            assignees,
             deadline: get("deadline").and_then(instant),
             on_expiry: get("on_expiry").cloned(),
-            need: need.map_or(1, |need| usize::try_from(need).unwrap_or(1).max(1)),
+            need,
             subject: if is_asked { payload.get("payload").cloned() } else { None },
             schema: get("schema").cloned(),
         }

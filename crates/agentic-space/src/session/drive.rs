@@ -85,7 +85,11 @@ impl<'a> Driver<'a> {
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
         folder.restore(space)?;
-        let (log, _) = Log::open(&folder.log())?;
+        let (log, cut) = Log::open(&folder.log())?;
+        if cut > 0 {
+            let id = folder.id.short();
+            space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
+        }
         let journal = read_journal(space, &folder.id)?;
         let kinds = Kinds::built_in();
         let (session, progress) = replayed(space, &folder, &journal, &kinds)?;

@@ -35,7 +35,9 @@ impl Process {
         let key = performance.id.to_string();
         let flag = Arc::clone(&stop);
         std::thread::spawn(move || {
-            let limit = request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis);
+            let own = request.payload.get("timeout_ms").and_then(Value::as_int);
+            let own = own.and_then(|millis| u64::try_from(millis).ok());
+            let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
             let answer = run(&request.payload, &folder, &key, limit, &flag);
             // A driver that has gone away reads the doubt from its records.
             let _ = answers.send((request.path.clone(), answer));
