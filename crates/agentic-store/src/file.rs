@@ -39,9 +39,7 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
     }
     match (persistence, path.parent()) {
         (Persistence::Synced, Some(folder)) => {
-            File::open(folder)
-                .and_then(|dir| dir.sync_all())
-                .map_err(Error::io("sync", folder))?;
+            File::open(folder).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", folder))?;
             fault::synced(path, content.len() as u64);
             fault::synced(folder, 0);
             Ok(())

@@ -81,7 +81,6 @@ impl Repository {
         let decoded = tree.decode();
         Ok(decoded.map_err(Error::git(format!("read notes tree {oid}")))?.into())
     }
-
 }
 
 impl Notes<'_> {
@@ -282,7 +281,6 @@ impl Notes<'_> {
     fn text(&self, blob: Oid) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.repository.read_blob(blob)?).into_owned())
     }
-
 }
 
 impl Leaf<'_> {

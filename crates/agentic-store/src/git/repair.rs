@@ -75,8 +75,7 @@ impl Repository {
     /// # Errors
     /// Fails when it cannot be written.
     pub fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()> {
-        let is_whole =
-            |tip: Oid| self.notes_at(Some(tip)).is_ok_and(|notes| notes.is_whole(known));
+        let is_whole = |tip: Oid| self.notes_at(Some(tip)).is_ok_and(|notes| notes.is_whole(known));
         let logged = self.logged(name);
         self.mend_log(name)?;
         match self.ref_state(name) {

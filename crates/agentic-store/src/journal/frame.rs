@@ -77,9 +77,9 @@ pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
 /// Tells whether a good frame after the bad one at `bad` shows that the disk once had the bad one.
 /// Lengths that do not fit rule out almost every offset without computing a checksum.
 fn was_whole(bytes: &[u8], bad: usize, synced: impl Fn(&[u8]) -> Option<u64>) -> bool {
-    (bad + 1..bytes.len()).filter_map(|start| at(bytes, start)).any(|(payload, _)| {
-        synced(payload).is_some_and(|length| length > bad as u64)
-    })
+    (bad + 1..bytes.len())
+        .filter_map(|start| at(bytes, start))
+        .any(|(payload, _)| synced(payload).is_some_and(|length| length > bad as u64))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<usize> {

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Instant, Oid};
 
-pub(crate) use self::segment::sync_directory;
 pub use self::read::{pending_entries, records, tail, unfinished};
 pub use self::record::{Body, Record, RecordHash, Standing};
+pub(crate) use self::segment::sync_directory;
 pub use self::transaction::{
     BranchMove, Content, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
@@ -265,12 +265,7 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the segment cannot be written; the journal is then as before.
-    pub fn restart(
-        &mut self,
-        pending: Vec<Entry>,
-        notes: Option<Oid>,
-        at: Instant,
-    ) -> Result<()> {
+    pub fn restart(&mut self, pending: Vec<Entry>, notes: Option<Oid>, at: Instant) -> Result<()> {
         let seq = self.last.seq + 1;
         let standing =
             Standing { taken_before: seq, n_pending: 0, notes, ..self.last.standing.clone() };

@@ -39,7 +39,8 @@ fn transaction(count: u64, from: u64) -> Transaction {
 }
 
 fn begin(place: &Place) -> Journal {
-    let standing = Standing { genesis: None, head: None, taken_before: 0, n_pending: 0, notes: None };
+    let standing =
+        Standing { genesis: None, head: None, taken_before: 0, n_pending: 0, notes: None };
     Journal::create(&place.layout, &place.stream, standing, now()).expect("writable")
 }
 

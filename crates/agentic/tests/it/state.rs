@@ -42,7 +42,11 @@ impl State {
         let names: std::collections::BTreeSet<&String> = names.collect();
         let differs = |name: &&String| self.entries.get(*name) != found.entries.get(*name);
         let line = |name: &String| {
-            format!("{when}: {name} is {:?}, not {:?}", found.entries.get(name), self.entries.get(name))
+            format!(
+                "{when}: {name} is {:?}, not {:?}",
+                found.entries.get(name),
+                self.entries.get(name)
+            )
         };
         names.into_iter().filter(differs).map(line).collect()
     }
@@ -60,7 +64,8 @@ impl State {
 }
 
 fn find_leftovers(folder: &Path, found: &mut Vec<PathBuf>) {
-    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+    for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+    {
         let is_lock = path.extension().is_some_and(|extension| extension == "lock");
         if path.is_dir() {
             find_leftovers(&path, found);
