@@ -30,6 +30,9 @@ use crate::suite::{Item, Suite};
 
 /// How long one command of a case may take unless [`Options`] say otherwise.
 pub const COMMAND_LIMIT: Duration = Duration::from_secs(30);
+/// How many cases play at the same time for each core: most of their time goes to waiting for the
+/// disk.
+const PLAYERS_PER_CORE: usize = 3;
 /// The most cases that play at the same time, however many cores there are.
 const PLAYERS_MAX: usize = 32;
 
@@ -118,7 +121,7 @@ pub fn count_cases(cases_dir: &Path) -> Result<BTreeMap<String, usize>, Error> {
     Ok(suites.into_iter().map(|suite| (suite.name, suite.items.len())).collect())
 }
 
-/// Runs the suites, as many cases at a time as there are cores, and reports. `progress` is called
+/// Runs the suites, a few cases at a time for each core, and reports. `progress` is called
 /// after every case, from several threads.
 ///
 /// # Errors
@@ -149,7 +152,8 @@ pub fn run(options: &Options, progress: &(dyn Fn(Progress) + Sync)) -> Result<Re
         });
         results.lock().expect("no player panics while it holds the lock")[at] = Some(failure);
     };
-    let n_players = thread::available_parallelism().map_or(2, usize::from).min(PLAYERS_MAX);
+    let n_cores = thread::available_parallelism().map_or(2, usize::from);
+    let n_players = (n_cores * PLAYERS_PER_CORE).min(PLAYERS_MAX);
     thread::scope(|scope| {
         for _ in 0..n_players {
             scope.spawn(play_until_empty);

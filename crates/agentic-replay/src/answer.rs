@@ -2,6 +2,16 @@
 
 use agentic_model::Value;
 
+use crate::settle::settle;
+
+/// The code of a failure whose value was no data: not finite, too deep or too long.
+pub const NOT_DATA: &str = "not-data";
+
+/// The longest code of a failure, in bytes.
+pub const CODE_BYTES_MAX: usize = 256;
+/// The longest message of a failure, in bytes: 64 KiB.
+pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
 /// The one answer that every request gets before its run ends.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Answer {
@@ -42,4 +52,38 @@ impl Failure {
     pub fn new(code: impl Into<String>, message: impl Into<String>) -> Failure {
         Failure { code: code.into(), message: message.into(), details: Value::Null }
     }
+
+    /// Returns the failure as its record would give it back: code and message cut to their
+    /// bounds, details without a canonical form left out.
+    pub fn settled(self) -> Failure {
+        Failure {
+            code: cut(self.code, CODE_BYTES_MAX),
+            message: cut(self.message, MESSAGE_BYTES_MAX),
+            details: settle(self.details).unwrap_or(Value::Null),
+        }
+    }
+}
+
+impl Answer {
+    /// Returns the answer as its record would give it back. A value without a canonical form
+    /// becomes a failure with the code [`NOT_DATA`].
+    pub fn settled(self) -> Answer {
+        match self {
+            Answer::Ok(value) => match settle(value) {
+                Ok(value) => Answer::Ok(value),
+                Err(error) => Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+            },
+            Answer::Failed(failure) => Answer::Failed(failure.settled()),
+            Answer::TimedOut | Answer::Cancelled(_) => self,
+        }
+    }
+}
+
+fn cut(mut text: String, bytes_max: usize) -> String {
+    let mut end = bytes_max.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.truncate(end);
+    text
 }

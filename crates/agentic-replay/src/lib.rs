@@ -10,13 +10,37 @@
 //! This crate is pure: no clock, no randomness, no threads, no files.
 
 mod answer;
+mod chain;
+mod divergence;
+mod id;
+mod kinds;
 mod path;
 mod program;
+pub mod record;
 mod request;
 mod rng;
+mod run;
+pub mod schema;
+mod session;
+mod settle;
+#[cfg(test)]
+mod tests;
 
-pub use crate::answer::{Answer, Failure, Stopped};
+pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_DATA, Stopped};
+pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
+pub use crate::divergence::{Asked, Change, Difference, Divergence};
+pub use crate::id::{RecordHash, SessionId};
+pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, SUSPEND, Storage};
 pub use crate::path::{InvalidPath, Path, Scope};
 pub use crate::program::{Delivery, End, Event, Program, Start, Turn};
-pub use crate::request::{EffectClass, Position, Request, RequestHash, RequestId};
+pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};
+pub use crate::request::{EffectClass, Position, Request, RequestHash, RequestId, SLEEP};
 pub use crate::rng::Seed;
+pub use crate::run::{
+    DEFECT, Finished, KIND_BYTES_MAX, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end,
+};
+pub use crate::session::{
+    ForkDraft, ForkError, Hold, HoldReason, Note, Opening, Performance, Progress, Refused,
+    ReplayError, Session, Setting, Withdrawn,
+};
+pub use crate::settle::settle;

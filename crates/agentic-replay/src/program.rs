@@ -21,6 +21,46 @@ pub trait Program {
     /// Asks the program to stop: delivered once, as an error that it can catch where its language
     /// can, so that it may clean up. It may open further requests.
     fn cancel(&mut self, reason: &str, at: Instant) -> Turn;
+
+    /// Replaces what `random()` derives from, from here on: what happens where a fork leaves its
+    /// parent. Paths and counters go on. A program without randomness need not listen.
+    fn reseed(&mut self, _seed: Seed) {}
+}
+
+impl<P: Program + ?Sized> Program for &mut P {
+    fn start(&mut self, start: &Start) -> Turn {
+        (**self).start(start)
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        (**self).deliver(delivery)
+    }
+
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
+        (**self).cancel(reason, at)
+    }
+
+    fn reseed(&mut self, seed: Seed) {
+        (**self).reseed(seed);
+    }
+}
+
+impl<P: Program + ?Sized> Program for Box<P> {
+    fn start(&mut self, start: &Start) -> Turn {
+        (**self).start(start)
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        (**self).deliver(delivery)
+    }
+
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
+        (**self).cancel(reason, at)
+    }
+
+    fn reseed(&mut self, seed: Seed) {
+        (**self).reseed(seed);
+    }
 }
 
 /// What a run begins with.
@@ -76,4 +116,24 @@ pub enum End {
     Failed(Failure),
     /// After it was asked to stop.
     Cancelled,
+}
+
+/// The code by which [`End::continue_as_new`] is known.
+const CONTINUE: &str = "continue-as-new";
+
+impl End {
+    /// Makes the end of a run that goes on as a new one, with this state as its input. A host that
+    /// knows nothing of it sees a failure whose code says so.
+    pub fn continue_as_new(state: Value) -> End {
+        let message = "the run goes on as a new one";
+        End::Failed(Failure { details: state, ..Failure::new(CONTINUE, message) })
+    }
+
+    /// Returns the state of an end made by [`End::continue_as_new`].
+    pub fn continued_with(&self) -> Option<&Value> {
+        match self {
+            End::Failed(failure) if failure.code == CONTINUE => Some(&failure.details),
+            End::Failed(_) | End::Done(_) | End::Cancelled => None,
+        }
+    }
 }

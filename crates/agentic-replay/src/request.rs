@@ -3,7 +3,7 @@
 use std::fmt;
 
 use agentic_model::canonical::{self, CanonicalError};
-use agentic_model::{Cid, Value};
+use agentic_model::{Cid, Instant, Value};
 
 use crate::Path;
 
@@ -11,6 +11,9 @@ use crate::Path;
 const HASH_DOMAIN: &[u8] = b"agentic request 1\0";
 /// Keeps request ids apart from every other hash of the product.
 const ID_DOMAIN: &[u8] = b"agentic request id 1\0";
+
+/// The kind of a request that waits for an instant. Hosts answer it themselves.
+pub const SLEEP: &str = "sleep";
 
 /// One contact with the world.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,18 +68,35 @@ impl Request {
         Request { path, kind: kind.into(), payload, schema: None, timeout_ms: None, position: None }
     }
 
+    /// Makes a request that waits until an instant, which is recorded, so that a pause neither
+    /// restarts nor drifts when its run is taken up again. It is answered with `Null`.
+    pub fn sleep(path: Path, until: Instant) -> Request {
+        Request::new(path, SLEEP, Value::map([("until", Value::Int(until.millis()))]))
+    }
+
+    /// Returns the instant that a request made by [`Request::sleep`] waits for.
+    pub fn sleeps_until(&self) -> Option<Instant> {
+        let until = self.payload.get("until").filter(|_| self.kind == SLEEP)?;
+        until.as_int().map(Instant::from_millis)
+    }
+
     /// Hashes kind, schema and canonical payload.
     ///
     /// # Errors
     /// Fails when the payload has no canonical form.
     pub fn hash(&self) -> Result<RequestHash, CanonicalError> {
+        Ok(self.hash_with(&canonical::encode(&self.payload)?))
+    }
+
+    /// Hashes the request, given the canonical bytes of its payload.
+    pub(crate) fn hash_with(&self, payload: &[u8]) -> RequestHash {
         let mut hasher = blake3::Hasher::new();
         hasher.update(HASH_DOMAIN);
         update_framed(&mut hasher, self.kind.as_bytes());
         let schema = self.schema.map(|cid| cid.to_bytes()).unwrap_or_default();
         update_framed(&mut hasher, &schema);
-        update_framed(&mut hasher, &canonical::encode(&self.payload)?);
-        Ok(RequestHash(*hasher.finalize().as_bytes()))
+        update_framed(&mut hasher, payload);
+        RequestHash(*hasher.finalize().as_bytes())
     }
 }
 
@@ -134,7 +154,7 @@ impl fmt::Debug for RequestId {
 }
 
 /// Hashes a piece with its length before it, so that pieces cannot run into each other.
-fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
+pub(crate) fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
     hasher.update(&(bytes.len() as u64).to_le_bytes());
     hasher.update(bytes);
 }

@@ -73,6 +73,7 @@ impl Place {
             capture: Capture::Nothing,
             expect: None,
             emptiness: Emptiness::Refused,
+            asker: None,
         }
     }
 

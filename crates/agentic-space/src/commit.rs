@@ -36,6 +36,18 @@ pub struct Draft {
     pub expect: Option<Oid>,
     /// Whether a commit without changes is made.
     pub emptiness: Emptiness,
+    /// The request of a session that asks for the commit, if one does.
+    pub asker: Option<Asker>,
+}
+
+/// Who asks for an effect: written into commits, so that one that happened before a crash is
+/// recognised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asker {
+    /// The id of the session.
+    pub session: String,
+    /// The id of the request.
+    pub request: String,
 }
 
 /// Where the tree of a commit comes from.
@@ -175,6 +187,8 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let claims = Claims {
         kind: Some(kind.clone()),
         agent: Some(agent.clone()),
+        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
+        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
         fields,
         ..Claims::default()
     };

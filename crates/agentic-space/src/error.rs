@@ -199,6 +199,130 @@ pub enum Error {
         /// The worktree.
         path: PathBuf,
     },
+    /// No session answers to the name.
+    #[error("there is no session `{id}`")]
+    UnknownSession {
+        /// The name as it was given.
+        id: String,
+    },
+    /// A name means several sessions.
+    #[error("`{prefix}` means several sessions")]
+    AmbiguousSession {
+        /// The name.
+        prefix: String,
+        /// What it could mean.
+        candidates: Vec<String>,
+    },
+    /// The start key was used for another session.
+    #[error("the key `{key}` was used with another flow or input, by session {session}")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The session that has it.
+        session: String,
+    },
+    /// The session is over.
+    #[error("session {id} is over")]
+    SessionOver {
+        /// The session.
+        id: String,
+    },
+    /// The program does something else than was recorded.
+    #[error("session {id} diverges from its records")]
+    Diverged {
+        /// The session.
+        id: String,
+        /// Where, and how.
+        divergence: Box<agentic_replay::Divergence>,
+    },
+    /// The object is no flow.
+    #[error("object `{id}` is no flow")]
+    NotAFlow {
+        /// Its id.
+        id: String,
+    },
+    /// The flow does not parse.
+    #[error("the flow `{id}` does not parse: {reason}")]
+    BrokenFlow {
+        /// Its id.
+        id: String,
+        /// The first finding.
+        reason: String,
+    },
+    /// A request of a program cannot be performed as it is.
+    #[error("{reason}")]
+    BadRequest {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No request answers to the name.
+    #[error("there is no open request `{id}`")]
+    UnknownRequest {
+        /// The name as it was given.
+        id: String,
+    },
+    /// A name means several requests.
+    #[error("`{id}` has several open requests")]
+    AmbiguousRequest {
+        /// The name.
+        id: String,
+        /// What it could mean.
+        candidates: Vec<String>,
+    },
+    /// The request is not the one that was looked at.
+    #[error("request {request} has the hash `{found}`, not `{expected}`")]
+    OtherRequest {
+        /// The request.
+        request: String,
+        /// The hash that was expected.
+        expected: String,
+        /// The hash that it has.
+        found: String,
+    },
+    /// Somebody was first.
+    #[error("request {request} was decided: {action} by {principal}")]
+    AlreadyDecided {
+        /// The request.
+        request: String,
+        /// Who decided.
+        principal: String,
+        /// What.
+        action: &'static str,
+        /// The commit.
+        commit: Option<Oid>,
+    },
+    /// It is too late to decide.
+    #[error("request {request} expired at {deadline}")]
+    HoldExpired {
+        /// The request.
+        request: String,
+        /// Its deadline.
+        deadline: agentic_model::Instant,
+    },
+    /// The one who asks may not do this.
+    #[error("you may not {what}: {reason}")]
+    NotAllowed {
+        /// What was asked for.
+        what: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The value does not fit what was asked for.
+    #[error("the value does not fit at `{pointer}`: {reason}")]
+    ValueMisfit {
+        /// Where, as a JSON pointer.
+        pointer: String,
+        /// How.
+        reason: String,
+    },
+    /// A session's commits could not be made again.
+    #[error("session {id} cannot be rebuilt: {reason}")]
+    NotRebuilt {
+        /// The session.
+        id: String,
+        /// Why.
+        reason: String,
+    },
     /// Bringing the worktree to the head would lose or garble changes.
     #[error("the changes in `{}` conflict with the head", path.display())]
     SyncConflict {

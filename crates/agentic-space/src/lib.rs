@@ -7,14 +7,17 @@
 pub mod agent;
 mod clock;
 pub mod commit;
+pub mod decide;
 pub mod doctor;
 mod error;
 mod fact;
+pub mod hold;
 pub mod kind;
 pub mod log;
 pub mod merge;
 pub mod object;
 pub mod relate;
+pub mod session;
 mod space;
 pub mod spawn;
 pub mod sync;
@@ -22,8 +25,10 @@ pub mod trace;
 pub mod tree;
 pub mod worktree;
 
+pub use agentic_flow as flow;
 pub use agentic_model as model;
 pub use agentic_relations as relations;
+pub use agentic_replay as replay;
 pub use agentic_store::{Durability, fault};
 
 pub use crate::clock::Clock;

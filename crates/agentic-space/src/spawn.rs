@@ -7,6 +7,7 @@ use agentic_store::journal::{
 };
 use agentic_store::{Stream, Writer};
 
+use crate::commit::Asker;
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -47,6 +48,17 @@ pub fn spawn(
     briefing: &Object,
     origin: &Origin,
 ) -> Result<Spawned> {
+    spawn_for(space, name, briefing, origin, None)
+}
+
+/// Does the same on behalf of a session's request, which the genesis then names.
+pub(crate) fn spawn_for(
+    space: &Space,
+    name: &AgentName,
+    briefing: &Object,
+    origin: &Origin,
+    asker: Option<Asker>,
+) -> Result<Spawned> {
     let headline = Briefing::from_object(briefing)?.headline();
     let repository = space.repository();
     let signatures = space.signatures(name)?;
@@ -63,6 +75,8 @@ pub fn spawn(
         agent: Some(name.clone()),
         briefing: Some(briefing.cid()),
         parent: parent.clone(),
+        session: asker.as_ref().map(|asker| asker.session.clone()),
+        request: asker.map(|asker| asker.request),
         ..Claims::default()
     };
     let subject = if headline.is_empty() {

@@ -52,6 +52,13 @@ pub fn synced(path: &Path, length: u64) {
     let _ = (path, length);
 }
 
+/// Tells whether a test asked for a crash at a point that needs preparation.
+#[cfg(feature = "crash-points")]
+pub fn is_armed(name: &str) -> bool {
+    let wanted = std::env::var("AGENTIC_CRASH_AT").unwrap_or_default();
+    wanted.split(':').next() == Some(name)
+}
+
 #[cfg(feature = "crash-points")]
 mod armed {
     use std::collections::BTreeMap;

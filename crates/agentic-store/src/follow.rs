@@ -52,7 +52,11 @@ fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid)
         let on_disk = repository.name_file(worktree, path)?;
         let old = Oid::parse(old).ok().filter(|oid| !oid.is_null());
         let new = Oid::parse(new).ok().filter(|oid| !oid.is_null());
-        if on_disk != old || on_disk == new {
+        if on_disk == new {
+            continue;
+        }
+        let is_old = on_disk == old || on_disk.is_none();
+        if !is_old && !is_part_of(repository, worktree, path, new)? {
             continue;
         }
         match new {
@@ -69,4 +73,17 @@ fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid)
     // The index learns what the files look like on the disk.
     let _differences_are_an_answer = run_git(&worktree.path, &["update-index", "-q", "--refresh"])?;
     Ok(())
+}
+
+/// Tells whether a file is the beginning of what git was about to write: git removes the old file
+/// and writes the new one, and may have been killed in between.
+fn is_part_of(
+    repository: &Repository,
+    worktree: &Worktree,
+    path: &str,
+    new: Option<Oid>,
+) -> Result<bool> {
+    let Some(new) = new else { return Ok(false) };
+    let there = std::fs::read(worktree.path.join(path)).unwrap_or_default();
+    Ok(repository.read_blob(new)?.starts_with(&there))
 }

@@ -130,6 +130,21 @@ impl Layout {
         self.root.join("boot")
     }
 
+    /// Returns the folder of sessions that are not over, one folder a session, by its first digits.
+    pub fn open_sessions(&self) -> PathBuf {
+        self.root.join("session").join("open")
+    }
+
+    /// Returns the folder of sessions that are over.
+    pub fn ended_sessions(&self) -> PathBuf {
+        self.root.join("session").join("over")
+    }
+
+    /// Returns the lock file of a session.
+    pub fn session_lock(&self, session: &str) -> PathBuf {
+        self.root.join("lock").join(format!("_session-{session}"))
+    }
+
     /// Returns the folder of derived files; it may be deleted at any time.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")

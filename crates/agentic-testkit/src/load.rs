@@ -189,6 +189,7 @@ fn one(
                 capture: Capture::WithTrace,
                 expect: None,
                 emptiness: Emptiness::Refused,
+                asker: None,
             };
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(Some(made.commit.to_string()))

@@ -6,10 +6,12 @@ mod agent;
 mod commit;
 mod doctor;
 mod failure;
+pub mod hold;
 mod kind;
 mod object;
 mod relation;
 mod schema;
+mod session;
 mod sync;
 mod trace;
 mod worktree;
@@ -18,10 +20,14 @@ pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, Sp
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
+pub use crate::hold::{DecideView, PendingView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
+pub use crate::session::{
+    DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView, state_name,
+};
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
 pub use crate::worktree::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};

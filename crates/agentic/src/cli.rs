@@ -81,6 +81,12 @@ pub enum Verb {
     Merged(commands::relations::MergedArgs),
     Push(commands::push::Args),
     Fetch(commands::fetch::Args),
+    #[command(subcommand)]
+    Flow(commands::flow::Verb),
+    #[command(subcommand)]
+    Session(Box<commands::session::Verb>),
+    Pending(commands::pending::Args),
+    Decide(commands::decide::Args),
     Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
     #[command(subcommand)]

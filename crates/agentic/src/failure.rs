@@ -23,7 +23,11 @@ const REFUSED: (u8, &str) = (1, "refused");
 const USAGE: (u8, &str) = (2, "usage");
 const CONFLICT: (u8, &str) = (3, "conflict");
 const CORRUPT: (u8, &str) = (6, "corrupt");
+const DIVERGED: (u8, &str) = (5, "diverged");
 const SCHEMA: (u8, &str) = (7, "schema");
+const DECIDED: (u8, &str) = (8, "already-decided");
+const NOT_ALLOWED: (u8, &str) = (9, "not-allowed");
+const EXPIRED: (u8, &str) = (12, "expired");
 
 impl Failure {
     /// Makes the failure of wrong usage.
@@ -39,6 +43,11 @@ impl Failure {
     /// Makes the failure of a value that does not fit.
     pub fn schema(message: &str, hint: &str) -> Failure {
         Failure::new(SCHEMA, message, hint)
+    }
+
+    /// Makes the failure of something that the caller may not do.
+    pub fn not_allowed(message: &str, hint: &str) -> Failure {
+        Failure::new(NOT_ALLOWED, message, hint)
     }
 
     /// Makes the failure of a file operation.
@@ -179,6 +188,44 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::UncommittedWork { .. } => {
             (REFUSED, "commit the work, or throw it away with `--force`")
         }
+        Error::UnknownSession { .. } => (
+            REFUSED,
+            "`agentic session list` lists the sessions; a prefix needs eight digits or more",
+        ),
+        Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
+        Error::SessionOver { .. } => (
+            DECIDED,
+            "`agentic session show` shows how it ended; `agentic session fork` goes another way",
+        ),
+        Error::Diverged { .. } => (
+            DIVERGED,
+            "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`",
+        ),
+        Error::NotAFlow { .. } => {
+            (REFUSED, "`agentic session start --flow FILE` stores a flow and pins it")
+        }
+        Error::BrokenFlow { .. } => (REFUSED, "`agentic flow check FILE` shows where"),
+        Error::BadRequest { .. } => (REFUSED, "`docs/commands.md` says what each request takes"),
+        Error::UnknownRequest { .. } => (REFUSED, "`agentic pending` lists what is open"),
+        Error::AmbiguousRequest { .. } => {
+            (REFUSED, "name one of them as `agentic pending` prints it")
+        }
+        Error::OtherRequest { .. } => (CONFLICT, "look at the request again: `agentic pending`"),
+        Error::AlreadyDecided { .. } => {
+            (DECIDED, "`agentic log AGENT --kind decision` shows decisions")
+        }
+        Error::NotAllowed { .. } => {
+            (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")
+        }
+        Error::HoldExpired { .. } => {
+            (EXPIRED, "the session went on without an answer; `agentic session show` shows how")
+        }
+        Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
+        Error::NotRebuilt { .. } => (
+            DIVERGED,
+            "the records and the branch disagree; `agentic session show` and `git log` show both",
+        ),
         Error::SyncConflict { .. } => (
             CONFLICT,
             "commit with `--stdin` or `--path`, or put the changes aside with `git stash` and sync again",
@@ -260,6 +307,13 @@ fn because(error: &Error) -> Option<String> {
         }
         Error::SyncConflict { conflicts, .. } => {
             Some(format!("both changed {}", conflicts.join(", ")))
+        }
+        Error::Diverged { divergence, .. } => Some(divergence.to_string()),
+        Error::AmbiguousSession { candidates, .. } | Error::AmbiguousRequest { candidates, .. } => {
+            Some(format!("it could be {}", candidates.join(", ")))
+        }
+        Error::AlreadyDecided { commit: Some(commit), .. } => {
+            Some(format!("the decision is commit {commit}"))
         }
         other => other.source().map(chain),
     }

@@ -53,11 +53,15 @@ impl Repository {
     /// Lists the refs whose full names begin with `prefix`, in order.
     ///
     /// # Errors
-    /// Fails when the refs cannot be read; a single damaged one is left out.
+    /// Fails when the refs cannot be read, or one of them is damaged.
     pub fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
         let platform = self.inner.references().map_err(Error::git("list refs"))?;
         let mut found = Vec::new();
-        for reference in platform.prefixed(prefix).map_err(Error::git("list refs"))?.flatten() {
+        for reference in platform.prefixed(prefix).map_err(Error::git("list refs"))? {
+            let damaged = |error: Box<dyn std::error::Error + Send + Sync>| {
+                Error::corrupt(format!("a ref below `{prefix}`"), error)
+            };
+            let reference = reference.map_err(|error| damaged(error.into()))?;
             let Some(id) = reference.try_id() else { continue };
             let name = reference.name().as_bstr().to_string();
             found.push(RefName { name, target: to_oid(&id) });

@@ -92,6 +92,13 @@ fn is_dot_git(part: &[u8]) -> bool {
     matches!(checked, Err(Error::DotGitDir))
 }
 
+fn is_dot_gitmodules(part: &[u8]) -> bool {
+    use gix::validate::path::component::{Error, Mode, Options};
+    let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
+    let checked = gix::validate::path::component(part.as_bstr(), Some(Mode::Symlink), options);
+    matches!(checked, Err(Error::SymlinkedGitModules))
+}
+
 impl Repository {
     /// Looks a path up in a tree; nothing if it is not there or is a folder.
     ///
@@ -118,6 +125,22 @@ impl Repository {
 }
 
 impl Scratch {
+    /// Refuses what stock git refuses of `.gitmodules`: a link, and values that pose as options.
+    fn check_gitmodules(&self, path: &[u8], change: &TreeChange) -> Result<()> {
+        let TreeChange::Set { mode, blob } = change else { return Ok(()) };
+        let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        if *mode == FileMode::Link && is_dot_gitmodules(last) {
+            return Err(unsafe_path(path, "git does not follow a link in its place"));
+        }
+        if path == b".gitmodules" {
+            let content = self.inner.find_blob(to_id(*blob)).map_err(Error::git("read a blob"))?;
+            if hostile_submodule(&content.data) {
+                return Err(unsafe_path(path, "a value in it would be taken for an option"));
+            }
+        }
+        Ok(())
+    }
+
     /// Lists the paths at which two trees differ, in order.
     ///
     /// # Errors
@@ -152,6 +175,7 @@ impl Scratch {
             check_path(path)?;
             if let TreeChange::Set { .. } = change {
                 check_place(path, edit)?;
+                self.check_gitmodules(path, change)?;
             } else {
                 editor.remove(parts(path)).map_err(failed())?;
             }
@@ -175,6 +199,19 @@ fn check_place(path: &[u8], edit: &TreeEdit) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Finds a value in a `.gitmodules` that git itself refuses, because older clients ran it.
+fn hostile_submodule(content: &[u8]) -> bool {
+    content.lines().any(|line| {
+        let line = line.trim_ascii();
+        let value = |key: &[u8]| {
+            let rest = line.strip_prefix(key)?.trim_ascii_start();
+            Some(rest.strip_prefix(b"=")?.trim_ascii_start())
+        };
+        let begins = |key: &[u8], sign: &[u8]| value(key).is_some_and(|value| value.starts_with(sign));
+        begins(b"url", b"-") || begins(b"path", b"-") || begins(b"update", b"!")
+    })
 }
 
 fn parts(path: &[u8]) -> impl Iterator<Item = &BStr> {

@@ -4,6 +4,7 @@
 //! never lost. A writer holds the stream's [`Lock`](crate::Lock); readers take no lock.
 
 pub mod frame;
+mod log;
 mod read;
 mod record;
 mod segment;
@@ -15,6 +16,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Instant, Oid};
 
+pub use self::log::{Log, payloads};
 pub use self::read::{pending_entries, records, tail, unfinished};
 pub use self::record::{Body, Record, RecordHash, Standing};
 pub(crate) use self::segment::sync_directory;

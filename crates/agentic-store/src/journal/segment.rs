@@ -51,15 +51,28 @@ pub fn create(path: &Path) -> Result<File> {
 
 /// Cuts a torn tail off; returns the length of what is good, and how many bytes were cut.
 pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
+    repair_by(file, path, scan)
+}
+
+/// Does the same with a segment of a log, whose payloads do not tell what was synced.
+pub fn repair_log(file: &File, path: &Path) -> Result<(u64, u64)> {
+    repair_by(file, path, scan_log)
+}
+
+fn repair_by(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let length = file.metadata().map_err(Error::io("read", path))?.len();
     if length == 0 || last_frame(file, path, length)?.is_some() {
         return Ok((length, 0));
     }
-    repair_whole(file, path)
+    cut_torn(file, path, scan)
 }
 
 /// Does the same after a look at every frame.
 pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
+    cut_torn(file, path, scan)
+}
+
+fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let length = bytes.len() as u64;
     match scan(&bytes) {
@@ -78,6 +91,12 @@ pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
 /// Looks at every frame of a segment.
 pub fn scan(bytes: &[u8]) -> Scan {
     frame::scan(bytes, |payload| Record::decode(payload).ok().map(|record| record.synced))
+}
+
+/// Looks at every frame of a log. Its payloads do not tell what was synced: a good frame after a bad
+/// one is damage.
+pub fn scan_log(bytes: &[u8]) -> Scan {
+    frame::scan(bytes, |_| Some(u64::MAX))
 }
 
 /// Reads the payload of the last frame. The segment must have been repaired.

@@ -77,6 +77,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         capture: if args.trace { Capture::WithTrace } else { Capture::Nothing },
         expect,
         emptiness: if args.allow_empty { Emptiness::Allowed } else { Emptiness::Refused },
+        asker: None,
     };
 
     let done = commit(&space, &agent, &draft)?;

@@ -5,9 +5,11 @@ pub mod briefing;
 pub mod commit;
 pub mod completions;
 pub mod conformance;
+pub mod decide;
 pub mod demo;
 pub mod doctor;
 pub mod fetch;
+pub mod flow;
 pub mod fork_point;
 pub mod init;
 pub mod kind;
@@ -15,9 +17,11 @@ pub mod log;
 pub mod man;
 pub mod merge;
 pub mod object;
+pub mod pending;
 pub mod push;
 pub mod relate;
 pub mod relations;
+pub mod session;
 pub mod show;
 pub mod spawn;
 pub mod trace;
@@ -61,6 +65,10 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
+        Verb::Flow(verb) => flow::run(&context, verb),
+        Verb::Session(verb) => session::run(&context, *verb),
+        Verb::Pending(args) => pending::run(&context, args),
+        Verb::Decide(args) => decide::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),
         Verb::Conformance(verb) => conformance::run(&context, verb),

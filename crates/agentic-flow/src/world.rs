@@ -1,0 +1,154 @@
+//! What the functions of a script share with the program that drives it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use agentic_model::{Instant, Value};
+use agentic_replay::{Answer, Event, Failure, Request, Scope, Seed};
+use rhai::{Dynamic, EvalAltResult, FnPtr};
+
+use crate::context::Context;
+use crate::limits::{EVENTS_MAX, LIMIT, WORK_MAX};
+use crate::strand::Baton;
+
+/// How a branch ended.
+pub(crate) type Outcome = Result<Dynamic, Box<EvalAltResult>>;
+
+/// From where closures are called.
+#[allow(deprecated)] // The type is volatile, not obsolete.
+pub(crate) type Caller = rhai::NativeCallContextStore;
+
+/// What a branch is resumed with.
+pub(crate) enum Input {
+    Begin,
+    Answer(Answer),
+    Joined(Outcome),
+    /// The run is to stop; an error that the script can catch.
+    Cancel(String),
+    /// Nobody waits for the branch any more.
+    Kill,
+}
+
+/// Why a branch suspends.
+pub(crate) enum Output {
+    Ask(Request),
+    Join { mode: Mode, branches: Vec<(Scope, FnPtr)>, caller: Rc<Caller> },
+    Continue(Value),
+}
+
+/// How branches are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    All,
+    Any,
+}
+
+/// What a run keeps while it waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    pub(crate) now: Instant,
+    pub(crate) seed: Seed,
+    /// All work done so far.
+    pub(crate) work: u64,
+}
+
+/// The state of the run that is under way at the moment.
+pub(crate) struct World {
+    pub(crate) baton: Rc<Baton<Input, Output>>,
+    /// The context of the branch that runs at the moment.
+    pub(crate) context: RefCell<Context>,
+    pub(crate) now: Cell<Instant>,
+    pub(crate) seed: Cell<Seed>,
+    pub(crate) events: RefCell<Vec<Event>>,
+    /// Whether the running branch is being ended: then nothing it does counts.
+    is_dying: Cell<bool>,
+    /// What ends the run, whatever the script catches.
+    fatal: RefCell<Option<Failure>>,
+    work: Cell<u64>,
+    work_total: Cell<u64>,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        World {
+            baton: Rc::new(Baton::new()),
+            context: RefCell::new(Context::of(Scope::root())),
+            now: Cell::new(Instant::from_millis(0)),
+            seed: Cell::new(Seed([0; 32])),
+            events: RefCell::new(Vec::new()),
+            is_dying: Cell::new(false),
+            fatal: RefCell::new(None),
+            work: Cell::new(0),
+            work_total: Cell::new(0),
+        }
+    }
+
+    /// Counts work, and says whether the script has to stop.
+    pub(crate) fn spend(&self, work: u64) -> bool {
+        if self.is_stopping() {
+            return true;
+        }
+        let spent = self.work.get().saturating_add(work);
+        self.work.set(spent);
+        self.work_total.set(self.work_total.get().saturating_add(work));
+        if spent > WORK_MAX {
+            self.fail(format!("more than {WORK_MAX} units of work without a request"));
+        }
+        spent > WORK_MAX
+    }
+
+    /// Lets a run go on: an answer came, and work is counted anew.
+    pub(crate) fn enter(&self, standing: Standing) {
+        self.now.set(standing.now);
+        self.seed.set(standing.seed);
+        self.work_total.set(standing.work);
+        self.work.set(0);
+    }
+
+    /// Takes from a run that waits what it said, and all work done so far.
+    pub(crate) fn leave(&self) -> (Vec<Event>, u64) {
+        *self.fatal.borrow_mut() = None;
+        (self.events.take(), self.work_total.get())
+    }
+
+    /// Ends the run because a bound was hit. The first time counts.
+    pub(crate) fn fail(&self, message: impl Into<String>) {
+        if !self.is_dying.get() {
+            self.fatal.borrow_mut().get_or_insert_with(|| Failure::new(LIMIT, message));
+        }
+    }
+
+    pub(crate) fn fatal(&self) -> Option<Failure> {
+        self.fatal.borrow().clone()
+    }
+
+    /// Says whether nothing the script does counts any more.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_dying.get() || self.fatal.borrow().is_some()
+    }
+
+    /// Marks the branch that is resumed next as one that is being ended, or no longer.
+    pub(crate) fn set_dying(&self, dying: Dying) {
+        self.is_dying.set(dying == Dying::Yes);
+    }
+
+    /// Says something.
+    pub(crate) fn say(&self, kind: &str, data: Value) {
+        if self.is_stopping() {
+            return;
+        }
+        let mut events = self.events.borrow_mut();
+        if events.len() >= EVENTS_MAX {
+            self.fail(format!("more than {EVENTS_MAX} things said without a request"));
+            return;
+        }
+        events.push(Event { kind: kind.to_owned(), data });
+    }
+}
+
+/// Whether a branch is being ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dying {
+    Yes,
+    No,
+}

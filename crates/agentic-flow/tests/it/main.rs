@@ -1,0 +1,5 @@
+//! Tests of the crate as its users see it.
+
+mod bounds;
+mod cases;
+mod value;

@@ -1,0 +1,137 @@
+//! The types of expressions. Nodes stand in post-order, which is also the order of findings.
+
+use agentic_diag::Diagnostic;
+
+use crate::ast::{Expr, ExprId, ExprKind};
+use crate::check::Checker;
+use crate::code::{self, Found, stop};
+use crate::symbol::Symbol;
+use crate::types::{Type, TypeId};
+
+impl Checker<'_> {
+    /// Returns the type of an expression.
+    pub(super) fn expression(&mut self, root: ExprId) -> Found<TypeId> {
+        let base = self.operands.len();
+        for at in self.ast.expr(root).first..=root.0 {
+            let node = self.ast.exprs[at as usize];
+            let found = self.node(&node)?;
+            self.operands.push(found);
+        }
+        debug_assert_eq!(self.operands.len(), base + 1, "a subtree leaves one operand");
+        Ok(self.operands.pop().expect("a subtree leaves one operand"))
+    }
+
+    fn node(&mut self, node: &Expr) -> Found<TypeId> {
+        Ok(match node.kind {
+            ExprKind::Text(text) => self.variant_type(text).unwrap_or(TypeId::TEXT),
+            ExprKind::Number(_) => TypeId::NUMBER,
+            ExprKind::Bool(_) => TypeId::BOOL,
+            ExprKind::Null => TypeId::NULL,
+            ExprKind::Ref { head, fields } => {
+                let names = fields.start..fields.start + fields.count;
+                return self.reference(node, head, names);
+            }
+            ExprKind::Object(names) => {
+                let from = self.operands.len() - names.count as usize;
+                let types = self.operands.split_off(from);
+                let fields = self.ast.names(names).iter().copied().zip(types).collect();
+                self.ast.types.intern(Type::Object(fields))
+            }
+            ExprKind::List(count) => return self.list(node, count as usize),
+            ExprKind::Add => return self.add(node),
+            ExprKind::Equal | ExprKind::NotEqual => {
+                let (left, right) = self.operand_pair();
+                if !self.ast.types.are_comparable(left, right) {
+                    let message = format!(
+                        "`{}` and `{}` cannot be compared",
+                        self.ast.shown(left),
+                        self.ast.shown(right)
+                    );
+                    return stop(code::BAD_COMPARISON, node.span(), message);
+                }
+                TypeId::BOOL
+            }
+        })
+    }
+
+    fn operand_pair(&mut self) -> (TypeId, TypeId) {
+        let right = self.operands.pop().expect("an operation has two operands");
+        let left = self.operands.pop().expect("an operation has two operands");
+        (left, right)
+    }
+
+    fn reference(
+        &mut self,
+        node: &Expr,
+        head: Symbol,
+        fields: std::ops::Range<u32>,
+    ) -> Found<TypeId> {
+        let Some(mut found) = self.scope.get(head) else {
+            let message = format!("`{}` is not bound here", self.ast.text(head));
+            return Err(Box::new(
+                Diagnostic::error(code::UNBOUND_NAME, node.span(), message)
+                    .because("no value on every way to this place")
+                    .hint("bind it before, on every way, with the same type"),
+            ));
+        };
+        for at in fields {
+            let field = self.ast.names[at as usize];
+            let text = self.ast.text(field);
+            if !matches!(self.ast.types.get(found), Type::Object(_)) {
+                let shown = self.ast.shown(found);
+                let message = format!("`{shown}` has no field `{text}`: it is not an object");
+                let hint = match self.ast.types.get(found) {
+                    Type::Option(_) => "unwrap it first: `if let v = … { … }`",
+                    _ => "",
+                };
+                return Err(Box::new(
+                    Diagnostic::error(code::FIELD_OF_NON_OBJECT, node.span(), message).hint(hint),
+                ));
+            }
+            let Some(next) = self.ast.types.field(found, field) else {
+                let message = format!("`{}` has no field `{text}`", self.ast.shown(found));
+                return stop(code::UNKNOWN_FIELD, node.span(), message);
+            };
+            found = next;
+        }
+        Ok(found)
+    }
+
+    fn list(&mut self, node: &Expr, count: usize) -> Found<TypeId> {
+        let from = self.operands.len() - count;
+        let items = self.operands.split_off(from);
+        let Some((first, rest)) = items.split_first() else {
+            let message = "an empty list has no type";
+            return stop(code::EMPTY_LIST, node.span(), message);
+        };
+        let mut item = *first;
+        for other in rest {
+            match self.ast.types.join(item, *other) {
+                Some(joined) => item = joined,
+                None => {
+                    let (item, other) = (self.ast.shown(item), self.ast.shown(*other));
+                    let message = format!("the list holds both `{item}` and `{other}`");
+                    return stop(code::MIXED_LIST, node.span(), message);
+                }
+            }
+        }
+        Ok(self.ast.types.intern(Type::List(item)))
+    }
+
+    fn add(&mut self, node: &Expr) -> Found<TypeId> {
+        let (left, right) = self.operand_pair();
+        let plain = |id: TypeId| match self.ast.types.get(id) {
+            Type::Enum(_) | Type::Text => Some(TypeId::TEXT),
+            Type::Number => Some(TypeId::NUMBER),
+            Type::Null | Type::Bool | Type::List(_) | Type::Option(_) | Type::Object(_) => None,
+        };
+        match (plain(left), plain(right)) {
+            (Some(left), Some(right)) if left == right => Ok(left),
+            _ => {
+                let (left, right) = (self.ast.shown(left), self.ast.shown(right));
+                let message = format!("`{left}` and `{right}` cannot be added");
+                stop(code::BAD_PLUS, node.span(), message)
+            }
+        }
+    }
+}

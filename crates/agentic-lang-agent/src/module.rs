@@ -1,0 +1,301 @@
+//! What a host calls: check, compile, lower, format, run.
+
+use std::sync::Arc;
+
+use agentic_diag::{Diagnostic, Source, Span};
+use agentic_model::Value as Model;
+use agentic_replay::Failure;
+
+use crate::ast::Ast;
+use crate::code;
+use crate::data::{Data, json};
+use crate::program::conform::{conforms, find_stranger, quoted};
+use crate::program::fault::Fault;
+use crate::program::machine::Entry;
+use crate::program::request::BoundAgent;
+use crate::program::{AGENT_TASK, Callee, Code, Run, RunOptions, Step, compile as codegen};
+use crate::{parser, printer, resolve};
+
+/// A checked file, ready to run.
+pub struct Module {
+    pub(crate) ast: Ast,
+    pub(crate) code: Code,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A pipeline that can be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PipelineInfo {
+    /// Its name.
+    pub name: String,
+    /// The names and types of its inputs.
+    pub inputs: Vec<(String, String)>,
+    /// The type of its result.
+    pub result: String,
+}
+
+/// Reads a file: UTF-8 with any line ends. Positions refer to the text with plain line feeds.
+///
+/// # Errors
+/// Fails when the bytes are not UTF-8.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Source, Box<Diagnostic>> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let message = format!("`{name}` is not UTF-8 from byte {} on", error.valid_up_to());
+        Box::new(Diagnostic::error(code::UNREADABLE_SOURCE, Span::default(), message))
+    })?;
+    if !text.contains('\r') {
+        return Ok(Source::new(name, text));
+    }
+    Ok(Source::new(name, text.replace("\r\n", "\n").replace('\r', "\n")))
+}
+
+/// Looks for errors and warnings. At most one error is found, the first in the order of phases.
+pub fn check(source: &Source) -> Vec<Diagnostic> {
+    match front(source.text()) {
+        Ok(ast) => crate::check::warnings(&ast),
+        Err(found) => vec![*found],
+    }
+}
+
+/// Compiles a file.
+///
+/// # Errors
+/// Fails with the first error.
+pub fn compile(source: &Source) -> Result<Arc<Module>, Vec<Diagnostic>> {
+    let mut ast = front(source.text()).map_err(|found| vec![*found])?;
+    let code = codegen::compile(&ast, source.text());
+    let warnings = crate::check::warnings(&ast);
+    // What runs is the code; of the tree only signatures and types are still needed.
+    ast.exprs = Vec::new();
+    ast.pipelines.iter_mut().for_each(|pipeline| pipeline.body.statements = Vec::new());
+    ast.tests.iter_mut().for_each(|test| test.body.statements = Vec::new());
+    Ok(Arc::new(Module { ast, code, warnings }))
+}
+
+/// Prints a pipeline as it runs, workflows lowered. Types are not checked.
+///
+/// # Errors
+/// Fails with the first error of syntax or lowering, and when there is no such pipeline.
+pub fn lower(source: &Source, name: &str) -> Result<String, Box<Diagnostic>> {
+    let ast = lowered(source.text())?;
+    let found = ast.pipelines.iter().find(|each| ast.text(each.signature.name.symbol) == name);
+    match found {
+        Some(pipeline) => Ok(printer::lowered(&ast, pipeline)),
+        None => code::stop(
+            code::PIPELINE_UNKNOWN,
+            Span::default(),
+            format!("no pipeline or workflow is called `{name}`"),
+        ),
+    }
+}
+
+/// Lays a file out anew: same tokens and comments, one layout.
+///
+/// # Errors
+/// Fails with the first error of syntax.
+pub fn format(source: &Source) -> Result<String, Box<Diagnostic>> {
+    let parsed = parser::parse(source.text())?;
+    Ok(printer::format::format(source.text(), &parsed.tokens))
+}
+
+fn lowered(text: &str) -> code::Found<Ast> {
+    let mut ast = parser::parse(text)?.ast;
+    resolve::resolve(&mut ast)?;
+    crate::lower::lower(&mut ast)?;
+    Ok(ast)
+}
+
+fn front(text: &str) -> code::Found<Ast> {
+    let mut ast = lowered(text)?;
+    crate::check::check(&mut ast)?;
+    Ok(ast)
+}
+
+impl Module {
+    /// Lists the pipelines, those that workflows became last.
+    pub fn pipelines(&self) -> Vec<PipelineInfo> {
+        let info = |pipeline: &crate::ast::Pipeline| PipelineInfo {
+            name: self.ast.text(pipeline.signature.name.symbol).to_owned(),
+            inputs: pipeline
+                .signature
+                .params
+                .iter()
+                .map(|param| {
+                    let name = self.ast.text(param.name.symbol).to_owned();
+                    (name, self.ast.shown(param.declared))
+                })
+                .collect(),
+            result: self.ast.shown(pipeline.signature.result),
+        };
+        self.ast.pipelines.iter().map(info).collect()
+    }
+
+    /// Returns what is legal but probably not meant.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// Whether a pipeline, or one that it calls, may ask a human. Such a run must be durable.
+    pub fn may_hold(&self, pipeline: &str) -> bool {
+        let find = |name: &str| self.code.pipelines.iter().position(|each| &*each.name == name);
+        let mut seen = vec![false; self.code.pipelines.len()];
+        let mut queue: Vec<usize> = find(pipeline).into_iter().collect();
+        while let Some(at) = queue.pop() {
+            if std::mem::replace(&mut seen[at], true) {
+                continue;
+            }
+            let steps = &self.code.steps[self.code.pipelines[at].entry..];
+            for step in steps {
+                match step {
+                    Step::Approve { .. } => return true,
+                    Step::End => break,
+                    Step::Call(call) => queue.extend(self.called(*call)),
+                    Step::Parallel(parallel) => {
+                        let calls = &self.code.parallels[*parallel as usize].calls;
+                        queue.extend(calls.iter().filter_map(|call| self.called(*call)));
+                    }
+                    Step::Jump(_)
+                    | Step::Unless { .. }
+                    | Step::Unwrap { .. }
+                    | Step::Guard { .. }
+                    | Step::Unguard
+                    | Step::Assert { .. }
+                    | Step::Return(_) => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// Returns the pipeline that a call means, if it means one.
+    fn called(&self, call: u32) -> Option<usize> {
+        match self.code.calls[call as usize].callee {
+            Callee::Pipeline(at) => Some(at as usize),
+            Callee::Task(_) => None,
+        }
+    }
+
+    /// Counts agents, tasks and pipelines.
+    pub fn counts(&self) -> (usize, usize, usize) {
+        (self.ast.agents.len(), self.ast.tasks.len(), self.ast.pipelines.len())
+    }
+
+    /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
+    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> Run {
+        Run::new(Arc::clone(self), Entry::Pipeline(pipeline.to_owned()), options)
+    }
+
+    /// Makes a run of all tests, in file order.
+    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> Run {
+        Run::new(Arc::clone(self), Entry::Tests, options)
+    }
+
+    /// Checks inputs as a run would, without running.
+    ///
+    /// # Errors
+    /// Fails as the run would.
+    pub fn check_input(&self, pipeline: &str, input: &Model) -> Result<(), Box<Failure>> {
+        let bound = self.bind_input(pipeline, input);
+        bound.map(|_| ()).map_err(|fault| Box::new(fault.into_failure()))
+    }
+
+    /// Finds a pipeline and puts its inputs in order.
+    pub(crate) fn bind_input(
+        &self,
+        name: &str,
+        input: &Model,
+    ) -> Result<(usize, Vec<Data>), Fault> {
+        let at = self.code.pipelines.iter().position(|routine| &*routine.name == name);
+        let Some(at) = at else {
+            let text = format!("Unknown pipeline '{name}'.");
+            return Err(Fault::new(code::PIPELINE_UNKNOWN, text));
+        };
+        let input = input_data(input)?;
+        let fields = input.fields().unwrap_or(&[]);
+        let routine = &self.code.pipelines[at];
+        let list = |mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
+        };
+        let known: std::collections::BTreeMap<&str, &Data> =
+            fields.iter().map(|(name, value)| (&**name, value)).collect();
+        let params = || routine.params.iter().map(|(name, _)| &**name);
+        let missing: Vec<&str> = params().filter(|name| !known.contains_key(name)).collect();
+        if !missing.is_empty() {
+            let text = format!("Pipeline '{name}' missing inputs: [{}].", list(missing));
+            return Err(Fault::new(code::INPUTS_MISSING, text));
+        }
+        if fields.len() > routine.params.len() {
+            let declared: std::collections::BTreeSet<&str> = params().collect();
+            let names = known.keys().copied();
+            let unknown: Vec<&str> = names.filter(|name| !declared.contains(name)).collect();
+            let text = format!("Pipeline '{name}' got unknown inputs: [{}].", list(unknown));
+            return Err(Fault::new(code::INPUTS_UNKNOWN, text));
+        }
+        let mut slots = Vec::with_capacity(routine.params.len());
+        for (param, declared) in &routine.params {
+            let value = known[&**param];
+            if !conforms(&self.ast, value, *declared) {
+                let shown = self.ast.shown(*declared);
+                let text = format!(
+                    "Pipeline '{name}' input '{param}' has invalid value {} for type {shown}.",
+                    json::to_text(value)
+                );
+                return Err(Fault::new(code::INPUT_INVALID, text));
+            }
+            if let Some(stranger) = find_stranger(&self.ast, value, *declared) {
+                let place = format!("Pipeline '{name}' input '{param}'");
+                return Err(Fault::new(code::INPUT_INVALID, stranger.shown(&place)));
+            }
+            slots.push(value.clone());
+        }
+        Ok((at, slots))
+    }
+
+    /// Describes an agent for a request of a kind.
+    pub(crate) fn bound_agent(&self, at: usize, kind: &str) -> BoundAgent<'_> {
+        let agent = &self.ast.agents[at];
+        let tools = if kind == AGENT_TASK { self.tools(agent) } else { String::new() };
+        let model = agent.model.map(|model| self.ast.text(model));
+        BoundAgent { name: self.ast.text(agent.name.symbol), model, tools }
+    }
+
+    /// Lists an agent's tools with the schemas of what they take and give, as JSON.
+    fn tools(&self, agent: &crate::ast::Agent) -> String {
+        let mut out = String::from("[");
+        for (at, tool) in agent.tools.iter().enumerate() {
+            out.push_str(if at == 0 { "{\"name\":" } else { ",{\"name\":" });
+            json::write_text(self.ast.text(tool.symbol), &mut out);
+            let declared = self.ast.by_name.tools.get(tool.symbol);
+            if let Some(at) = declared {
+                let signature = &self.ast.tools[at].signature;
+                out.push_str(",\"params\":{");
+                for (at, param) in signature.params.iter().enumerate() {
+                    out.push_str(if at == 0 { "" } else { "," });
+                    json::write_text(self.ast.text(param.name.symbol), &mut out);
+                    out.push(':');
+                    out.push_str(&crate::program::conform::schema(&self.ast, param.declared));
+                }
+                out.push_str("},\"result\":");
+                out.push_str(&crate::program::conform::schema(&self.ast, signature.result));
+            }
+            out.push('}');
+        }
+        out.push(']');
+        out
+    }
+}
+
+/// Reads the input of a run: JSON text, or a map of plain values.
+fn input_data(input: &Model) -> Result<Data, Fault> {
+    let text = match input {
+        Model::Text(text) => text.clone(),
+        other => agentic_model::json::to_text(other),
+    };
+    let not_object =
+        || Fault::new(code::INPUT_NOT_OBJECT, "The input of a pipeline must be a JSON object.");
+    let data = json::from_text(&text).map_err(|error| {
+        Fault::new(code::INPUT_NOT_OBJECT, format!("The input of a pipeline is {error}."))
+    })?;
+    if data.fields().is_some() { Ok(data) } else { Err(not_object()) }
+}

@@ -1,0 +1,332 @@
+//! Declarations.
+
+use crate::ast::{
+    Agent, Alias, Enum, Extensions, Mode, Name, Param, Pipeline, Signature, Step, StepKind, Task,
+    Test, Tool, Workflow,
+};
+use crate::code::{self, Found};
+use crate::parser::{Distinct, Parser};
+use crate::token::Kind;
+
+/// The version that has extensions.
+const VERSION: &str = "agentic 1";
+
+impl Parser<'_> {
+    pub(super) fn file(&mut self) -> Found<()> {
+        self.version()?;
+        while self.kind() != Kind::End {
+            self.declaration()?;
+        }
+        Ok(())
+    }
+
+    /// Parses the line that asks for what the original language did not have. `language` is no
+    /// reserved word: it means this only where nothing else can stand.
+    fn version(&mut self) -> Found<()> {
+        let word = self.peek();
+        if word.kind != Kind::Name || self.ast.text(word.symbol) != "language" {
+            return Ok(());
+        }
+        if self.tokens.get(self.at + 1).is_none_or(|next| next.kind != Kind::Text) {
+            return Ok(());
+        }
+        self.take();
+        let version = self.expect(Kind::Text)?;
+        if self.ast.text(version.symbol) != VERSION {
+            let text = self.ast.text(version.symbol);
+            let message = format!("the language version {text:?} is not known");
+            return Err(Box::new(
+                agentic_diag::Diagnostic::error(code::UNKNOWN_VERSION, version.span(), message)
+                    .hint(format!("write `language \"{VERSION}\";`, or leave the line out")),
+            ));
+        }
+        self.expect(Kind::Semicolon)?;
+        self.ast.extensions = Extensions::On;
+        Ok(())
+    }
+
+    fn declaration(&mut self) -> Found<()> {
+        match self.kind() {
+            Kind::Agent => self.agent(),
+            Kind::Tool => self.tool(),
+            Kind::Task => self.task(),
+            Kind::Pipeline => self.pipeline(),
+            Kind::Workflow => self.workflow(),
+            Kind::Type => self.alias(),
+            Kind::Enum => self.enumeration(),
+            Kind::Test => self.test(),
+            _ => Err(self.unexpected(code::EXPECTED_DECLARATION, "a declaration")),
+        }
+    }
+
+    fn agent(&mut self) -> Found<()> {
+        self.take();
+        let name = self.name()?;
+        self.expect(Kind::BraceOpen)?;
+        let (mut model, mut tools) = (None, None);
+        while !self.accept(Kind::BraceClose) {
+            let word = self.peek();
+            let key = Name { symbol: word.symbol, start: word.start, end: word.end };
+            match word.kind {
+                Kind::Comma => _ = self.take(),
+                Kind::Model if model.is_some() => {
+                    return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
+                }
+                Kind::Tools if tools.is_some() => {
+                    return self.duplicate(code::DUPLICATE_AGENT_ENTRY, key, "the entry");
+                }
+                Kind::Model => {
+                    self.take();
+                    self.expect(Kind::Colon)?;
+                    model = Some(self.expect(Kind::Text)?.symbol);
+                }
+                Kind::Tools => {
+                    self.take();
+                    self.expect(Kind::Colon)?;
+                    tools = Some(self.tool_list()?);
+                }
+                _ => {
+                    let wanted = "`model`, `tools` or `}`";
+                    return Err(self.unexpected(code::EXPECTED_AGENT_ENTRY, wanted));
+                }
+            }
+        }
+        let Some(tools) = tools else { return self.without_tools(name) };
+        if self.ast.by_name.agents.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_AGENT, name, "the agent");
+        }
+        let index = self.ast.agents.len();
+        self.ast.by_name.agents.set(name.symbol, index);
+        self.ast.agents.push(Agent { name, model, tools });
+        Ok(())
+    }
+
+    fn without_tools<T>(&self, name: Name) -> Found<T> {
+        let message = format!("the agent `{}` does not say its tools", self.ast.text(name.symbol));
+        Err(Box::new(
+            agentic_diag::Diagnostic::error(code::AGENT_WITHOUT_TOOLS, name.span(), message)
+                .hint("add `tools: []` if it has none"),
+        ))
+    }
+
+    fn tool_list(&mut self) -> Found<Vec<Name>> {
+        self.expect(Kind::BracketOpen)?;
+        let mut tools = Vec::new();
+        let mut distinct = Distinct::default();
+        if self.accept(Kind::BracketClose) {
+            return Ok(tools);
+        }
+        loop {
+            let tool = self.name()?;
+            if !distinct.add(tool.symbol) {
+                return self.duplicate(code::DUPLICATE_AGENT_TOOL, tool, "the tool");
+            }
+            tools.push(tool);
+            if !self.accept(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::BracketClose)?;
+        Ok(tools)
+    }
+
+    /// Parses name, parameters and result type.
+    fn signature(&mut self) -> Found<Signature> {
+        let name = self.name()?;
+        self.expect(Kind::ParenOpen)?;
+        let mut params = Vec::new();
+        let mut distinct = Distinct::default();
+        if self.kind() != Kind::ParenClose {
+            loop {
+                let name = self.name()?;
+                if !distinct.add(name.symbol) {
+                    return self.duplicate(code::DUPLICATE_PARAMETER, name, "the parameter");
+                }
+                self.expect(Kind::Colon)?;
+                params.push(Param { name, declared: self.type_id()? });
+                if !self.accept(Kind::Comma) {
+                    break;
+                }
+            }
+        }
+        self.expect(Kind::ParenClose)?;
+        self.expect(Kind::Arrow)?;
+        let result = self.type_id()?;
+        Ok(Signature { name, params, result })
+    }
+
+    fn tool(&mut self) -> Found<()> {
+        self.take();
+        let signature = self.signature()?;
+        self.empty_body()?;
+        let name = signature.name;
+        if self.ast.by_name.tools.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_TOOL, name, "the tool");
+        }
+        let index = self.ast.tools.len();
+        self.ast.by_name.tools.set(name.symbol, index);
+        self.ast.tools.push(Tool { signature });
+        Ok(())
+    }
+
+    fn task(&mut self) -> Found<()> {
+        self.take();
+        let signature = self.signature()?;
+        let mode = match self.accept(Kind::By) {
+            true => {
+                self.expect(Kind::Agent)?;
+                Mode::Agent
+            }
+            false => Mode::Handler,
+        };
+        self.empty_body()?;
+        let name = signature.name;
+        if self.ast.by_name.tasks.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_TASK, name, "the task");
+        }
+        let index = self.ast.tasks.len();
+        self.ast.by_name.tasks.set(name.symbol, index);
+        self.ast.tasks.push(Task { signature, mode });
+        Ok(())
+    }
+
+    fn empty_body(&mut self) -> Found<()> {
+        self.expect(Kind::BraceOpen)?;
+        self.expect(Kind::BraceClose)?;
+        Ok(())
+    }
+
+    fn pipeline(&mut self) -> Found<()> {
+        self.take();
+        let signature = self.signature()?;
+        let body = self.block()?;
+        let name = signature.name;
+        if self.ast.by_name.pipelines.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_PIPELINE, name, "the pipeline");
+        }
+        let index = self.ast.pipelines.len();
+        self.ast.by_name.pipelines.set(name.symbol, index);
+        self.ast.pipelines.push(Pipeline { signature, body });
+        Ok(())
+    }
+
+    fn workflow(&mut self) -> Found<()> {
+        self.take();
+        let signature = self.signature()?;
+        self.expect(Kind::BraceOpen)?;
+        let mut steps = Vec::new();
+        while self.kind() != Kind::BraceClose {
+            steps.push(self.step()?);
+        }
+        let end = self.take().start;
+        let name = signature.name;
+        let is_taken = self.ast.by_name.workflows.get(name.symbol).is_some()
+            || self.ast.by_name.pipelines.get(name.symbol).is_some();
+        if is_taken {
+            return self.duplicate(code::DUPLICATE_WORKFLOW, name, "the workflow or pipeline");
+        }
+        let index = self.ast.workflows.len();
+        self.ast.by_name.workflows.set(name.symbol, index);
+        self.ast.workflows.push(Workflow { signature, steps, end });
+        Ok(())
+    }
+
+    fn step(&mut self) -> Found<Step> {
+        let start = self.peek().start;
+        let kind = match self.kind() {
+            Kind::Stage => self.stage()?,
+            Kind::Review => self.review()?,
+            Kind::Return => {
+                self.take();
+                StepKind::Return(self.expression()?)
+            }
+            _ => {
+                let wanted = "`stage`, `review`, `return` or `}`";
+                return Err(self.unexpected(code::EXPECTED_STEP, wanted));
+            }
+        };
+        self.expect(Kind::Semicolon)?;
+        Ok(Step { start, end: self.end(), kind })
+    }
+
+    fn stage(&mut self) -> Found<StepKind> {
+        self.take();
+        let target = self.name()?;
+        self.expect(Kind::Equal)?;
+        let agent = self.name()?;
+        self.expect(Kind::Does)?;
+        let task = self.name()?;
+        self.expect(Kind::ParenOpen)?;
+        let args = self.nested(|parser| parser.items(Kind::ParenClose))?;
+        Ok(StepKind::Stage { target, agent, task, args })
+    }
+
+    fn review(&mut self) -> Found<StepKind> {
+        self.take();
+        let target = self.name()?;
+        self.expect(Kind::Equal)?;
+        let reviewer = self.name()?;
+        self.expect(Kind::Checks)?;
+        let source = self.name()?;
+        self.expect(Kind::Revise)?;
+        self.expect(Kind::With)?;
+        let reviser = self.name()?;
+        self.expect(Kind::Using)?;
+        let task = self.name()?;
+        self.expect(Kind::MaxRounds)?;
+        let rounds = self.whole(code::ROUNDS_NOT_WHOLE, "max_rounds")?.symbol;
+        Ok(StepKind::Review { target, reviewer, source, reviser, task, rounds })
+    }
+
+    fn alias(&mut self) -> Found<()> {
+        self.take();
+        let name = self.name()?;
+        self.expect(Kind::Equal)?;
+        let declared = self.type_id()?;
+        self.expect(Kind::Semicolon)?;
+        if self.ast.by_name.aliases.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_ALIAS, name, "the type");
+        }
+        let index = self.ast.aliases.len();
+        self.ast.by_name.aliases.set(name.symbol, index);
+        self.ast.aliases.push(Alias { name, declared });
+        Ok(())
+    }
+
+    fn enumeration(&mut self) -> Found<()> {
+        self.take();
+        let name = self.name()?;
+        self.expect(Kind::BraceOpen)?;
+        let mut variants = Vec::new();
+        let mut distinct = Distinct::default();
+        while self.kind() != Kind::BraceClose {
+            let variant = self.name()?;
+            if !distinct.add(variant.symbol) {
+                let what = format!("in the enum `{}`, the variant", self.ast.text(name.symbol));
+                return self.duplicate(code::DUPLICATE_VARIANT, variant, &what);
+            }
+            variants.push(variant);
+            if !self.accept(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::BraceClose)?;
+        self.expect(Kind::Semicolon)?;
+        if self.ast.by_name.enums.get(name.symbol).is_some() {
+            return self.duplicate(code::DUPLICATE_ENUM, name, "the enum");
+        }
+        let index = self.ast.enums.len();
+        self.ast.by_name.enums.set(name.symbol, index);
+        self.ast.enums.push(Enum { name, variants });
+        Ok(())
+    }
+
+    fn test(&mut self) -> Found<()> {
+        let start = self.take().start;
+        let name = self.expect(Kind::Text)?.symbol;
+        let span = self.span_from(start);
+        let body = self.block()?;
+        self.ast.tests.push(Test { name, span, body });
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Expressions.
+
+use agentic_diag::Diagnostic;
+
+use crate::ast::{Expr, ExprId, ExprKind, Names};
+use crate::code::{self, Found};
+use crate::parser::{Distinct, Parser};
+use crate::symbol::Symbol;
+use crate::token::{Kind, Token};
+
+impl Parser<'_> {
+    /// Parses a comparison chain, which binds to the left.
+    pub(super) fn expression(&mut self) -> Found<ExprId> {
+        let first = self.ast.exprs.len() as u32;
+        let mut root = self.sum()?;
+        loop {
+            let kind = match self.kind() {
+                Kind::EqualEqual => ExprKind::Equal,
+                Kind::NotEqual => ExprKind::NotEqual,
+                _ => return Ok(root),
+            };
+            let operator = self.take();
+            self.sum()?;
+            root = self.push(kind, first, operator);
+        }
+    }
+
+    fn sum(&mut self) -> Found<ExprId> {
+        let first = self.ast.exprs.len() as u32;
+        let mut root = self.primary()?;
+        while self.kind() == Kind::Plus {
+            let operator = self.take();
+            self.primary()?;
+            root = self.push(ExprKind::Add, first, operator);
+        }
+        Ok(root)
+    }
+
+    fn push(&mut self, kind: ExprKind, first: u32, token: Token) -> ExprId {
+        self.ast.exprs.push(Expr { kind, first, start: token.start, end: token.end });
+        ExprId(self.ast.exprs.len() as u32 - 1)
+    }
+
+    fn primary(&mut self) -> Found<ExprId> {
+        let token = self.peek();
+        let kind = match token.kind {
+            Kind::Name => return self.reference(),
+            Kind::Text => ExprKind::Text(token.symbol),
+            Kind::Number => ExprKind::Number(token.symbol),
+            Kind::True => ExprKind::Bool(true),
+            Kind::False => ExprKind::Bool(false),
+            Kind::Null => ExprKind::Null,
+            Kind::ParenOpen => {
+                self.take();
+                let inner = self.nested(Self::expression)?;
+                self.expect(Kind::ParenClose)?;
+                return Ok(inner);
+            }
+            Kind::BraceOpen => return self.object(),
+            Kind::BracketOpen => return self.list(),
+            _ => return Err(self.unexpected(code::EXPECTED_EXPRESSION, "an expression")),
+        };
+        self.take();
+        let first = self.ast.exprs.len() as u32;
+        Ok(self.push(kind, first, token))
+    }
+
+    fn reference(&mut self) -> Found<ExprId> {
+        let head = self.take();
+        let start = self.ast.names.len() as u32;
+        while self.accept(Kind::Dot) {
+            let field = self.name()?;
+            self.ast.names.push(field.symbol);
+        }
+        let fields = Names { start, count: self.ast.names.len() as u32 - start };
+        let first = self.ast.exprs.len() as u32;
+        let token = Token { end: self.end(), ..head };
+        Ok(self.push(ExprKind::Ref { head: head.symbol, fields }, first, token))
+    }
+
+    fn object(&mut self) -> Found<ExprId> {
+        let open = self.take();
+        let first = self.ast.exprs.len() as u32;
+        let keys = self.nested(Self::members)?;
+        let start = self.ast.names.len() as u32;
+        self.ast.names.extend(&keys);
+        let names = Names { start, count: keys.len() as u32 };
+        Ok(self.push(ExprKind::Object(names), first, Token { end: self.end(), ..open }))
+    }
+
+    fn members(&mut self) -> Found<Vec<Symbol>> {
+        let mut keys = Vec::new();
+        let mut distinct = Distinct::default();
+        if self.accept(Kind::BraceClose) {
+            return Ok(keys);
+        }
+        loop {
+            let key = self.name()?;
+            if !distinct.add(key.symbol) {
+                return self.duplicate(code::DUPLICATE_KEY, key, "the key");
+            }
+            self.expect(Kind::Colon)?;
+            self.expression()?;
+            keys.push(key.symbol);
+            if !self.accept(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::BraceClose)?;
+        Ok(keys)
+    }
+
+    fn list(&mut self) -> Found<ExprId> {
+        let open = self.take();
+        let first = self.ast.exprs.len() as u32;
+        let count = self.nested(|parser| parser.items(Kind::BracketClose))?.len() as u32;
+        Ok(self.push(ExprKind::List(count), first, Token { end: self.end(), ..open }))
+    }
+
+    /// Parses expressions up to a closing bracket, which is taken.
+    pub(super) fn items(&mut self, close: Kind) -> Found<Vec<ExprId>> {
+        let mut items = Vec::new();
+        if self.accept(close) {
+            return Ok(items);
+        }
+        loop {
+            items.push(self.expression()?);
+            if !self.accept(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(close).map_err(|found| Box::new(explain_minus(*found)))?;
+        Ok(items)
+    }
+}
+
+/// A closing bracket that is missing after a comparison is often a missing comma.
+fn explain_minus(found: Diagnostic) -> Diagnostic {
+    found.hint("separate the items by commas")
+}

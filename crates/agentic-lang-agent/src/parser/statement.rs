@@ -1,0 +1,243 @@
+//! Statements.
+
+use crate::ast::{
+    Approve, Arg, Block, Extensions, Form, If, IfLet, Name, OnFail, Parallel, Run, Statement,
+    StatementKind, Try, While,
+};
+use crate::code::{self, Found, stop};
+use crate::parser::{Distinct, Parser};
+use crate::token::Kind;
+
+impl Parser<'_> {
+    pub(super) fn block(&mut self) -> Found<Block> {
+        self.expect(Kind::BraceOpen)?;
+        self.nested(|parser| {
+            let mut statements = Vec::new();
+            while parser.kind() != Kind::BraceClose {
+                statements.push(parser.statement()?);
+            }
+            let end = parser.take().start;
+            Ok(Block { statements, end })
+        })
+    }
+
+    fn statement(&mut self) -> Found<Statement> {
+        let first = self.peek();
+        let kind = match first.kind {
+            Kind::Let if self.is_approve() => self.approve()?,
+            Kind::Let => {
+                let run = self.run()?;
+                self.expect(Kind::Semicolon)?;
+                StatementKind::Run(Box::new(run))
+            }
+            Kind::Parallel => StatementKind::Parallel(Box::new(self.parallel()?)),
+            Kind::If => self.if_statement()?,
+            Kind::While => {
+                self.take();
+                let condition = self.expression()?;
+                let body = self.block()?;
+                StatementKind::While(Box::new(While { condition, body }))
+            }
+            Kind::Try => {
+                self.take();
+                let body = self.block()?;
+                self.expect(Kind::Catch)?;
+                let name = self.name()?;
+                let handler = self.block()?;
+                StatementKind::Try(Box::new(Try { body, name, handler }))
+            }
+            Kind::Assert => self.assert()?,
+            Kind::Return => {
+                self.take();
+                let value = self.expression()?;
+                self.expect(Kind::Semicolon)?;
+                StatementKind::Return(value)
+            }
+            Kind::Break => self.jump(StatementKind::Break)?,
+            Kind::Continue => self.jump(StatementKind::Continue)?,
+            _ => return Err(self.unexpected(code::EXPECTED_STATEMENT, "a statement or `}`")),
+        };
+        Ok(Statement { start: first.start, end: self.end(), kind })
+    }
+
+    /// Whether `let NAME = approve …` stands here, and not a call of something named `approve`.
+    fn is_approve(&self) -> bool {
+        let ahead = |count: usize| self.tokens.get(self.at + count).copied();
+        self.ast.extensions == Extensions::On
+            && ahead(3).is_some_and(|word| {
+                word.kind == Kind::Name && self.ast.text(word.symbol) == "approve"
+            })
+            && ahead(4).is_some_and(|next| next.kind != Kind::ParenOpen)
+    }
+
+    fn approve(&mut self) -> Found<StatementKind> {
+        self.take();
+        let target = self.name()?;
+        self.expect(Kind::Equal)?;
+        self.take();
+        let question = self.expression()?;
+        self.expect(Kind::Semicolon)?;
+        Ok(StatementKind::Approve(Box::new(Approve { target, question })))
+    }
+
+    fn jump(&mut self, kind: StatementKind) -> Found<StatementKind> {
+        self.take();
+        self.expect(Kind::Semicolon)?;
+        Ok(kind)
+    }
+
+    fn assert(&mut self) -> Found<StatementKind> {
+        self.take();
+        let condition = self.expression()?;
+        let message = match self.accept(Kind::Comma) {
+            true => Some(self.expect(Kind::Text)?.symbol),
+            false => None,
+        };
+        self.expect(Kind::Semicolon)?;
+        Ok(StatementKind::Assert { condition, message })
+    }
+
+    fn if_statement(&mut self) -> Found<StatementKind> {
+        self.take();
+        if self.accept(Kind::Let) {
+            let name = self.name()?;
+            self.expect(Kind::Equal)?;
+            let value = self.expression()?;
+            let then = self.block()?;
+            let otherwise = self.otherwise()?;
+            return Ok(StatementKind::IfLet(Box::new(IfLet { name, value, then, otherwise })));
+        }
+        let condition = self.expression()?;
+        let then = self.block()?;
+        let otherwise = self.otherwise()?;
+        Ok(StatementKind::If(Box::new(If { condition, then, otherwise })))
+    }
+
+    fn otherwise(&mut self) -> Found<Option<Block>> {
+        if self.accept(Kind::Else) { self.block().map(Some) } else { Ok(None) }
+    }
+
+    fn parallel(&mut self) -> Found<Parallel> {
+        self.take();
+        let limit = match self.accept(Kind::MaxConcurrency) {
+            true => Some(self.concurrency()?),
+            false => None,
+        };
+        self.expect(Kind::BraceOpen)?;
+        let mut branches = Vec::new();
+        while self.kind() != Kind::BraceClose {
+            branches.push(self.run()?);
+            self.expect(Kind::Semicolon)?;
+        }
+        self.take();
+        self.expect(Kind::Join)?;
+        self.expect(Kind::Semicolon)?;
+        Ok(Parallel { limit, branches })
+    }
+
+    fn concurrency(&mut self) -> Found<crate::symbol::Symbol> {
+        let token = self.whole(code::CONCURRENCY_NOT_WHOLE, "max_concurrency")?;
+        if self.ast.text(token.symbol).bytes().all(|digit| digit == b'0') {
+            let message = "`max_concurrency` must be at least 1";
+            return stop(code::CONCURRENCY_ZERO, token.span(), message);
+        }
+        Ok(token.symbol)
+    }
+
+    fn run(&mut self) -> Found<Run> {
+        let start = self.expect(Kind::Let)?.start;
+        let target = self.name()?;
+        self.expect(Kind::Equal)?;
+        let (callee, form, args) = match self.accept(Kind::Run) {
+            true => {
+                let callee = self.name()?;
+                self.expect(Kind::With)?;
+                (callee, Form::Named, self.named_arguments()?)
+            }
+            false => {
+                let callee = self.name()?;
+                self.expect(Kind::ParenOpen)?;
+                let values = self.nested(|parser| parser.items(Kind::ParenClose))?;
+                let args = values.into_iter().map(|value| Arg { name: None, value });
+                (callee, Form::Positional, args.collect())
+            }
+        };
+        let (by, retries, timeout, on_fail) = (None, None, None, None);
+        let end = 0;
+        let mut run = Run { start, end, target, callee, form, args, by, retries, timeout, on_fail };
+        while self.clause(&mut run)? {}
+        run.end = self.end();
+        Ok(run)
+    }
+
+    fn named_arguments(&mut self) -> Found<Vec<Arg>> {
+        self.expect(Kind::BraceOpen)?;
+        self.nested(|parser| {
+            let mut args = Vec::new();
+            let mut distinct = Distinct::default();
+            if parser.accept(Kind::BraceClose) {
+                return Ok(args);
+            }
+            loop {
+                let name = parser.name()?;
+                if !distinct.add(name.symbol) {
+                    return parser.duplicate(code::DUPLICATE_ARGUMENT, name, "the argument");
+                }
+                parser.expect(Kind::Colon)?;
+                let value = parser.expression()?;
+                args.push(Arg { name: Some(name.symbol), value });
+                if !parser.accept(Kind::Comma) {
+                    break;
+                }
+            }
+            parser.expect(Kind::BraceClose)?;
+            Ok(args)
+        })
+    }
+
+    /// Parses one clause of a call; `false` if there is none.
+    fn clause(&mut self, run: &mut Run) -> Found<bool> {
+        let word = self.peek();
+        let is_repeated = match word.kind {
+            Kind::By => run.by.is_some(),
+            Kind::Retries => run.retries.is_some(),
+            Kind::Timeout => run.timeout.is_some(),
+            Kind::OnFail => run.on_fail.is_some(),
+            _ => return Ok(false),
+        };
+        if is_repeated {
+            let name = Name { symbol: word.symbol, start: word.start, end: word.end };
+            return self.duplicate(code::DUPLICATE_CLAUSE, name, "the clause");
+        }
+        self.take();
+        match word.kind {
+            Kind::By => run.by = Some(self.name()?),
+            Kind::Retries => {
+                run.retries = Some(self.whole(code::RETRIES_NOT_WHOLE, "retries")?.symbol);
+            }
+            Kind::Timeout => run.timeout = Some(self.timeout()?),
+            _ => run.on_fail = Some(self.on_fail()?),
+        }
+        Ok(true)
+    }
+
+    fn timeout(&mut self) -> Found<crate::symbol::Symbol> {
+        let token = self.expect(Kind::Number)?;
+        let is_zero = |digit: u8| digit == b'0' || digit == b'.';
+        if self.ast.text(token.symbol).bytes().all(is_zero) {
+            let message = "`timeout` must be above zero";
+            return stop(code::TIMEOUT_NOT_POSITIVE, token.span(), message);
+        }
+        Ok(token.symbol)
+    }
+
+    fn on_fail(&mut self) -> Found<OnFail> {
+        if self.accept(Kind::Abort) {
+            return Ok(OnFail::Abort);
+        }
+        if self.accept(Kind::Use) {
+            return self.expression().map(OnFail::Use);
+        }
+        Err(self.unexpected(code::EXPECTED_FALLBACK, "`abort` or `use` after `on_fail`"))
+    }
+}

@@ -1,0 +1,93 @@
+//! Types in the source. Aliases are replaced on the spot, so they must stand above their use.
+
+use crate::code::{self, Found, stop};
+use crate::parser::{Distinct, Parser};
+use crate::token::Kind;
+use crate::types::{Type, TypeId};
+
+impl Parser<'_> {
+    pub(super) fn type_id(&mut self) -> Found<TypeId> {
+        let token = self.peek();
+        if token.kind != Kind::Name {
+            return Err(self.unexpected(code::EXPECTED_TYPE, "a type"));
+        }
+        let word = &self.text[token.start as usize..token.end as usize];
+        let id = match word {
+            "String" => self.plain_type(TypeId::TEXT),
+            "Number" => self.plain_type(TypeId::NUMBER),
+            "Bool" => self.plain_type(TypeId::BOOL),
+            "List" => {
+                let item = self.wrapped_type()?;
+                self.ast.types.intern(Type::List(item))
+            }
+            "Option" => {
+                let item = self.wrapped_type()?;
+                self.ast.types.intern(Type::Option(item))
+            }
+            "Obj" => self.object_type()?,
+            _ => self.declared_type()?,
+        };
+        if self.ast.types.is_too_large(id) {
+            let message = "the type is too large once its aliases are replaced";
+            return stop(code::TYPE_TOO_LARGE, self.span_from(token.start), message);
+        }
+        Ok(id)
+    }
+
+    fn plain_type(&mut self, id: TypeId) -> TypeId {
+        self.take();
+        id
+    }
+
+    fn wrapped_type(&mut self) -> Found<TypeId> {
+        self.take();
+        self.expect(Kind::BracketOpen)?;
+        let item = self.nested(Self::type_id)?;
+        self.expect(Kind::BracketClose)?;
+        Ok(item)
+    }
+
+    fn object_type(&mut self) -> Found<TypeId> {
+        self.take();
+        self.expect(Kind::BraceOpen)?;
+        let mut fields = Vec::new();
+        let mut distinct = Distinct::default();
+        if self.kind() != Kind::BraceClose {
+            loop {
+                let name = self.name()?;
+                if !distinct.add(name.symbol) {
+                    return self.duplicate(code::DUPLICATE_FIELD, name, "the field");
+                }
+                self.expect(Kind::Colon)?;
+                fields.push((name.symbol, self.nested(Self::type_id)?));
+                if !self.accept(Kind::Comma) {
+                    break;
+                }
+            }
+        }
+        self.expect(Kind::BraceClose)?;
+        Ok(self.ast.types.intern(Type::Object(fields.into())))
+    }
+
+    fn declared_type(&mut self) -> Found<TypeId> {
+        let token = self.peek();
+        if let Some(at) = self.ast.by_name.aliases.get(token.symbol) {
+            self.take();
+            return Ok(self.ast.aliases[at].declared);
+        }
+        if self.ast.by_name.enums.get(token.symbol).is_some() {
+            self.take();
+            return Ok(self.ast.types.intern(Type::Enum(token.symbol)));
+        }
+        let text = self.ast.text(token.symbol);
+        Err(Box::new(
+            agentic_diag::Diagnostic::error(
+                code::EXPECTED_TYPE,
+                token.span(),
+                format!("there is no type `{text}` here"),
+            )
+            .because("not declared above")
+            .hint("declare an alias or enum before its first use"),
+        ))
+    }
+}

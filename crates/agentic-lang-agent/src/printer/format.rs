@@ -1,0 +1,260 @@
+//! The formatter: the same tokens and comments, with one layout.
+//!
+//! It moves only white space, so what a file means cannot change. Lines are broken after
+//! statements and around blocks, never inside expressions; one empty line is kept where there
+//! was at least one.
+
+use agentic_diag::Span;
+
+use crate::lexer::Tokens;
+use crate::printer::INDENT;
+use crate::token::{Kind, Token};
+
+/// Lays out a file anew. The tokens must be those of `text`, and the text must parse.
+pub(crate) fn format(text: &str, tokens: &Tokens) -> String {
+    let mut layout = Layout {
+        text,
+        tokens: &tokens.list,
+        comments: &tokens.comments,
+        out: String::with_capacity(text.len()),
+        open: Vec::new(),
+        blocks: 0,
+        last_end: 0,
+        pending: Break::None,
+    };
+    for at in 0..tokens.list.len() {
+        layout.token(at);
+    }
+    layout.out
+}
+
+/// What a bracket encloses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Enclosed {
+    /// Statements, one to a line.
+    Block,
+    /// A value or list, on one line.
+    Inline,
+    /// The fields of an object type, without blanks at the braces.
+    Fields,
+}
+
+/// The line break that is due before the next token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Break {
+    None,
+    Line,
+}
+
+struct Layout<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    comments: &'a [Span],
+    out: String,
+    open: Vec<Enclosed>,
+    blocks: usize,
+    last_end: usize,
+    pending: Break,
+}
+
+impl Layout<'_> {
+    fn token(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let start = token.start as usize;
+        while let Some((comment, rest)) = self.comments.split_first() {
+            if comment.start >= start {
+                break;
+            }
+            self.comments = rest;
+            self.comment(*comment);
+        }
+        if token.kind == Kind::End {
+            if !self.out.is_empty() && !self.out.ends_with('\n') {
+                self.out.push('\n');
+            }
+            return;
+        }
+        let closed = self.close(at);
+        self.separate(at, start, closed);
+        self.out.push_str(&self.text[start..token.end as usize]);
+        self.last_end = token.end as usize;
+        self.open(at);
+        self.break_after(at, closed);
+    }
+
+    /// Leaves the bracket that a closing token ends.
+    fn close(&mut self, at: usize) -> Option<Enclosed> {
+        let closes = matches!(
+            self.tokens[at].kind,
+            Kind::BraceClose | Kind::BracketClose | Kind::ParenClose
+        );
+        let closed = if closes { self.open.pop() } else { None };
+        if closed == Some(Enclosed::Block) {
+            self.blocks -= 1;
+            let is_empty = at > 0 && self.tokens[at - 1].kind == Kind::BraceOpen;
+            if !is_empty || self.out.ends_with('\n') {
+                self.pending = Break::Line;
+            }
+        }
+        closed
+    }
+
+    fn open(&mut self, at: usize) {
+        let enclosed = match self.tokens[at].kind {
+            Kind::BraceOpen if self.is_block(at) => Enclosed::Block,
+            Kind::BraceOpen if self.is_inside_type(at) => Enclosed::Fields,
+            Kind::BraceOpen | Kind::BracketOpen | Kind::ParenOpen => Enclosed::Inline,
+            _ => return,
+        };
+        self.open.push(enclosed);
+        if enclosed == Enclosed::Block {
+            self.blocks += 1;
+            let is_empty = self.tokens[at + 1].kind == Kind::BraceClose;
+            self.pending = if is_empty { Break::None } else { Break::Line };
+        }
+    }
+
+    fn break_after(&mut self, at: usize, closed: Option<Enclosed>) {
+        let next = self.tokens[(at + 1).min(self.tokens.len() - 1)].kind;
+        let continues = matches!(next, Kind::Else | Kind::Catch | Kind::Join | Kind::Semicolon);
+        match self.tokens[at].kind {
+            Kind::Semicolon => self.pending = Break::Line,
+            Kind::BraceClose if closed == Some(Enclosed::Block) && !continues => {
+                self.pending = Break::Line;
+            }
+            Kind::BraceClose if self.open.is_empty() && next != Kind::Semicolon => {
+                let is_declared = matches!(next, Kind::Agent | Kind::Tool | Kind::Task)
+                    || matches!(next, Kind::Pipeline | Kind::Workflow | Kind::Type)
+                    || matches!(next, Kind::Enum | Kind::Test | Kind::End);
+                if is_declared {
+                    self.pending = Break::Line;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn indent(&mut self) {
+        self.out.extend(std::iter::repeat_n(' ', self.blocks * INDENT));
+    }
+
+    /// Writes what stands between the last token and the next one.
+    fn separate(&mut self, at: usize, start: usize, closed: Option<Enclosed>) {
+        if self.out.is_empty() {
+            return;
+        }
+        if self.pending == Break::Line || self.out.ends_with('\n') {
+            let closes = self.tokens[at].kind == Kind::BraceClose;
+            self.line(start, if closes { Gap::Closed } else { Gap::Kept });
+            self.pending = Break::None;
+        } else if closed != Some(Enclosed::Fields) && self.is_spaced(at) {
+            self.out.push(' ');
+        }
+    }
+
+    /// Ends the line, keeps one empty line if there was one, and indents.
+    fn line(&mut self, start: usize, gap: Gap) {
+        if !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+        let between = self.text.get(self.last_end..start).unwrap_or("");
+        let had_gap = between.bytes().filter(|byte| *byte == b'\n').count() > 1;
+        if gap == Gap::Kept && had_gap && !self.out.ends_with("{\n") {
+            self.out.push('\n');
+        }
+        self.indent();
+    }
+
+    fn comment(&mut self, comment: Span) {
+        let before = self.text.get(self.last_end..comment.start).unwrap_or("");
+        let is_trailing = self.last_end > 0 && !before.contains('\n');
+        if is_trailing && !self.out.ends_with('\n') {
+            self.out.push_str("  ");
+        } else if self.out.is_empty() {
+            self.indent();
+        } else {
+            self.line(comment.start, Gap::Kept);
+        }
+        self.out.push_str(self.text[comment.start..comment.end].trim_end());
+        self.out.push('\n');
+        self.last_end = comment.end;
+        self.pending = Break::None;
+    }
+
+    /// Whether an opening brace begins a block of statements or steps, rather than a value, a
+    /// type, or the one-line body of a declaration.
+    fn is_block(&self, at: usize) -> bool {
+        let before = |back: usize| at.checked_sub(back).map(|at| self.tokens[at]);
+        let Some(previous) = before(1) else { return false };
+        match previous.kind {
+            Kind::ParenOpen
+            | Kind::Comma
+            | Kind::Colon
+            | Kind::BracketOpen
+            | Kind::Plus
+            | Kind::EqualEqual
+            | Kind::NotEqual
+            | Kind::Equal
+            | Kind::Return
+            | Kind::Use
+            | Kind::With
+            | Kind::If
+            | Kind::While
+            | Kind::Assert => false,
+            Kind::Name => !self.opens_type(at) && !self.opens_short_body(at),
+            Kind::Agent => false,
+            _ => !self.opens_empty_body(at),
+        }
+    }
+
+    /// `Obj{` where a type stands.
+    fn opens_type(&self, at: usize) -> bool {
+        let name = self.tokens[at - 1];
+        if &self.text[name.start as usize..name.end as usize] != "Obj" || at < 2 {
+            return false;
+        }
+        match self.tokens[at - 2].kind {
+            Kind::Colon | Kind::Arrow | Kind::BracketOpen => true,
+            Kind::Equal => at >= 4 && self.tokens[at - 4].kind == Kind::Type,
+            _ => false,
+        }
+    }
+
+    /// The bodies of agents, enums, tasks and tools stay on one line.
+    fn opens_short_body(&self, at: usize) -> bool {
+        let word = at.checked_sub(2).map(|at| self.tokens[at].kind);
+        matches!(word, Some(Kind::Agent | Kind::Enum)) || self.opens_empty_body(at)
+    }
+
+    /// `{}` right where a declaration of a task or tool ends.
+    fn opens_empty_body(&self, at: usize) -> bool {
+        self.open.is_empty() && self.tokens[at + 1].kind == Kind::BraceClose
+    }
+
+    /// Whether a blank stands between a token and the one before it.
+    fn is_spaced(&self, at: usize) -> bool {
+        let (previous, next) = (self.tokens[at - 1].kind, self.tokens[at].kind);
+        match (previous, next) {
+            (_, Kind::Comma | Kind::Semicolon | Kind::Colon | Kind::Dot) => false,
+            (_, Kind::ParenClose | Kind::BracketClose) => false,
+            (Kind::ParenOpen | Kind::BracketOpen | Kind::Dot, _) => false,
+            (Kind::BraceOpen, Kind::BraceClose) => false,
+            (Kind::Name, Kind::ParenOpen) => false,
+            (Kind::Name, Kind::BracketOpen) => false,
+            (Kind::Name, Kind::BraceOpen) => !self.opens_type(at),
+            (Kind::BraceOpen, _) => !self.is_inside_type(at - 1),
+            _ => true,
+        }
+    }
+
+    fn is_inside_type(&self, open: usize) -> bool {
+        open > 0 && self.tokens[open - 1].kind == Kind::Name && self.opens_type(open)
+    }
+}
+
+/// Whether an empty line before a token is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gap {
+    Kept,
+    Closed,
+}

@@ -1,0 +1,168 @@
+//! Running programs: the code they become, and the machine that runs it.
+
+mod call;
+pub(crate) mod compile;
+pub(crate) mod conform;
+mod decision;
+mod evaluate;
+pub(crate) mod fault;
+pub(crate) mod machine;
+mod options;
+mod parallel;
+pub(crate) mod request;
+mod strand;
+mod task;
+mod trace;
+
+use std::sync::{Arc, OnceLock};
+
+use agentic_replay::Position;
+
+use crate::data::Data;
+use crate::types::TypeId;
+
+pub use crate::program::machine::{Run, TestResult};
+pub use crate::program::options::{Agents, Capture, RunOptions, STATEMENTS_MAX};
+pub use crate::program::request::{AGENT_TASK, MOCK, TASK, answer, argument_text, register_kinds};
+pub use crate::program::trace::{PROGRESS, TRACE};
+
+/// A whole file, ready to run. All places are numbers.
+#[derive(Debug, Default)]
+pub(crate) struct Code {
+    pub steps: Vec<Step>,
+    pub pieces: Vec<Piece>,
+    pub constants: Vec<Data>,
+    /// Names of fields and keys; pieces refer to ranges of them.
+    pub names: Vec<Arc<str>>,
+    pub pipelines: Vec<Routine>,
+    pub tests: Vec<Routine>,
+    pub calls: Vec<Call>,
+    pub parallels: Vec<Parallel>,
+    pub tasks: Vec<Task>,
+}
+
+/// The code of a pipeline or test.
+#[derive(Debug)]
+pub(crate) struct Routine {
+    pub name: Arc<str>,
+    pub entry: usize,
+    pub slots: usize,
+    /// Parameters live in the first slots.
+    pub params: Vec<(Arc<str>, TypeId)>,
+}
+
+/// One thing that the machine does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Call(u32),
+    Parallel(u32),
+    Jump(u32),
+    /// Goes on, or elsewhere if the condition does not hold.
+    Unless {
+        condition: Value,
+        target: u32,
+    },
+    /// Binds what is there, or goes elsewhere if nothing is.
+    Unwrap {
+        value: Value,
+        slot: u32,
+        target: u32,
+    },
+    /// From here on a failure goes to `target`, its message into `slot`.
+    Guard {
+        target: u32,
+        slot: u32,
+    },
+    Unguard,
+    Assert {
+        condition: Value,
+        message: u32,
+    },
+    /// Asks a human, whose decision goes into the slot.
+    Approve {
+        question: Value,
+        slot: u32,
+    },
+    Return(Value),
+    End,
+}
+
+/// A range of pieces that leave one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Value {
+    pub start: u32,
+    pub end: u32,
+}
+
+/// One step of evaluating an expression on a stack.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Piece {
+    Constant(u32),
+    Load(u32),
+    /// The value in a slot, and the fields behind it.
+    Field {
+        slot: u32,
+        names: u32,
+        count: u32,
+    },
+    Object {
+        names: u32,
+        count: u32,
+    },
+    List(u32),
+    Add,
+    Equal,
+    NotEqual,
+}
+
+/// A call of a task or pipeline.
+#[derive(Debug)]
+pub(crate) struct Call {
+    pub callee: Callee,
+    pub args: Vec<CallArg>,
+    pub target: u32,
+    pub agent: Option<u32>,
+    pub retries: u64,
+    pub timeout: Option<Timeout>,
+    pub fallback: Option<Value>,
+    pub position: Position,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Callee {
+    Task(u32),
+    Pipeline(u32),
+}
+
+/// An argument in the order it was written.
+#[derive(Debug)]
+pub(crate) struct CallArg {
+    pub name: Arc<str>,
+    pub value: Value,
+    /// Its place among the parameters.
+    pub param: u32,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Timeout {
+    pub millis: u64,
+    /// The seconds as they are printed.
+    pub shown: String,
+}
+
+#[derive(Debug)]
+pub(crate) struct Parallel {
+    pub calls: Vec<u32>,
+    pub limit: Option<usize>,
+}
+
+/// What is known of a task when it is called.
+#[derive(Debug)]
+pub(crate) struct Task {
+    pub name: Arc<str>,
+    pub is_agent_task: bool,
+    pub params: Vec<(Arc<str>, TypeId)>,
+    pub result: TypeId,
+    /// The JSON Schema of its result, once it was needed.
+    pub schema: OnceLock<String>,
+}

@@ -1,0 +1,123 @@
+//! Calls: what tasks and pipelines have in common, and how pipelines are entered.
+
+use crate::code;
+use crate::data::{Data, json};
+use crate::module::Module;
+use crate::program::fault::Fault;
+use crate::program::machine::Run;
+use crate::program::options::{Capture, Performer, RECURSION_MAX};
+use crate::program::strand::{Frame, Routine, Strand, StrandId};
+use crate::program::{Call, Callee};
+
+impl Run {
+    /// Begins a call in the strand's own environment.
+    pub(super) fn call(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        call: u32,
+    ) -> Result<(), Fault> {
+        let base = self.arguments(module, &module.code.calls[call as usize], strand.locals())?;
+        self.launch(module, strand, id, call, base)
+    }
+
+    /// Evaluates the arguments of a call onto the stack, and returns where they begin.
+    pub(super) fn arguments(
+        &mut self,
+        module: &Module,
+        call: &Call,
+        locals: &[Data],
+    ) -> Result<usize, Fault> {
+        if let Callee::Task(at) = call.callee
+            && self.performers[at as usize] == Performer::Nobody
+        {
+            let name = &module.code.tasks[at as usize].name;
+            let text = format!("No runtime handler registered for task '{name}'.");
+            return Err(Fault::new(code::NO_HANDLER, text));
+        }
+        let base = self.stack.len();
+        for arg in &call.args {
+            match module.code.evaluate(arg.value, locals, &mut self.stack) {
+                Ok(value) => self.stack.push(value),
+                Err(fault) => {
+                    self.stack.truncate(base);
+                    return Err(fault);
+                }
+            }
+        }
+        Ok(base)
+    }
+
+    /// Goes on with a call whose arguments stand on the stack from `base` on.
+    pub(super) fn launch(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        call: u32,
+        base: usize,
+    ) -> Result<(), Fault> {
+        let code = &module.code.calls[call as usize];
+        let launched = match code.callee {
+            Callee::Pipeline(at) => self.enter(module, strand, code, at as usize, base),
+            Callee::Task(at) => {
+                let task = &module.code.tasks[at as usize];
+                self.start_task(module, strand, id, call, task, base)
+            }
+        };
+        self.stack.truncate(base);
+        launched
+    }
+
+    fn enter(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        call: &Call,
+        at: usize,
+        base: usize,
+    ) -> Result<(), Fault> {
+        let routine = &module.code.pipelines[at];
+        if strand.depth + strand.frames.len() >= RECURSION_MAX {
+            let name = &routine.name;
+            let text =
+                format!("Pipeline '{name}' exceeded the recursion limit of {RECURSION_MAX}.");
+            return Err(Fault::new(code::RECURSION, text));
+        }
+        self.n_calls += 1;
+        let number = self.n_calls;
+        if self.options.trace == Capture::On {
+            let args = self.arguments_text(call, base);
+            self.trace_start(&format!("pipeline:{}", routine.name), number, &args);
+            self.trace_pipeline(&routine.name, &args);
+        }
+        let frame_base = strand.slots.len();
+        strand.slots.resize(frame_base + routine.slots, Data::Null);
+        for (arg, value) in call.args.iter().zip(self.stack.drain(base..)) {
+            strand.slots[frame_base + arg.param as usize] = value;
+        }
+        strand.frames.push(Frame {
+            routine: Routine::Pipeline(at),
+            at: routine.entry,
+            base: frame_base,
+            target: call.target,
+            call: Some(number),
+            started: self.now,
+        });
+        Ok(())
+    }
+
+    /// Prints the arguments on the stack as a JSON object in the order they were written.
+    pub(super) fn arguments_text(&self, call: &Call, base: usize) -> String {
+        let mut text = String::from("{");
+        for (at, (arg, value)) in call.args.iter().zip(&self.stack[base..]).enumerate() {
+            text.push_str(if at == 0 { "" } else { "," });
+            json::write_text(&arg.name, &mut text);
+            text.push(':');
+            json::write(value, &mut text);
+        }
+        text.push('}');
+        text
+    }
+}

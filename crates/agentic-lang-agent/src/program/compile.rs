@@ -1,0 +1,387 @@
+//! From the checked syntax tree to code.
+//!
+//! Every name of a pipeline gets a slot. The error name of a `catch` and the name of an `if let`
+//! get slots of their own, so what they hide needs no restoring.
+
+use std::sync::Arc;
+
+use agentic_replay::Position;
+
+use crate::ast::{
+    Ast, Block, ExprId, ExprKind, IfLet, Mode, OnFail, Param, Run, Signature, StatementKind, Try,
+    While,
+};
+use crate::data::{Data, number_text, parse_literal};
+use crate::program::{
+    Call, CallArg, Callee, Code, Parallel, Piece, Routine, Step, Task, Timeout, Value,
+};
+use crate::symbol::{Index, Symbol};
+
+/// Compiles a checked file.
+pub(crate) fn compile(ast: &Ast, text: &str) -> Code {
+    let mut compiler = Compiler {
+        ast,
+        code: Code::default(),
+        slots: Index::default(),
+        bound: Vec::new(),
+        slot_count: 0,
+        loops: Vec::new(),
+        guards: 0,
+        shared: vec![None; ast.symbols.count()],
+        cursor: Cursor { text, at: 0, line: 1, column: 1 },
+    };
+    for task in &ast.tasks {
+        let task = compiler.task(&task.signature, task.mode);
+        compiler.code.tasks.push(task);
+    }
+    for pipeline in &ast.pipelines {
+        let routine = compiler.routine(
+            pipeline.signature.name.symbol,
+            &pipeline.signature.params,
+            &pipeline.body,
+        );
+        compiler.code.pipelines.push(routine);
+    }
+    for test in &ast.tests {
+        let routine = compiler.routine(test.name, &[], &test.body);
+        compiler.code.tests.push(routine);
+    }
+    compiler.code
+}
+
+struct Compiler<'a> {
+    ast: &'a Ast,
+    code: Code,
+    slots: Index,
+    /// Names that have a slot in the routine at hand.
+    bound: Vec<Symbol>,
+    slot_count: u32,
+    loops: Vec<Loop>,
+    guards: usize,
+    /// Each text once.
+    shared: Vec<Option<Arc<str>>>,
+    cursor: Cursor<'a>,
+}
+
+/// A loop around the statement at hand.
+struct Loop {
+    head: u32,
+    /// Jumps to its end, still without target.
+    exits: Vec<usize>,
+    /// How many guards stand around it.
+    guards: usize,
+}
+
+impl Compiler<'_> {
+    fn text(&mut self, symbol: Symbol) -> Arc<str> {
+        let ast = self.ast;
+        self.shared[symbol.0 as usize].get_or_insert_with(|| ast.text(symbol).into()).clone()
+    }
+
+    fn params(&mut self, params: &[Param]) -> Vec<(Arc<str>, crate::types::TypeId)> {
+        params.iter().map(|param| (self.text(param.name.symbol), param.declared)).collect()
+    }
+
+    fn task(&mut self, signature: &Signature, mode: Mode) -> Task {
+        Task {
+            name: self.text(signature.name.symbol),
+            is_agent_task: mode == Mode::Agent,
+            params: self.params(&signature.params),
+            result: signature.result,
+            schema: std::sync::OnceLock::new(),
+        }
+    }
+
+    fn routine(&mut self, name: Symbol, params: &[Param], body: &Block) -> Routine {
+        for name in std::mem::take(&mut self.bound) {
+            self.slots.remove(name);
+        }
+        self.slot_count = 0;
+        for param in params {
+            self.slot(param.name.symbol);
+        }
+        let entry = self.code.steps.len();
+        self.block(body);
+        self.code.steps.push(Step::End);
+        let params = self.params(params);
+        Routine { name: self.text(name), entry, slots: self.slot_count as usize, params }
+    }
+
+    /// Returns the slot of a name, which it gets if it has none.
+    fn slot(&mut self, name: Symbol) -> u32 {
+        if let Some(slot) = self.slots.get(name) {
+            return slot as u32;
+        }
+        self.bound.push(name);
+        let slot = self.fresh_slot();
+        self.slots.set(name, slot as usize);
+        slot
+    }
+
+    fn fresh_slot(&mut self) -> u32 {
+        self.slot_count += 1;
+        self.slot_count - 1
+    }
+
+    /// Compiles a block in which a name means a slot of its own.
+    fn block_with(&mut self, name: Symbol, slot: u32, block: &Block) {
+        let outer = self.slots.get(name);
+        self.slots.set(name, slot as usize);
+        self.block(block);
+        match outer {
+            Some(outer) => self.slots.set(name, outer),
+            None => self.slots.remove(name),
+        }
+    }
+
+    fn here(&self) -> u32 {
+        self.code.steps.len() as u32
+    }
+
+    fn push(&mut self, step: Step) -> usize {
+        self.code.steps.push(step);
+        self.code.steps.len() - 1
+    }
+
+    /// Lets a step that jumps jump to the place that comes next.
+    fn land(&mut self, at: usize) {
+        let here = self.here();
+        match &mut self.code.steps[at] {
+            Step::Jump(target)
+            | Step::Unless { target, .. }
+            | Step::Unwrap { target, .. }
+            | Step::Guard { target, .. } => *target = here,
+            other => unreachable!("{other:?} has no target"),
+        }
+    }
+
+    fn block(&mut self, block: &Block) {
+        for statement in &block.statements {
+            self.statement(&statement.kind);
+        }
+    }
+
+    fn statement(&mut self, kind: &StatementKind) {
+        match kind {
+            StatementKind::Run(run) => {
+                let call = self.call(run);
+                self.push(Step::Call(call));
+            }
+            StatementKind::Parallel(parallel) => {
+                let limit = parallel
+                    .limit
+                    .map(|digits| self.ast.text(digits).parse().unwrap_or(usize::MAX));
+                let calls = parallel.branches.iter().map(|run| self.call(run)).collect();
+                self.code.parallels.push(Parallel { calls, limit });
+                self.push(Step::Parallel(self.code.parallels.len() as u32 - 1));
+            }
+            StatementKind::If(inner) => {
+                let condition = self.value(inner.condition);
+                let skip = self.push(Step::Unless { condition, target: 0 });
+                self.block(&inner.then);
+                self.otherwise(skip, inner.otherwise.as_ref());
+            }
+            StatementKind::IfLet(inner) => self.if_let(inner),
+            StatementKind::While(inner) => self.repeat(inner),
+            StatementKind::Try(inner) => self.attempt(inner),
+            StatementKind::Assert { condition, message } => {
+                let condition = self.value(*condition);
+                let text = message.map(|message| self.text(message));
+                let text = text.filter(|text| !text.is_empty());
+                let text = text.unwrap_or_else(|| "Assertion failed".into());
+                let message = self.constant(Data::Text(text));
+                self.push(Step::Assert { condition, message });
+            }
+            StatementKind::Approve(inner) => {
+                let question = self.value(inner.question);
+                let slot = self.slot(inner.target.symbol);
+                self.push(Step::Approve { question, slot });
+            }
+            StatementKind::Return(value) => {
+                let value = self.value(*value);
+                self.push(Step::Return(value));
+            }
+            StatementKind::Break => {
+                let exit = self.leave();
+                self.loops.last_mut().expect("checked to be in a loop").exits.push(exit);
+            }
+            StatementKind::Continue => {
+                let exit = self.leave();
+                let head = self.loops.last().expect("checked to be in a loop").head;
+                self.code.steps[exit] = Step::Jump(head);
+            }
+        }
+    }
+
+    /// Leaves the guards inside the innermost loop and jumps somewhere.
+    fn leave(&mut self) -> usize {
+        let outside = self.loops.last().expect("checked to be in a loop").guards;
+        for _ in outside..self.guards {
+            self.push(Step::Unguard);
+        }
+        self.push(Step::Jump(0))
+    }
+
+    fn otherwise(&mut self, skip: usize, otherwise: Option<&Block>) {
+        let Some(otherwise) = otherwise else { return self.land(skip) };
+        let end = self.push(Step::Jump(0));
+        self.land(skip);
+        self.block(otherwise);
+        self.land(end);
+    }
+
+    fn if_let(&mut self, inner: &IfLet) {
+        let value = self.value(inner.value);
+        let slot = self.fresh_slot();
+        let skip = self.push(Step::Unwrap { value, slot, target: 0 });
+        self.block_with(inner.name.symbol, slot, &inner.then);
+        self.otherwise(skip, inner.otherwise.as_ref());
+    }
+
+    fn repeat(&mut self, inner: &While) {
+        let head = self.here();
+        let condition = self.value(inner.condition);
+        let exit = self.push(Step::Unless { condition, target: 0 });
+        self.loops.push(Loop { head, exits: vec![exit], guards: self.guards });
+        self.block(&inner.body);
+        self.push(Step::Jump(head));
+        let ended = self.loops.pop().expect("pushed above");
+        for exit in ended.exits {
+            self.land(exit);
+        }
+    }
+
+    fn attempt(&mut self, inner: &Try) {
+        let slot = self.fresh_slot();
+        let guard = self.push(Step::Guard { target: 0, slot });
+        self.guards += 1;
+        self.block(&inner.body);
+        self.guards -= 1;
+        self.push(Step::Unguard);
+        let end = self.push(Step::Jump(0));
+        self.land(guard);
+        self.block_with(inner.name.symbol, slot, &inner.handler);
+        self.land(end);
+    }
+
+    fn call(&mut self, run: &Run) -> u32 {
+        let name = run.callee.symbol;
+        let (callee, params) = match self.ast.by_name.tasks.get(name) {
+            Some(at) => (Callee::Task(at as u32), &self.ast.tasks[at].signature.params),
+            None => {
+                let at = self.ast.by_name.pipelines.get(name).expect("checked to be there");
+                (Callee::Pipeline(at as u32), &self.ast.pipelines[at].signature.params)
+            }
+        };
+        let mut args = Vec::with_capacity(run.args.len());
+        for arg in &run.args {
+            let symbol = arg.name.expect("calls are resolved");
+            let param = params.iter().position(|param| param.name.symbol == symbol);
+            let param = param.expect("checked to be a parameter") as u32;
+            let value = self.value(arg.value);
+            args.push(CallArg { name: self.text(symbol), value, param });
+        }
+        let fallback = match run.on_fail {
+            Some(OnFail::Use(value)) => Some(self.value(value)),
+            Some(OnFail::Abort) | None => None,
+        };
+        let retries =
+            run.retries.map_or(0, |digits| self.ast.text(digits).parse().unwrap_or(u64::MAX));
+        let agent = run.by.and_then(|agent| self.ast.by_name.agents.get(agent.symbol));
+        let call = Call {
+            callee,
+            args,
+            target: self.slot(run.target.symbol),
+            agent: agent.map(|at| at as u32),
+            retries,
+            timeout: run.timeout.map(|digits| timeout(self.ast.text(digits))),
+            fallback,
+            position: self.cursor.position(run.start as usize),
+        };
+        self.code.calls.push(call);
+        self.code.calls.len() as u32 - 1
+    }
+
+    fn constant(&mut self, data: Data) -> u32 {
+        self.code.constants.push(data);
+        self.code.constants.len() as u32 - 1
+    }
+
+    fn names(&mut self, symbols: &[Symbol]) -> u32 {
+        let start = self.code.names.len() as u32;
+        for symbol in symbols {
+            let name = self.text(*symbol);
+            self.code.names.push(name);
+        }
+        start
+    }
+
+    fn value(&mut self, root: ExprId) -> Value {
+        let ast = self.ast;
+        let start = self.code.pieces.len() as u32;
+        for node in &ast.exprs[ast.expr(root).first as usize..=root.0 as usize] {
+            let piece = match node.kind {
+                ExprKind::Text(text) => {
+                    let text = self.text(text);
+                    Piece::Constant(self.constant(Data::Text(text)))
+                }
+                ExprKind::Number(digits) => {
+                    let number = parse_literal(ast.text(digits));
+                    Piece::Constant(self.constant(number.expect("the lexer checks literals")))
+                }
+                ExprKind::Bool(truth) => Piece::Constant(self.constant(Data::Bool(truth))),
+                ExprKind::Null => Piece::Constant(self.constant(Data::Null)),
+                ExprKind::Ref { head, fields } => {
+                    let slot = self.slot(head);
+                    match fields.count {
+                        0 => Piece::Load(slot),
+                        count => {
+                            let names = self.names(ast.names(fields));
+                            Piece::Field { slot, names, count }
+                        }
+                    }
+                }
+                ExprKind::Object(keys) => {
+                    Piece::Object { names: self.names(ast.names(keys)), count: keys.count }
+                }
+                ExprKind::List(count) => Piece::List(count),
+                ExprKind::Add => Piece::Add,
+                ExprKind::Equal => Piece::Equal,
+                ExprKind::NotEqual => Piece::NotEqual,
+            };
+            self.code.pieces.push(piece);
+        }
+        Value { start, end: self.code.pieces.len() as u32 }
+    }
+}
+
+fn timeout(digits: &str) -> Timeout {
+    let seconds: f64 = digits.parse().expect("digits are a number");
+    let mut shown = String::new();
+    number_text(seconds, &mut shown);
+    Timeout { millis: ((seconds * 1000.0).ceil() as u64).max(1), shown }
+}
+
+/// Finds lines and columns of places that mostly come in order.
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    line: u32,
+    column: u32,
+}
+
+impl Cursor<'_> {
+    fn position(&mut self, at: usize) -> Position {
+        if at < self.at {
+            (self.at, self.line, self.column) = (0, 1, 1);
+        }
+        for character in self.text.get(self.at..at).unwrap_or("").chars() {
+            match character {
+                '\n' => (self.line, self.column) = (self.line + 1, 1),
+                _ => self.column += 1,
+            }
+        }
+        self.at = at;
+        Position { line: self.line, column: self.column }
+    }
+}

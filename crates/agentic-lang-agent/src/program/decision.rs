@@ -1,0 +1,57 @@
+//! Questions to humans.
+
+use agentic_model::Value as Model;
+use agentic_replay::{Answer, HOLD, Request};
+
+use crate::code;
+use crate::data::Data;
+use crate::program::fault::Fault;
+use crate::program::machine::Run;
+use crate::program::strand::{Strand, StrandId, Wait};
+
+/// The action of a decision that lets things go on.
+const APPROVE: &str = "approve";
+
+impl Run {
+    /// Asks a human and waits.
+    pub(super) fn ask(&mut self, strand: &mut Strand, id: StrandId, question: &Data, slot: u32) {
+        if !self.may_open() {
+            return self.stop_for_good();
+        }
+        let path = strand.scope.next_path();
+        let payload = Model::map([("question", Model::Text(question.shown()))]);
+        self.open.insert(path.clone(), id);
+        self.turn.opened.push(Request::new(path, HOLD, payload));
+        strand.wait = Wait::Decision(slot);
+    }
+}
+
+/// Reads a decision: a map of `action` and, where the human said more, `value`.
+pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
+    let decision = match answer {
+        Answer::Ok(decision) => decision,
+        Answer::Failed(failure) => {
+            let text = format!("Approval failed: {}: {}", failure.code, failure.message.trim());
+            return Err(Fault::new(code::DECISION_INVALID, text));
+        }
+        Answer::TimedOut => return Err(Fault::new(code::DECISION_INVALID, "Approval expired.")),
+        Answer::Cancelled(_) => {
+            let text = "Run cancelled: the request was withdrawn";
+            return Err(Fault::new(code::CANCELLED, text));
+        }
+    };
+    let Some(action) = decision.get("action").and_then(Model::as_text) else {
+        let text = "Approval failed: the decision has no action.";
+        return Err(Fault::new(code::DECISION_INVALID, text));
+    };
+    let feedback = match decision.get("value") {
+        None | Some(Model::Null) => String::new(),
+        Some(Model::Text(text)) => text.clone(),
+        Some(other) => agentic_model::json::to_text(other),
+    };
+    let fields = vec![
+        ("approved".into(), Data::Bool(action == APPROVE)),
+        ("feedback".into(), Data::text(feedback)),
+    ];
+    Data::object(fields).map_err(Fault::too_large)
+}

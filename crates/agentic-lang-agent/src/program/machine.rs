@@ -1,0 +1,442 @@
+//! The machine: runs strands until every one of them waits.
+//!
+//! Nothing here recurses. Pipelines that call each other stand on a list of frames, branches are
+//! strands of their own, and what becomes runnable is put on an agenda.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use agentic_model::{Instant, Value as Model};
+use agentic_replay::{Delivery, End, Path, Program, Seed, Start, Turn};
+
+use crate::code;
+use crate::data::{Data, json};
+use crate::module::Module;
+use crate::program::fault::Fault;
+use crate::program::options::{CLEANUP_REQUESTS_MAX, Capture, Performer, RunOptions};
+use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
+use crate::program::{Callee, Step, Value};
+
+/// What a run begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Entry {
+    /// The pipeline of this name.
+    Pipeline(String),
+    /// All tests, one after the other.
+    Tests,
+}
+
+/// A run of a module. Drive it as any [`Program`].
+///
+/// The input is a text: an object as JSON. The result is a text, too: a value as JSON. Of a test
+/// run it is an object with `tests`, a list of `name`, `passed` and `error`.
+pub struct Run {
+    pub(super) module: Arc<Module>,
+    pub(super) options: RunOptions,
+    pub(super) entry: Entry,
+    /// Who performs each task.
+    pub(super) performers: Vec<Performer>,
+    pub(super) strands: Vec<Option<Strand>>,
+    free: Vec<StrandId>,
+    agenda: VecDeque<Todo>,
+    /// Which strand waits at which path.
+    pub(super) open: HashMap<Path, StrandId>,
+    pub(super) turn: Turn,
+    pub(super) now: Instant,
+    pub(super) seed: Seed,
+    pub(super) stack: Vec<Data>,
+    /// How many calls were traced.
+    pub(super) n_calls: u64,
+    tests: Vec<TestResult>,
+    statements_left: u64,
+    state: State,
+}
+
+/// How one test went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestResult {
+    /// The name of the test.
+    pub name: String,
+    /// Why it failed, if it did.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// Asked to stop; so many requests may still be opened.
+    Stopping {
+        requests_left: u64,
+    },
+    Ended,
+}
+
+/// Something that can go on.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Todo {
+    Advance(StrandId),
+    /// Start branches that have room, or end the parallel block.
+    Branches(StrandId),
+}
+
+/// What a step came to.
+enum Flow {
+    Next,
+    /// The strand waits.
+    Waits,
+    Finished(Data),
+}
+
+/// The strand of the program itself.
+const MAIN: StrandId = 0;
+
+impl Run {
+    pub(crate) fn new(module: Arc<Module>, entry: Entry, options: RunOptions) -> Run {
+        let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
+        Run {
+            statements_left: options.statements_max,
+            module,
+            options,
+            entry,
+            performers,
+            strands: Vec::new(),
+            free: Vec::new(),
+            agenda: VecDeque::new(),
+            open: HashMap::new(),
+            turn: Turn::default(),
+            now: Instant::from_millis(0),
+            seed: Seed([0; 32]),
+            stack: Vec::new(),
+            n_calls: 0,
+            tests: Vec::new(),
+            state: State::Running,
+        }
+    }
+
+    /// Runs what can run, and hands over what happened.
+    fn settle(&mut self) -> Turn {
+        self.statements_left = self.options.statements_max;
+        while self.state != State::Ended {
+            match self.agenda.pop_front() {
+                Some(Todo::Advance(id)) => self.advance(id),
+                Some(Todo::Branches(id)) => self.branches(id),
+                None => break,
+            }
+        }
+        std::mem::take(&mut self.turn)
+    }
+
+    pub(super) fn later(&mut self, todo: Todo) {
+        self.agenda.push_back(todo);
+    }
+
+    /// Ends the run. What is still open is withdrawn.
+    fn end(&mut self, end: End) {
+        for request in self.turn.opened.drain(..) {
+            self.open.remove(&request.path);
+        }
+        self.turn.withdrawn.extend(self.open.drain().map(|(path, _)| path));
+        self.turn.withdrawn.sort();
+        self.turn.end = Some(end);
+        self.agenda.clear();
+        self.strands.clear();
+        self.state = State::Ended;
+    }
+
+    pub(super) fn add(&mut self, strand: Strand) -> StrandId {
+        if let Some(id) = self.free.pop() {
+            self.strands[id] = Some(strand);
+            return id;
+        }
+        self.strands.push(Some(strand));
+        self.strands.len() - 1
+    }
+
+    pub(super) fn take(&mut self, id: StrandId) -> Strand {
+        self.strands[id].take().expect("a strand on the agenda is there")
+    }
+
+    /// Forgets a strand that never began.
+    pub(super) fn drop_strand(&mut self, id: StrandId) {
+        self.free.push(id);
+    }
+
+    /// Counts a request; `false` once a run that was asked to stop has opened enough.
+    pub(super) fn may_open(&mut self) -> bool {
+        match &mut self.state {
+            State::Running => true,
+            State::Stopping { requests_left: 0 } | State::Ended => false,
+            State::Stopping { requests_left } => {
+                *requests_left -= 1;
+                true
+            }
+        }
+    }
+
+    pub(super) fn stop_for_good(&mut self) {
+        self.end(End::Cancelled);
+    }
+
+    fn begin(&mut self, start: &Start) -> Result<(), Fault> {
+        if self.options.workers < 1 {
+            return Err(Fault::new(code::NO_WORKERS, "max_workers must be greater than 0"));
+        }
+        let strand = match &self.entry {
+            Entry::Tests => return self.next_test(),
+            Entry::Pipeline(name) => {
+                let (at, slots) = self.module.bind_input(name, &start.input)?;
+                let module = Arc::clone(&self.module);
+                let routine = &module.code.pipelines[at];
+                if self.options.trace == Capture::On {
+                    let args = routine.params.iter().zip(&slots);
+                    let args = args.map(|((name, _), value)| (name.clone(), value.clone()));
+                    let args = Data::object(args.collect()).map_err(Fault::too_large)?;
+                    self.trace_pipeline(&routine.name, &json::to_text(&args));
+                }
+                self.outermost(Routine::Pipeline(at), slots)
+            }
+        };
+        let id = self.add(strand);
+        self.later(Todo::Advance(id));
+        Ok(())
+    }
+
+    /// Makes the strand of the program itself.
+    fn outermost(&self, routine: Routine, mut slots: Vec<Data>) -> Strand {
+        let code = match routine {
+            Routine::Pipeline(at) => &self.module.code.pipelines[at],
+            Routine::Test(at) => &self.module.code.tests[at],
+        };
+        slots.resize(code.slots, Data::Null);
+        let frame =
+            Frame { routine, at: code.entry, base: 0, target: 0, call: None, started: self.now };
+        Strand { slots, frames: vec![frame], ..Strand::default() }
+    }
+
+    /// Starts the test after the last one that ended, or ends the run.
+    fn next_test(&mut self) -> Result<(), Fault> {
+        let at = self.tests.len();
+        if at == self.module.code.tests.len() {
+            let report = test_report(&self.tests).map_err(Fault::too_large)?;
+            self.end(End::Done(Model::Text(json::to_text(&report))));
+            return Ok(());
+        }
+        let mut strand = self.outermost(Routine::Test(at), Vec::new());
+        strand.scope = strand.scope.child(&format!("t{at}"));
+        let id = self.add(strand);
+        self.later(Todo::Advance(id));
+        Ok(())
+    }
+
+    /// Runs one strand until it waits or ends.
+    fn advance(&mut self, id: StrandId) {
+        let mut strand = self.take(id);
+        let module = Arc::clone(&self.module);
+        loop {
+            if self.statements_left == 0 {
+                let limit = self.options.statements_max;
+                let text = format!("{limit} statements have run without asking for anything");
+                let fault = Fault::new(code::TOO_MANY_STATEMENTS, text);
+                return self.end(End::Failed(fault.into_failure()));
+            }
+            self.statements_left -= 1;
+            let frame = strand.frames.last_mut().expect("a strand that runs has a frame");
+            let step = module.code.steps[frame.at];
+            frame.at += 1;
+            match self.step(&module, &mut strand, id, step) {
+                Ok(Flow::Next) => {}
+                Ok(Flow::Waits) => {
+                    if self.state != State::Ended {
+                        self.strands[id] = Some(strand);
+                    }
+                    return;
+                }
+                Ok(Flow::Finished(value)) => return self.finish(id, &strand, Ok(value)),
+                Err(fault) => {
+                    if let Err(fault) = self.unwind(&mut strand, fault) {
+                        return self.finish(id, &strand, Err(fault));
+                    }
+                }
+            }
+        }
+    }
+
+    fn step(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        step: Step,
+    ) -> Result<Flow, Fault> {
+        match step {
+            Step::Jump(target) => jump(strand, target),
+            Step::Unless { condition, target } => {
+                if !self.truth(module, strand, condition)? {
+                    jump(strand, target);
+                }
+            }
+            Step::Unwrap { value, slot, target } => {
+                let value = module.code.evaluate(value, strand.locals(), &mut self.stack)?;
+                match value {
+                    Data::Null => jump(strand, target),
+                    value => strand.set(slot, value),
+                }
+            }
+            Step::Guard { target, slot } => {
+                let frames = strand.frames.len();
+                strand.guards.push(Guard { frames, target: target as usize, slot });
+            }
+            Step::Unguard => {
+                strand.guards.pop();
+            }
+            Step::Assert { condition, message } => {
+                if !self.truth(module, strand, condition)? {
+                    let message = module.code.constants[message as usize].shown();
+                    return Err(Fault::new(
+                        code::ASSERTION,
+                        format!("Assertion failed: {message}"),
+                    ));
+                }
+            }
+            Step::Approve { question, slot } => {
+                let question = module.code.evaluate(question, strand.locals(), &mut self.stack)?;
+                self.ask(strand, id, &question, slot);
+                return Ok(Flow::Waits);
+            }
+            Step::Call(call) => {
+                let is_task = matches!(module.code.calls[call as usize].callee, Callee::Task(_));
+                self.call(module, strand, id, call)?;
+                return Ok(if is_task { Flow::Waits } else { Flow::Next });
+            }
+            Step::Parallel(parallel) => {
+                self.fork(module, strand, id, parallel);
+                return Ok(Flow::Waits);
+            }
+            Step::Return(value) => {
+                let value = module.code.evaluate(value, strand.locals(), &mut self.stack)?;
+                return Ok(self.give_back(strand, value));
+            }
+            Step::End => return Ok(self.give_back(strand, Data::Null)),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn truth(&mut self, module: &Module, strand: &Strand, condition: Value) -> Result<bool, Fault> {
+        let value = module.code.evaluate(condition, strand.locals(), &mut self.stack)?;
+        Ok(value.as_bool().unwrap_or(false))
+    }
+
+    /// Leaves the innermost frame with a result.
+    fn give_back(&mut self, strand: &mut Strand, value: Data) -> Flow {
+        let frame = strand.frames.pop().expect("a strand that runs has a frame");
+        strand.slots.truncate(frame.base);
+        let frames = strand.frames.len();
+        while strand.guards.last().is_some_and(|guard| guard.frames > frames) {
+            strand.guards.pop();
+        }
+        self.trace_frame_end(&frame, &value);
+        if frames == 0 {
+            return Flow::Finished(value);
+        }
+        strand.set(frame.target, value);
+        Flow::Next
+    }
+
+    /// Brings a failure to the innermost handler, or out of the strand.
+    pub(super) fn unwind(&mut self, strand: &mut Strand, fault: Fault) -> Result<(), Fault> {
+        let guard = strand.guards.pop();
+        let frames = guard.as_ref().map_or(0, |guard| guard.frames);
+        while strand.frames.len() > frames {
+            let frame = strand.frames.pop().expect("counted above");
+            strand.slots.truncate(frame.base);
+            self.trace_frame_error(&frame, &fault);
+        }
+        let Some(guard) = guard else { return Err(fault) };
+        let frame = strand.frames.last_mut().expect("a guard stands in a frame");
+        frame.at = guard.target;
+        strand.set(guard.slot, Data::text(fault.text));
+        Ok(())
+    }
+
+    /// Takes note of how a strand ended.
+    pub(super) fn finish(&mut self, id: StrandId, strand: &Strand, result: Result<Data, Fault>) {
+        self.free.push(id);
+        if let Some((parent, branch)) = strand.parent {
+            let waiting = self.strands[parent].as_mut().expect("a parent waits for its branches");
+            let Wait::Join(join) = &mut waiting.wait else {
+                unreachable!("a parent waits for its branches")
+            };
+            join.results[branch] = Some(result);
+            join.n_running -= 1;
+            return self.later(Todo::Branches(parent));
+        }
+        debug_assert_eq!(id, MAIN, "every other strand has a parent");
+        let is_cancelled = result.as_ref().is_err_and(|fault| fault.code == code::CANCELLED);
+        if is_cancelled {
+            return self.end(End::Cancelled);
+        }
+        match (&self.entry, result) {
+            (Entry::Pipeline(_), Ok(value)) => {
+                self.end(End::Done(Model::Text(json::to_text(&value))));
+            }
+            (Entry::Pipeline(_), Err(fault)) => self.end(End::Failed(fault.into_failure())),
+            (Entry::Tests, result) => {
+                let name = self.module.code.tests[self.tests.len()].name.to_string();
+                self.tests.push(TestResult { name, error: result.err().map(|fault| fault.text) });
+                if let Err(fault) = self.next_test() {
+                    self.end(End::Failed(fault.into_failure()));
+                }
+            }
+        }
+    }
+}
+
+fn jump(strand: &mut Strand, target: u32) {
+    strand.frames.last_mut().expect("a strand that runs has a frame").at = target as usize;
+}
+
+fn test_report(tests: &[TestResult]) -> Result<Data, crate::data::TooLarge> {
+    let mut list = Vec::with_capacity(tests.len());
+    for test in tests {
+        let error = test.error.as_deref().map_or(Data::Null, Data::text);
+        list.push(Data::object(vec![
+            ("name".into(), Data::text(test.name.as_str())),
+            ("passed".into(), Data::Bool(test.error.is_none())),
+            ("error".into(), error),
+        ])?);
+    }
+    Data::object(vec![("tests".into(), Data::list(list)?)])
+}
+
+impl Program for Run {
+    fn start(&mut self, start: &Start) -> Turn {
+        (self.now, self.seed) = (start.at, start.seed);
+        if let Err(fault) = self.begin(start) {
+            self.end(End::Failed(fault.into_failure()));
+        }
+        self.settle()
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        self.now = delivery.at;
+        if let Some(id) = self.open.remove(&delivery.path) {
+            self.answered(id, delivery.answer);
+        }
+        self.settle()
+    }
+
+    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
+        self.now = at;
+        if self.state == State::Running {
+            self.state = State::Stopping { requests_left: CLEANUP_REQUESTS_MAX };
+            let mut open: Vec<(Path, StrandId)> = self.open.drain().collect();
+            open.sort();
+            for (path, id) in open {
+                self.turn.withdrawn.push(path);
+                let fault = Fault::new(code::CANCELLED, format!("Run cancelled: {reason}"));
+                self.interrupt(id, fault);
+            }
+        }
+        self.settle()
+    }
+}

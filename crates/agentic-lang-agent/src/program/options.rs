@@ -1,0 +1,88 @@
+//! How to run a program, and the limits of a run.
+
+use std::collections::BTreeSet;
+
+use crate::mock;
+use crate::program::Task;
+
+/// How deep pipelines may call each other.
+pub const RECURSION_MAX: usize = 128;
+/// How many statements may run between two answers.
+pub const STATEMENTS_MAX: u64 = 200_000_000;
+/// How many requests a run may open after it was asked to stop.
+pub const CLEANUP_REQUESTS_MAX: u64 = 64;
+/// How many branches run at once where nothing says otherwise.
+pub const WORKERS: i64 = 8;
+
+/// Whether something is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capture {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+/// Who performs the tasks of agents, and the built-in tasks that stand for a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agents {
+    /// The mock: results are made up, always the same ones.
+    Mock,
+    /// Models, asked by requests of kind `agent-task`.
+    Models,
+}
+
+/// How to run a program. Part of what a run is: the same options are needed to replay it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// How many branches of a parallel block run at once, unless the block says otherwise.
+    pub workers: i64,
+    /// Names of tasks that the host has handlers for, beyond the built-in ones.
+    pub handlers: BTreeSet<String>,
+    /// Who performs the tasks of agents.
+    pub agents: Agents,
+    /// Whether trace events are made.
+    pub trace: Capture,
+    /// Whether lines for people are made.
+    pub progress: Capture,
+    /// How many statements may run between two answers.
+    pub statements_max: u64,
+}
+
+/// Who performs a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Performer {
+    Nobody,
+    /// A handler of the host, which comes before everything else.
+    Handler,
+    Mock,
+    Model,
+}
+
+impl RunOptions {
+    pub(crate) fn performer(&self, task: &Task) -> Performer {
+        if self.handlers.contains(&*task.name) {
+            return Performer::Handler;
+        }
+        let is_model_task = task.is_agent_task || mock::MODEL_TASKS.contains(&&*task.name);
+        match self.agents {
+            Agents::Models if is_model_task => Performer::Model,
+            Agents::Mock | Agents::Models if task.is_agent_task => Performer::Mock,
+            Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => Performer::Mock,
+            Agents::Mock | Agents::Models => Performer::Nobody,
+        }
+    }
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            workers: WORKERS,
+            handlers: BTreeSet::new(),
+            agents: Agents::Mock,
+            trace: Capture::Off,
+            progress: Capture::Off,
+            statements_max: STATEMENTS_MAX,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Parallel blocks: branches start in the order they are declared, as many at once as there is
+//! room for. The block ends when all of them have, and fails with the first declared failure.
+
+use std::sync::Arc;
+
+use crate::module::Module;
+use crate::program::Callee;
+use crate::program::fault::Fault;
+use crate::program::machine::{Run, Todo};
+use crate::program::strand::{Join, Strand, StrandId, Wait};
+
+impl Run {
+    /// Begins a parallel block.
+    pub(super) fn fork(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        parallel: u32,
+    ) {
+        let calls = &module.code.parallels[parallel as usize].calls;
+        self.trace_parallel("parallel_start", calls.len());
+        let scope = strand.scope.child(&format!("p{}", strand.n_parallels));
+        strand.n_parallels += 1;
+        let results = calls.iter().map(|_| None).collect();
+        let join = Join { parallel, scope, next: 0, n_running: 0, results };
+        strand.wait = Wait::Join(Box::new(join));
+        self.later(Todo::Branches(id));
+    }
+
+    /// Starts the branches that have room, or ends the block when all have ended.
+    pub(super) fn branches(&mut self, id: StrandId) {
+        let mut parent = self.take(id);
+        let Wait::Join(mut join) = std::mem::take(&mut parent.wait) else {
+            unreachable!("only joins have branches")
+        };
+        let module = Arc::clone(&self.module);
+        let parallel = &module.code.parallels[join.parallel as usize];
+        let workers = usize::try_from(self.options.workers).unwrap_or(usize::MAX);
+        let room = parallel.limit.unwrap_or(workers);
+        while join.next < parallel.calls.len() && join.n_running < room {
+            let branch = join.next;
+            join.next += 1;
+            match self.branch(&module, id, &parent, &join, branch) {
+                Ok(()) => join.n_running += 1,
+                Err(fault) => join.results[branch] = Some(Err(fault)),
+            }
+        }
+        if join.n_running == 0 {
+            return self.joined(&module, id, parent, *join);
+        }
+        parent.wait = Wait::Join(join);
+        if let Some(slot) = self.strands.get_mut(id) {
+            *slot = Some(parent);
+        }
+    }
+
+    fn branch(
+        &mut self,
+        module: &Module,
+        id: StrandId,
+        parent: &Strand,
+        join: &Join,
+        branch: usize,
+    ) -> Result<(), Fault> {
+        let call = module.code.parallels[join.parallel as usize].calls[branch];
+        let base = self.arguments(module, &module.code.calls[call as usize], parent.locals())?;
+        let child = self.add(Strand {
+            scope: join.scope.child(&format!("b{branch}")),
+            parent: Some((id, branch)),
+            depth: parent.depth + parent.frames.len(),
+            ..Strand::default()
+        });
+        let mut strand = self.take(child);
+        let launched = self.launch(module, &mut strand, child, call, base);
+        if launched.is_ok() {
+            if let Some(slot) = self.strands.get_mut(child) {
+                *slot = Some(strand);
+            }
+            if matches!(module.code.calls[call as usize].callee, Callee::Pipeline(_)) {
+                self.later(Todo::Advance(child));
+            }
+        } else {
+            self.drop_strand(child);
+        }
+        launched
+    }
+
+    fn joined(&mut self, module: &Module, id: StrandId, mut parent: Strand, join: Join) {
+        let calls = &module.code.parallels[join.parallel as usize].calls;
+        let mut values = Vec::with_capacity(calls.len());
+        let mut failed = None;
+        for result in join.results {
+            match result.expect("every branch has ended") {
+                Ok(value) => values.push(value),
+                Err(fault) => failed = failed.or(Some(fault)),
+            }
+        }
+        match failed {
+            None => {
+                for (call, value) in calls.iter().zip(values) {
+                    parent.set(module.code.calls[*call as usize].target, value);
+                }
+                self.trace_parallel("parallel_end", calls.len());
+            }
+            Some(fault) => {
+                if let Err(fault) = self.unwind(&mut parent, fault) {
+                    return self.finish(id, &parent, Err(fault));
+                }
+            }
+        }
+        self.strands[id] = Some(parent);
+        self.later(Todo::Advance(id));
+    }
+}

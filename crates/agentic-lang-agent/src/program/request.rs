@@ -1,0 +1,80 @@
+//! Requests of AgentLang programs and how hosts answer them.
+//!
+//! | kind | payload |
+//! | --- | --- |
+//! | [`MOCK`] | `task`, `args`, `agent` if one is bound, `result` for the task of an agent |
+//! | [`TASK`] | `task`, `args`, `agent` if one is bound |
+//! | [`AGENT_TASK`] | `task`, `args`, `result`, `agent` and `tools` if one is bound, its `model` |
+//! | `hold` | `question` |
+//! | `sleep` | `until`, in milliseconds since 1970 |
+//!
+//! `args` is one text: the arguments as JSON, whole numbers exact and keys in order. `result` is
+//! the JSON Schema of the result, as text. `tools` lists the names of the agent's tools with the
+//! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON.
+
+use agentic_model::{Map, Value};
+use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
+
+use crate::ast::Ast;
+use crate::data::{Data, json};
+use crate::program::Task;
+use crate::program::conform::schema;
+
+/// The kind of a task that needs no world: built in, or made up for an agent.
+pub const MOCK: &str = "mock";
+/// The kind of a task that a handler of the host performs.
+pub const TASK: &str = "task";
+/// The kind of a task that a model performs.
+pub const AGENT_TASK: &str = "agent-task";
+
+/// Tells a host the kinds of this language: asking a model again does no harm; what a handler
+/// does, nobody knows, so after a crash a human decides.
+pub fn register_kinds(kinds: &mut Kinds) {
+    kinds.set(MOCK, KindRule::new(Handling::Effect(EffectClass::Pure)));
+    kinds.set(TASK, KindRule::new(Handling::Effect(EffectClass::Once)));
+    kinds.set(AGENT_TASK, KindRule::new(Handling::Effect(EffectClass::Read)));
+}
+
+/// Makes the answer of a task from its result.
+pub fn answer(result: &Data) -> Answer {
+    Answer::Ok(Value::Text(json::to_text(result)))
+}
+
+/// Returns the arguments of a task's request as JSON text.
+pub fn argument_text(request: &Request) -> Option<&str> {
+    request.payload.get("args")?.as_text()
+}
+
+/// The agent that a task is bound to.
+pub(crate) struct BoundAgent<'a> {
+    pub name: &'a str,
+    pub model: Option<&'a str>,
+    pub tools: String,
+}
+
+/// Makes the payload of a task's request.
+pub(super) fn payload(
+    ast: &Ast,
+    task: &Task,
+    args: &str,
+    agent: Option<&BoundAgent>,
+    kind: &str,
+) -> Value {
+    let mut map = Map::new();
+    map.insert("args".to_owned(), Value::text(args));
+    map.insert("task".to_owned(), Value::text(&*task.name));
+    if let Some(agent) = agent {
+        map.insert("agent".to_owned(), Value::text(agent.name));
+    }
+    if kind == AGENT_TASK || (kind == MOCK && task.is_agent_task) {
+        let schema = task.schema.get_or_init(|| schema(ast, task.result));
+        map.insert("result".to_owned(), Value::text(schema.as_str()));
+        if let (AGENT_TASK, Some(agent)) = (kind, agent) {
+            map.insert("tools".to_owned(), Value::text(agent.tools.as_str()));
+            if let Some(model) = agent.model {
+                map.insert("model".to_owned(), Value::text(model));
+            }
+        }
+    }
+    Value::Map(map)
+}

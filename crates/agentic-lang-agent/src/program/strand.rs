@@ -1,0 +1,119 @@
+//! Strands: one for the program, one for every branch of a parallel block that runs.
+
+use agentic_model::Instant;
+use agentic_replay::{Path, Scope};
+
+use crate::data::Data;
+use crate::program::fault::Fault;
+
+/// A place in the machine's list of strands.
+pub(super) type StrandId = usize;
+
+/// One line of execution: calls on a stack of its own, never more than one request at a time.
+#[derive(Debug, Default)]
+pub(super) struct Strand {
+    pub scope: Scope,
+    /// How many parallel blocks it has begun.
+    pub n_parallels: u64,
+    pub frames: Vec<Frame>,
+    pub slots: Vec<Data>,
+    pub guards: Vec<Guard>,
+    pub wait: Wait,
+    /// The strand that waits for it, and which branch of that strand it is.
+    pub parent: Option<(StrandId, usize)>,
+    /// How many pipelines are being called around it.
+    pub depth: usize,
+}
+
+/// A pipeline or test that is running.
+#[derive(Debug)]
+pub(super) struct Frame {
+    pub routine: Routine,
+    /// The next step.
+    pub at: usize,
+    /// Where its slots begin.
+    pub base: usize,
+    /// The slot of the caller that gets the result.
+    pub target: u32,
+    /// The number of its trace events, for one that was called.
+    pub call: Option<u64>,
+    pub started: Instant,
+}
+
+/// Which routine.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Routine {
+    Pipeline(usize),
+    Test(usize),
+}
+
+/// Where a failure goes.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// How many frames there are when it is reached.
+    pub frames: usize,
+    pub target: usize,
+    pub slot: u32,
+}
+
+/// What a strand waits for.
+#[derive(Debug, Default)]
+pub(super) enum Wait {
+    /// Nothing: it runs.
+    #[default]
+    Nothing,
+    /// The answer to a request of a task call.
+    Task(Box<TaskCall>),
+    /// The decision of a human, which goes into this slot.
+    Decision(u32),
+    /// The branches of a parallel block.
+    Join(Box<Join>),
+}
+
+/// A call of a task between its start and its end.
+#[derive(Debug)]
+pub(super) struct TaskCall {
+    pub call: u32,
+    /// The arguments as JSON.
+    pub args: String,
+    /// From 1.
+    pub attempt: u64,
+    /// The number of its trace events.
+    pub number: u64,
+    pub started: Instant,
+    pub phase: Phase,
+    /// The open request.
+    pub path: Path,
+}
+
+/// What a task call waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    Attempt,
+    Pause,
+}
+
+/// A parallel block that is running.
+#[derive(Debug)]
+pub(super) struct Join {
+    pub parallel: u32,
+    pub scope: Scope,
+    /// The next branch to start.
+    pub next: usize,
+    pub n_running: usize,
+    pub results: Vec<Option<Result<Data, Fault>>>,
+}
+
+impl Strand {
+    /// Returns the slots of the innermost frame.
+    pub fn locals(&self) -> &[Data] {
+        let base = self.frames.last().map_or(0, |frame| frame.base);
+        &self.slots[base..]
+    }
+
+    /// Puts a value into a slot of the innermost frame.
+    pub fn set(&mut self, slot: u32, value: Data) {
+        let base = self.frames.last().map_or(0, |frame| frame.base);
+        self.slots[base + slot as usize] = value;
+    }
+}

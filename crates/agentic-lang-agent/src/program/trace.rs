@@ -1,0 +1,151 @@
+//! Trace events and progress lines.
+//!
+//! Both are events of a turn. The data of one is a text: an object as JSON for `trace`, a line
+//! for people for `progress`.
+
+use agentic_model::{Instant, Value};
+use agentic_replay::Event;
+
+use crate::data::{json, number_text};
+use crate::program::Task;
+use crate::program::fault::Fault;
+use crate::program::machine::Run;
+use crate::program::options::Capture;
+use crate::program::strand::{Frame, Routine, TaskCall};
+
+/// The kind of a trace event.
+pub const TRACE: &str = "trace";
+/// The kind of a line for people.
+pub const PROGRESS: &str = "progress";
+
+/// An object of a trace, in the making.
+struct Entry(String);
+
+impl Entry {
+    fn new(kind: &str, at: Instant) -> Entry {
+        let mut entry = Entry(format!("{{\"type\":\"{kind}\",\"timestamp\":"));
+        number_text(at.millis() as f64 / 1000.0, &mut entry.0);
+        entry
+    }
+
+    fn text(mut self, key: &str, text: &str) -> Entry {
+        self.key(key);
+        json::write_text(text, &mut self.0);
+        self
+    }
+
+    /// Adds a value that is JSON already.
+    fn raw(mut self, key: &str, value: &str) -> Entry {
+        self.key(key);
+        self.0.push_str(value);
+        self
+    }
+
+    fn key(&mut self, key: &str) {
+        self.0.push_str(",\"");
+        self.0.push_str(key);
+        self.0.push_str("\":");
+    }
+}
+
+/// What a traced call is called.
+fn id(task: &str, number: u64) -> String {
+    format!("task:{task}:{number}")
+}
+
+impl Run {
+    fn emit(&mut self, entry: Entry) {
+        let mut text = entry.0;
+        text.push('}');
+        self.turn.events.push(Event { kind: TRACE.to_owned(), data: Value::Text(text) });
+    }
+
+    fn traces(&self) -> bool {
+        self.options.trace == Capture::On
+    }
+
+    pub(super) fn trace_pipeline(&mut self, name: &str, args: &str) {
+        if self.traces() {
+            let entry = Entry::new("pipeline_call", self.now);
+            self.emit(entry.text("pipeline", name).raw("args", args));
+        }
+    }
+
+    pub(super) fn trace_start(&mut self, task: &str, number: u64, args: &str) {
+        if self.traces() {
+            let entry = Entry::new("task_start", self.now);
+            self.emit(entry.text("task", task).raw("args", args).text("id", &id(task, number)));
+        }
+    }
+
+    fn trace_end(&mut self, task: &str, number: u64, started: Instant, result: &str) {
+        let seconds = (self.now.millis() - started.millis()) as f64 / 1000.0;
+        let mut duration = String::new();
+        number_text(seconds, &mut duration);
+        let entry = Entry::new("task_end", self.now).text("task", task).raw("result", result);
+        self.emit(entry.raw("duration_s", &duration).text("id", &id(task, number)));
+    }
+
+    fn trace_error(&mut self, task: &str, number: u64, error: &str) {
+        let entry = Entry::new("task_error", self.now);
+        self.emit(entry.text("task", task).text("error", error).text("id", &id(task, number)));
+    }
+
+    pub(super) fn trace_task_end(&mut self, task: &Task, call: &TaskCall, result: &str) {
+        if self.traces() {
+            self.trace_end(&task.name, call.number, call.started, result);
+        }
+    }
+
+    pub(super) fn trace_task_error(&mut self, task: &Task, call: &TaskCall, error: &str) {
+        if self.traces() {
+            self.trace_error(&task.name, call.number, error);
+        }
+    }
+
+    pub(super) fn trace_retry(&mut self, task: &Task, call: &TaskCall, error: &str) {
+        if self.traces() {
+            let entry = Entry::new("retry", self.now).text("task", &task.name);
+            let entry = entry.raw("attempt", &call.attempt.to_string()).text("error", error);
+            self.emit(entry.text("id", &id(&task.name, call.number)));
+        }
+    }
+
+    pub(super) fn trace_parallel(&mut self, kind: &str, n_branches: usize) {
+        if self.traces() {
+            let entry = Entry::new(kind, self.now);
+            self.emit(entry.raw("branch_count", &n_branches.to_string()));
+        }
+    }
+
+    /// Traces the end of a pipeline that was called by another one.
+    pub(super) fn trace_frame_end(&mut self, frame: &Frame, result: &crate::data::Data) {
+        if let (true, Some(number)) = (self.traces(), frame.call) {
+            let name = format!("pipeline:{}", self.frame_name(frame));
+            self.trace_end(&name, number, frame.started, &json::to_text(result));
+        }
+    }
+
+    pub(super) fn trace_frame_error(&mut self, frame: &Frame, fault: &Fault) {
+        if let (true, Some(number)) = (self.traces(), frame.call) {
+            let name = format!("pipeline:{}", self.frame_name(frame));
+            let error = format!("ExecutionError: {}", fault.text);
+            self.trace_error(&name, number, &error);
+        }
+    }
+
+    fn frame_name(&self, frame: &Frame) -> String {
+        match frame.routine {
+            Routine::Pipeline(at) => self.module.code.pipelines[at].name.to_string(),
+            Routine::Test(at) => self.module.code.tests[at].name.to_string(),
+        }
+    }
+
+    /// Says something to the person who waits.
+    pub(super) fn progress(&mut self, line: impl FnOnce() -> String) {
+        if self.options.progress == Capture::On {
+            let data = Value::Text(line());
+            self.turn.events.push(Event { kind: PROGRESS.to_owned(), data });
+        }
+    }
+}

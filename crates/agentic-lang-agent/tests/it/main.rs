@@ -1,0 +1,18 @@
+//! The conformance suite of AgentLang and the tests of this crate, over the data in
+//! `conformance/agentlang`.
+
+mod approve;
+mod corpus;
+mod durable;
+mod explained;
+mod format;
+mod generated;
+mod host;
+mod hostile;
+mod models;
+mod plugin;
+mod public;
+mod quirks;
+mod testkit;
+mod threads;
+mod workflows;

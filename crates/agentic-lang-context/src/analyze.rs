@@ -1,0 +1,200 @@
+//! What can be known to be wrong with a program before it runs.
+//!
+//! Codes and places are those of the published language. The walk mirrors the scopes of a run:
+//! blocks inherit, functions and agents inherit nothing from their callers, and a name first
+//! assigned inside a block is unknown after it.
+
+mod call;
+mod expression;
+mod generate;
+mod statement;
+mod structure;
+mod usage;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_diag::{Diagnostic, Span};
+
+use crate::ast::{ConfigKey, ExprId, ExprKind, File, Function, ImportKind};
+use crate::dialect::Version;
+use crate::load::{Finding, Loaded};
+use crate::scope::Scopes;
+
+/// What a name stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Binding {
+    Param,
+    Local,
+    /// A function: agent and place in it.
+    Function(usize, usize),
+    /// A tool, model, file or memory, by its place in the table of imports.
+    Resource(ImportKind, usize),
+    Agent(usize),
+}
+
+impl Binding {
+    fn word(self) -> &'static str {
+        match self {
+            Binding::Param => "parameter",
+            Binding::Local => "local",
+            Binding::Function(..) => "function",
+            Binding::Resource(kind, _) => kind.word(),
+            Binding::Agent(_) => "agent",
+        }
+    }
+
+    fn is_mutable(self) -> bool {
+        matches!(self, Binding::Param | Binding::Local)
+    }
+
+    /// Tells whether it is data, which alone may become context.
+    fn is_data(self) -> bool {
+        match self {
+            Binding::Param | Binding::Local | Binding::Resource(ImportKind::File, _) => true,
+            Binding::Function(..) | Binding::Resource(..) | Binding::Agent(_) => false,
+        }
+    }
+}
+
+/// Checks a loaded program. `authorized` names the `npm:` and `node:` tools that the host offers.
+pub(crate) fn analyze(loaded: &Loaded, authorized: &BTreeSet<String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    structure::check(loaded, authorized, &mut findings);
+    let agents_by_name = (0..loaded.agents.len())
+        .rev()
+        .map(|at| (agent_name(loaded, at), at))
+        .collect::<BTreeMap<_, _>>();
+    let functions = (0..loaded.agents.len()).map(|at| functions_by_name(loaded, at)).collect();
+    let mut analyzer = Analyzer {
+        loaded,
+        file_number: 0,
+        file: match loaded.files.first() {
+            Some(file) => file,
+            None => return findings,
+        },
+        functions,
+        scopes: Scopes::new(),
+        config: Vec::new(),
+        parallel: Vec::new(),
+        findings,
+    };
+    analyzer.scopes.enter();
+    for (name, at) in agents_by_name {
+        analyzer.scopes.declare(name, Binding::Agent(at));
+    }
+    for (at, resource) in loaded.resources.iter().enumerate() {
+        analyzer.scopes.declare(&resource.name, Binding::Resource(resource.kind, at));
+    }
+    for at in 0..loaded.agents.len() {
+        analyzer.agent(at);
+    }
+    analyzer.findings
+}
+
+fn agent_name(loaded: &Loaded, at: usize) -> &str {
+    let (file, agent) = loaded.agents[at];
+    let file = &loaded.files[file];
+    file.agent_name(&file.program.agents[agent])
+}
+
+fn functions_by_name(loaded: &Loaded, at: usize) -> BTreeMap<&str, usize> {
+    let (file, agent) = loaded.agents[at];
+    let file = &loaded.files[file];
+    let functions = file.program.agents[agent].functions.iter().enumerate().rev();
+    functions.map(|(at, function)| (file.function_name(function), at)).collect()
+}
+
+struct Analyzer<'a> {
+    loaded: &'a Loaded,
+    file_number: usize,
+    file: &'a File,
+    /// The functions of every agent.
+    functions: Vec<BTreeMap<&'a str, usize>>,
+    scopes: Scopes<'a, Binding>,
+    /// Configuration seen so far in the scopes around this place.
+    config: Vec<ConfigKey>,
+    /// The depths of the scopes of the `parallel for` bodies around this place.
+    parallel: Vec<usize>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Analyzer<'a> {
+    fn report(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        let diagnostic = Diagnostic::error(code, span, message);
+        self.findings.push(Finding { file: self.file_number, diagnostic });
+        &mut self.findings.last_mut().expect("a finding was just added").diagnostic
+    }
+
+    fn since(&self, version: Version) -> bool {
+        self.file.dialect.since(version)
+    }
+
+    fn agent(&mut self, at: usize) {
+        let (file, agent) = self.loaded.agents[at];
+        self.file_number = file;
+        self.file = &self.loaded.files[file];
+        let file = self.file;
+        let agent = &file.program.agents[agent];
+        self.scopes.enter();
+        for (index, function) in agent.functions.iter().enumerate() {
+            let name = file.function_name(function);
+            self.function_name(at, index, function);
+            if !matches!(self.scopes.find(name), Some((_, Binding::Function(owner, _))) if owner == at)
+            {
+                self.scopes.declare(name, Binding::Function(at, index));
+            }
+        }
+        self.config.clear();
+        for config in &agent.config {
+            self.config(config);
+        }
+        for declared in &agent.uses {
+            self.agent_use(declared);
+        }
+        let agent_config = self.config.len();
+        for function in &agent.functions {
+            self.function(function);
+            self.config.truncate(agent_config);
+        }
+        self.scopes.leave();
+    }
+
+    fn function(&mut self, function: &'a Function) {
+        self.scopes.enter();
+        for param in &function.params {
+            self.scopes.declare(self.file.text(param.name), Binding::Param);
+        }
+        self.scopes.enter();
+        self.statements(&function.body);
+        self.scopes.leave();
+        self.scopes.leave();
+    }
+
+    /// Returns the name at the root of a chain of members and indexes.
+    fn root(&self, expr: ExprId) -> Option<(ExprId, &'a str)> {
+        let mut expr = expr;
+        loop {
+            let file: &'a File = self.file;
+            match &file.expr(expr).kind {
+                ExprKind::Name => return Some((expr, file.text(file.expr(expr).span))),
+                ExprKind::Member { object, .. } => expr = *object,
+                ExprKind::Index { list, .. } => expr = *list,
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// Adds reason and hint to a finding that was just reported.
+fn explain(diagnostic: &mut Diagnostic, reason: &str, hint: &str) {
+    diagnostic.reason = reason.to_owned();
+    diagnostic.hint = hint.to_owned();
+}
+
+#[cfg(test)]
+mod tests;

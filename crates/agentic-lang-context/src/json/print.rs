@@ -1,0 +1,185 @@
+//! Values as JSON text, on one line or indented by two blanks.
+
+use std::fmt::Write as _;
+
+use super::number::number_to_text;
+use super::{Json, Ordered};
+
+/// Prints a value on one line without blanks.
+pub fn compact(json: &Json) -> String {
+    let mut out = String::new();
+    write_compact(json, &mut out);
+    out
+}
+
+/// Prints a value indented by two blanks, a text in quotation marks.
+pub fn pretty(json: &Json) -> String {
+    let mut out = String::new();
+    write_pretty(json, 0, &mut out);
+    out
+}
+
+fn write_scalar(json: &Json, out: &mut String) {
+    match json {
+        Json::Null => out.push_str("null"),
+        Json::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+        Json::Number(number) if number.is_finite() => write_number(*number, out),
+        Json::Number(_) => out.push_str("null"),
+        Json::Text(text) => write_text(text, out),
+        Json::List(_) | Json::Object(_) => unreachable!("BUG: a container is no scalar"),
+    }
+}
+
+fn write_number(number: f64, out: &mut String) {
+    /// Whole numbers below 2^53 print alike as integers, which is much faster.
+    const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() < WHOLE_MAX {
+        write!(out, "{}", number as i64).expect("a string takes all text");
+    } else {
+        out.push_str(&number_to_text(number));
+    }
+}
+
+fn write_compact(json: &Json, out: &mut String) {
+    match json {
+        Json::List(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_compact(item, out);
+            }
+            out.push(']');
+        }
+        Json::Object(entries) => {
+            out.push('{');
+            for (at, (key, item)) in entries.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                write_text(key, out);
+                out.push(':');
+                write_compact(item, out);
+            }
+            out.push('}');
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => write_scalar(json, out),
+    }
+}
+
+fn write_pretty(json: &Json, indent: usize, out: &mut String) {
+    match json {
+        Json::List(items) => write_items(items, indent, out),
+        Json::Object(entries) => write_entries(entries, indent, out),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => write_scalar(json, out),
+    }
+}
+
+fn write_items(items: &[Json], indent: usize, out: &mut String) {
+    write_items_to(items, indent, out, |_| {});
+}
+
+fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
+    write_entries_to(entries, indent, out, |_| {});
+}
+
+/// Prints a list or object as [`pretty`] does; also returns where each of its items ends, the
+/// comma after it left out. A scalar has no items.
+pub(crate) fn pretty_with_ends(json: &Json) -> (String, Vec<usize>) {
+    let (mut out, mut ends) = (String::new(), Vec::new());
+    match json {
+        Json::List(items) => write_items_to(items, 0, &mut out, |end| ends.push(end)),
+        Json::Object(entries) => write_entries_to(entries, 0, &mut out, |end| ends.push(end)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {
+            write_scalar(json, &mut out);
+        }
+    }
+    (out, ends)
+}
+
+fn write_items_to(items: &[Json], indent: usize, out: &mut String, mut ended: impl FnMut(usize)) {
+    if items.is_empty() {
+        out.push_str("[]");
+        return;
+    }
+    for (at, item) in items.iter().enumerate() {
+        out.push_str(if at == 0 { "[" } else { "," });
+        break_line(indent + 2, out);
+        write_pretty(item, indent + 2, out);
+        ended(out.len());
+    }
+    break_line(indent, out);
+    out.push(']');
+}
+
+fn write_entries_to(
+    entries: &Ordered<Json>,
+    indent: usize,
+    out: &mut String,
+    mut ended: impl FnMut(usize),
+) {
+    if entries.is_empty() {
+        out.push_str("{}");
+        return;
+    }
+    for (at, (key, item)) in entries.iter().enumerate() {
+        out.push_str(if at == 0 { "{" } else { "," });
+        break_line(indent + 2, out);
+        write_text(key, out);
+        out.push_str(": ");
+        write_pretty(item, indent + 2, out);
+        ended(out.len());
+    }
+    break_line(indent, out);
+    out.push('}');
+}
+
+fn break_line(indent: usize, out: &mut String) {
+    const BLANKS: &str = "                                ";
+    out.push('\n');
+    let mut left = indent;
+    while left > 0 {
+        let count = left.min(BLANKS.len());
+        out.push_str(&BLANKS[..count]);
+        left -= count;
+    }
+}
+
+/// Prints a text in quotation marks, escaped as JSON needs it.
+pub fn write_text(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text;
+    loop {
+        let plain = plain_length(rest.as_bytes());
+        out.push_str(&rest[..plain]);
+        let Some(byte) = rest.as_bytes().get(plain) else { break };
+        write_escape(*byte, out);
+        rest = &rest[plain + 1..];
+    }
+    out.push('"');
+}
+
+fn write_escape(byte: u8, out: &mut String) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
+        other => write!(out, "\\u{other:04x}").expect("a string takes all text"),
+    }
+}
+
+/// Counts the bytes before the first that must be escaped; whole chunks are looked at at once.
+fn plain_length(bytes: &[u8]) -> usize {
+    const CHUNK: usize = 32;
+    let escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let chunks = bytes.chunks_exact(CHUNK);
+    let clean = |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | escaped(*byte));
+    let start = chunks.take_while(clean).count() * CHUNK;
+    let rest = &bytes[start..];
+    start + rest.iter().position(|byte| escaped(*byte)).unwrap_or(rest.len())
+}

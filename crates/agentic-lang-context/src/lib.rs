@@ -1,0 +1,52 @@
+//! The context language: programs that declare what a model call may see.
+//!
+//! A program declares agents with functions. `use` makes a value visible to the model calls of its
+//! scope, under a label and a budget; `generate` is the only model call, and its prompt holds the
+//! declared sources and nothing else. Every contact with the world is a recorded request, so a run
+//! can be replayed, resumed and audited.
+//!
+//! This crate is pure: texts come in through a [`Resolver`], a run is an [`agentic_replay::Program`],
+//! and whoever drives it performs its requests.
+//!
+//! - [`check`] says what is wrong with a program of any published version;
+//! - [`compile`] makes a [`Module`], and [`Module::run`] a [`Run`] of it;
+//! - [`format`](fn@format) lays a text out anew;
+//! - [`trace`] reads and prints what a run reported;
+//! - [`provider`] performs requests without a world: mocks, scripts, memories, a workspace in
+//!   memory.
+
+pub use crate::dialect::{Dialect, Strictness, Version};
+pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
+pub use crate::format::format;
+pub use crate::lexer::SOURCE_BYTES_MAX;
+pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, Finding, IMPORT_CHAIN_MAX, Resolver};
+pub use crate::module::{
+    CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, check, compile,
+};
+pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};
+pub use crate::run::{DEBUG_EVENT, Run, TRACE_EVENT};
+pub use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
+pub use crate::value::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
+
+pub mod json;
+pub mod provider;
+pub mod trace;
+
+mod analyze;
+mod ast;
+mod code;
+mod compile;
+mod context;
+mod dialect;
+mod error;
+mod format;
+mod lexer;
+mod load;
+mod module;
+mod parser;
+mod reply;
+mod run;
+mod scope;
+mod source_text;
+mod syntax;
+mod value;

@@ -1,0 +1,224 @@
+//! Programs ready to run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use agentic_diag::Source;
+
+use crate::analyze;
+use crate::code::{Code, Place};
+use crate::dialect::Dialect;
+use crate::error::Error;
+use crate::load::{self, Finding, Loaded, Resolver};
+use crate::run::Run;
+
+/// How a program is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// The dialect of every file; by default each file gets the one that its text shows.
+    pub dialect: Option<Dialect>,
+    /// The addresses of `npm:` and `node:` tools that the host offers.
+    pub authorized_tools: BTreeSet<String>,
+}
+
+/// What a check found.
+#[derive(Debug)]
+pub struct Checked {
+    /// Every text that was read, the program itself first.
+    pub sources: Vec<Source>,
+    /// What is wrong; nothing if the program may run.
+    pub findings: Vec<Finding>,
+}
+
+/// A compiled program: immutable, shared by any number of runs.
+#[derive(Debug, Clone)]
+pub struct Module {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub sources: Vec<Source>,
+    pub dialects: Vec<Dialect>,
+    pub code: Code,
+}
+
+/// Where a run begins. The default is the main function of the main agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Another agent than the main one.
+    pub agent: Option<String>,
+    /// Another function than the agent's main one.
+    pub function: Option<String>,
+}
+
+impl EntryPoint {
+    /// Reads `AGENT` or `AGENT.FUNC`.
+    pub fn parse(text: &str) -> EntryPoint {
+        let (agent, function) = match text.split_once('.') {
+            Some((agent, function)) => (agent, Some(function.to_owned())),
+            None => (text, None),
+        };
+        let agent = (!agent.is_empty()).then(|| agent.to_owned());
+        EntryPoint { agent, function }
+    }
+}
+
+/// Whether a run reports what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracing {
+    /// Every event of the language's trace.
+    Full,
+    /// Nothing.
+    Off,
+}
+
+/// How a program is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// How many iterations of one `parallel for` run at once.
+    pub concurrency: usize,
+    /// How deep calls may nest.
+    pub call_depth_max: u32,
+    /// How many instructions a run may take.
+    pub steps_max: u64,
+    /// Which candidate each choice takes, by the id of its site.
+    pub variant: BTreeMap<String, String>,
+    /// Whether the run reports what it does.
+    pub tracing: Tracing,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            concurrency: 4,
+            call_depth_max: 1000,
+            steps_max: 10_000_000_000,
+            variant: BTreeMap::new(),
+            tracing: Tracing::Full,
+        }
+    }
+}
+
+/// Reads a program with all that it imports and says what is wrong with it, without running
+/// anything.
+///
+/// The name of `root` is its path; imports resolve from there and are read by `resolver`.
+pub fn check(root: Source, options: &CheckOptions, resolver: Resolver<'_>) -> Checked {
+    let (loaded, sources, findings) = read(root, options, resolver);
+    let sources = sources.unwrap_or_else(|| sources_of(loaded).0);
+    Checked { sources, findings }
+}
+
+/// Checks and compiles a program.
+///
+/// # Errors
+/// Fails with everything that the check found.
+pub fn compile(
+    root: Source,
+    options: &CheckOptions,
+    resolver: Resolver<'_>,
+) -> Result<Module, Checked> {
+    let (loaded, sources, findings) = read(root, options, resolver);
+    if let Some(sources) = sources {
+        return Err(Checked { sources, findings });
+    }
+    if !findings.is_empty() {
+        return Err(Checked { sources: sources_of(loaded).0, findings });
+    }
+    let code = crate::compile::compile(&loaded);
+    let (sources, dialects) = sources_of(loaded);
+    Ok(Module { shared: Arc::new(Shared { sources, dialects, code }) })
+}
+
+/// Loads and analyzes; the sources come back apart when a text could not be parsed.
+fn read(
+    root: Source,
+    options: &CheckOptions,
+    resolver: Resolver<'_>,
+) -> (Loaded, Option<Vec<Source>>, Vec<Finding>) {
+    let outcome = load::load(root, options.dialect, resolver);
+    let load::Outcome { loaded, broken, mut findings } = outcome;
+    if broken.is_empty() {
+        findings.extend(analyze::analyze(&loaded, &options.authorized_tools));
+        return (loaded, None, findings);
+    }
+    let mut broken = broken;
+    let mut files = loaded.files.into_iter().map(|file| file.source);
+    let mut sources = Vec::new();
+    loop {
+        match broken.remove(&sources.len()).or_else(|| files.next()) {
+            Some(source) => sources.push(source),
+            None => return (Loaded::default(), Some(sources), findings),
+        }
+    }
+}
+
+fn sources_of(loaded: Loaded) -> (Vec<Source>, Vec<Dialect>) {
+    loaded.files.into_iter().map(|file| (file.source, file.dialect)).unzip()
+}
+
+impl Module {
+    /// Returns the texts of the program, the program itself first.
+    pub fn sources(&self) -> &[Source] {
+        &self.shared.sources
+    }
+
+    /// Returns the dialect of the program itself, which a start record pins.
+    pub fn dialect(&self) -> Dialect {
+        self.shared.dialects[0]
+    }
+
+    /// Lists the ids of the choices (`use one of`) and their candidates, in order of the source.
+    pub fn choices(&self) -> Vec<(&str, Vec<&str>)> {
+        let sites = self.shared.code.uses.iter().filter_map(|site| {
+            let choice = site.choice.as_ref()?;
+            let names = site.candidates.iter().map(|candidate| &*candidate.name).collect();
+            Some((&*choice.site_id, names))
+        });
+        sites.collect()
+    }
+
+    /// Lists the addresses of the imported resources: sort, name and address.
+    pub fn resources(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
+        let resources = self.shared.code.resources.iter();
+        resources.map(|resource| (resource.kind.word(), &*resource.name, &*resource.uri))
+    }
+
+    /// Prepares a run. Its input is that of the start, as [`crate::json::to_value`] carries it.
+    ///
+    /// # Errors
+    /// Fails when the entry point is not there.
+    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<Run, Error> {
+        let function = self.entry_function(entry)?;
+        Ok(Run::new(self.shared.clone(), function, options))
+    }
+
+    fn entry_function(&self, entry: &EntryPoint) -> Result<u32, Error> {
+        let code = &self.shared.code;
+        let agent = match &entry.agent {
+            Some(name) => code.agents.iter().find(|agent| *agent.name == **name),
+            None => code.main_agent.map(|at| &code.agents[at as usize]),
+        };
+        let Some(agent) = agent else {
+            let agent = entry.agent.clone().unwrap_or_else(|| "main".to_owned());
+            return Err(Error::UnknownAgent { agent });
+        };
+        let name = agent.name.to_string();
+        match &entry.function {
+            Some(function) => agent
+                .functions
+                .get(&**function)
+                .copied()
+                .ok_or_else(|| Error::UnknownFunction { agent: name, function: function.clone() }),
+            None => agent.main.ok_or(Error::NoMainFunction { agent: name }),
+        }
+    }
+}
+
+impl Shared {
+    /// Returns line and column of a place.
+    pub(crate) fn position(&self, place: Place) -> agentic_diag::Position {
+        self.sources[place.file as usize].position(place.start as usize)
+    }
+}

@@ -1,0 +1,186 @@
+//! From tokens to the tree.
+//!
+//! One parser reads every version; where they differ it asks the [`Dialect`]. The first fault ends
+//! it. Nesting is bounded, so that no text can exhaust the stack of any later walk.
+
+mod contract;
+mod declaration;
+mod expression;
+mod generate;
+mod statement;
+
+use agentic_diag::{Source, Span};
+
+use crate::ast::{Expr, ExprId, ExprKind, File, Program};
+use crate::dialect::{Commas, Dialect};
+use crate::lexer::{self, Symbol, Token, TokenKind, Word};
+use crate::syntax::Fault;
+
+/// How deep blocks, brackets and operators may nest in a source text.
+pub const NESTING_MAX: u32 = 100;
+
+/// How high an expression may be: the longest chain of operators, members and calls.
+pub const HEIGHT_MAX: u16 = 250;
+
+/// Parses one file.
+pub(crate) fn parse(source: Source, dialect: Dialect) -> Result<File, (Source, Fault)> {
+    match parse_text(source.text(), dialect) {
+        Ok(program) => Ok(File { source, dialect, program }),
+        Err(diagnostic) => Err((source, diagnostic)),
+    }
+}
+
+fn parse_text(text: &str, dialect: Dialect) -> Result<Program, Fault> {
+    let tokens = lexer::lex(text, dialect)?.tokens;
+    let exprs = Vec::with_capacity(tokens.len() / 3);
+    let mut parser = Parser { text, tokens, at: 0, dialect, exprs, depth: 0 };
+    let (imports, agents) = parser.program()?;
+    Ok(Program { imports, agents, exprs: parser.exprs })
+}
+
+type Parsed<T> = Result<T, Fault>;
+
+struct Parser<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    dialect: Dialect,
+    exprs: Vec<Expr>,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn token(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    fn ahead(&self, count: usize) -> Token {
+        let last = self.tokens.len() - 1;
+        self.tokens[(self.at + count).min(last)]
+    }
+
+    fn advance(&mut self) -> Token {
+        let token = self.token();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    fn slice(&self, span: Span) -> &'a str {
+        &self.text[span.start..span.end]
+    }
+
+    fn at_symbol(&self, symbol: Symbol) -> bool {
+        self.token().is(symbol)
+    }
+
+    fn at_word(&self, word: Word) -> bool {
+        self.token().is_word(word)
+    }
+
+    fn take_symbol(&mut self, symbol: Symbol) -> Option<Token> {
+        self.at_symbol(symbol).then(|| self.advance())
+    }
+
+    fn take_word(&mut self, word: Word) -> Option<Token> {
+        self.at_word(word).then(|| self.advance())
+    }
+
+    fn expect_symbol(&mut self, symbol: Symbol, shown: &str) -> Parsed<Token> {
+        let found = self.token();
+        self.take_symbol(symbol).ok_or_else(|| {
+            self.fault(found, format!("`{shown}` is expected"))
+                .hint(format!("put `{shown}` before it"))
+        })
+    }
+
+    fn expect_word(&mut self, word: Word, shown: &str) -> Parsed<Token> {
+        let found = self.token();
+        self.take_word(word).ok_or_else(|| {
+            self.fault(found, format!("`{shown}` is expected"))
+                .hint(format!("put `{shown}` before it"))
+        })
+    }
+
+    fn expect_name(&mut self, what: &str) -> Parsed<Span> {
+        let found = self.token();
+        match found.kind {
+            TokenKind::Name(_) => Ok(self.advance().span),
+            TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) | TokenKind::End => {
+                Err(self.fault(found, format!("{what} is expected")).hint(
+                    "a name begins with a letter or `_` and goes on with letters, digits and `_`",
+                ))
+            }
+        }
+    }
+
+    /// Makes a fault at a token, which says what was found there.
+    fn fault(&self, found: Token, message: impl Into<String>) -> Fault {
+        let reason = match found.kind {
+            TokenKind::End => "the text ends here".to_owned(),
+            TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
+                let shown: String = self.slice(found.span).chars().take(40).collect();
+                format!("`{}` was found instead", shown.escape_debug())
+            }
+        };
+        Fault::new(found.span, message).because(reason)
+    }
+
+    /// Takes the comma between two entries, where there is one; `close` ends the entries.
+    fn separate(&mut self, commas: Commas, close: Symbol, shown: &str) -> Parsed<()> {
+        if self.take_symbol(Symbol::Comma).is_some() || self.at_symbol(close) {
+            return Ok(());
+        }
+        match commas {
+            Commas::Optional if self.token().kind != TokenKind::End => Ok(()),
+            Commas::Optional | Commas::Required => {
+                let found = self.token();
+                Err(self
+                    .fault(found, format!("`,` or `{shown}` is expected"))
+                    .hint("separate the entries with commas"))
+            }
+        }
+    }
+
+    /// Runs a part of the parser one level further in.
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth >= NESTING_MAX {
+            let found = self.token();
+            let message = format!("the program nests deeper than {NESTING_MAX} levels");
+            return Err(self.fault(found, message).hint("move inner parts into functions"));
+        }
+        self.depth += 1;
+        let result = parse(self);
+        self.depth -= 1;
+        result
+    }
+
+    fn height(&self, id: ExprId) -> u16 {
+        self.exprs[id.0 as usize].height
+    }
+
+    /// Returns the span from `start` to the last token taken.
+    fn span_from(&self, start: usize) -> Span {
+        let end = self.tokens[self.at.saturating_sub(1)].span.end;
+        Span::new(start, end)
+    }
+
+    /// Adds an expression that begins at `start`, ends at the last token taken, and is one higher
+    /// than `below`.
+    fn add(&mut self, start: usize, below: u16, kind: ExprKind) -> Parsed<ExprId> {
+        let span = self.span_from(start);
+        if below >= HEIGHT_MAX {
+            let message = format!("an expression is higher than {HEIGHT_MAX} levels");
+            return Err(Fault::new(span, message)
+                .because("this chain of operators, members or calls is too long")
+                .hint("assign a part of it to a name first"));
+        }
+        let id = ExprId(u32::try_from(self.exprs.len()).expect("a source has at most 16 Mi bytes"));
+        self.exprs.push(Expr { span, height: below + 1, kind });
+        Ok(id)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! Imports, agents and functions.
+
+use agentic_diag::Span;
+
+use crate::ast::{Agent, Block, Entry, Function, Import, ImportKind, Param, Statement};
+use crate::dialect::Commas;
+use crate::lexer::{Symbol, TokenKind, Word};
+
+use super::contract::BareFields;
+use super::{Parsed, Parser};
+
+impl Parser<'_> {
+    pub(super) fn program(&mut self) -> Parsed<(Vec<Import>, Vec<Agent>)> {
+        let (mut imports, mut agents) = (Vec::new(), Vec::new());
+        loop {
+            match self.token().kind {
+                TokenKind::End => return Ok((imports, agents)),
+                TokenKind::Name(Word::Import) => imports.push(self.import()?),
+                TokenKind::Name(Word::Agent | Word::Main) => agents.push(self.agent()?),
+                TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
+                    let found = self.token();
+                    return Err(self
+                        .fault(found, "`import`, `agent` or `main agent` is expected")
+                        .hint("statements belong into a `func` of an agent"));
+                }
+            }
+        }
+    }
+
+    fn import(&mut self) -> Parsed<Import> {
+        let start = self.advance().span.start;
+        let kind = self.import_kind()?;
+        let name = self.expect_name(&format!("the name of the {}", kind.word()))?;
+        self.expect_word(Word::From, "from")?;
+        let found = self.token();
+        if found.kind != TokenKind::Text {
+            let message = format!("the address of the {} is expected", kind.word());
+            return Err(self.fault(found, message).hint("write it as a quoted text"));
+        }
+        let uri = self.advance().span;
+        Ok(Import { span: self.span_from(start), kind, name, uri })
+    }
+
+    fn import_kind(&mut self) -> Parsed<ImportKind> {
+        let found = self.token();
+        let kind = match self.slice(found.span) {
+            "tool" => ImportKind::Tool,
+            "llm" => ImportKind::Llm,
+            "file" => ImportKind::File,
+            "agent" => ImportKind::Agent,
+            "memory" => ImportKind::Memory,
+            _ => {
+                return Err(self
+                    .fault(found, "the sort of the import is expected")
+                    .hint("write `tool`, `llm`, `file`, `agent` or `memory`"));
+            }
+        };
+        self.advance();
+        Ok(kind)
+    }
+
+    fn entry(&mut self) -> Entry {
+        if self.take_word(Word::Main).is_some() { Entry::Main } else { Entry::Plain }
+    }
+
+    fn agent(&mut self) -> Parsed<Agent> {
+        let start = self.token().span.start;
+        let entry = self.entry();
+        self.expect_word(Word::Agent, "agent")?;
+        let name = self.optional_name(entry, "agent", Symbol::BraceOpen)?;
+        let span = self.span_from(start);
+        self.expect_symbol(Symbol::BraceOpen, "{")?;
+        let mut agent = Agent {
+            span,
+            entry,
+            name,
+            config: Vec::new(),
+            uses: Vec::new(),
+            functions: Vec::new(),
+        };
+        while self.take_symbol(Symbol::BraceClose).is_none() {
+            self.agent_item(&mut agent)?;
+        }
+        Ok(agent)
+    }
+
+    fn agent_item(&mut self, agent: &mut Agent) -> Parsed<()> {
+        let found = self.token();
+        match found.kind {
+            TokenKind::Name(Word::Func | Word::Main) => {
+                let function = self.function()?;
+                agent.functions.push(function);
+                Ok(())
+            }
+            TokenKind::Name(Word::Model | Word::Role | Word::Description | Word::Use)
+                if !agent.functions.is_empty() =>
+            {
+                Err(self
+                    .fault(found, "configuration and `use` stand before the first function")
+                    .hint("move it to the top of the agent, or into a function"))
+            }
+            TokenKind::Name(Word::Model | Word::Role | Word::Description) => {
+                let config = self.config()?;
+                agent.config.push(config);
+                Ok(())
+            }
+            TokenKind::Name(Word::Use) => {
+                let declared = self.use_statement()?;
+                agent.uses.push(declared);
+                Ok(())
+            }
+            TokenKind::Name(_)
+            | TokenKind::Number
+            | TokenKind::Text
+            | TokenKind::Symbol(_)
+            | TokenKind::End => Err(self
+                .fault(found, "configuration, `use` or a function is expected")
+                .hint("statements belong into a `func`; close the agent with `}`")),
+        }
+    }
+
+    /// Takes a name that only a main declaration may leave out.
+    fn optional_name(&mut self, entry: Entry, what: &str, open: Symbol) -> Parsed<Option<Span>> {
+        if self.at_symbol(open) {
+            if entry == Entry::Main {
+                return Ok(None);
+            }
+            let found = self.token();
+            return Err(self
+                .fault(found, format!("only a main {what} may go without a name"))
+                .hint(format!("name the {what}, or write `main` before it")));
+        }
+        self.expect_name(&format!("the name of the {what}")).map(Some)
+    }
+
+    fn function(&mut self) -> Parsed<Function> {
+        let start = self.token().span.start;
+        let entry = self.entry();
+        self.expect_word(Word::Func, "func")?;
+        let name = self.optional_name(entry, "func", Symbol::ParenOpen)?;
+        self.expect_symbol(Symbol::ParenOpen, "(")?;
+        let mut params = Vec::new();
+        while self.take_symbol(Symbol::ParenClose).is_none() {
+            let name = self.expect_name("the name of a parameter")?;
+            let contract = if self.at_symbol(Symbol::BraceOpen) {
+                Some(self.contract(BareFields::Refused)?)
+            } else {
+                None
+            };
+            params.push(Param { name, contract });
+            self.separate(Commas::Required, Symbol::ParenClose, ")")?;
+        }
+        let span = self.span_from(start);
+        let body = self.block()?;
+        Ok(Function { span, entry, name, params, body })
+    }
+
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        self.expect_symbol(Symbol::BraceOpen, "{")?;
+        self.nested(|parser| {
+            let mut statements: Vec<Statement> = Vec::new();
+            while parser.take_symbol(Symbol::BraceClose).is_none() {
+                statements.push(parser.statement()?);
+            }
+            Ok(Block { statements })
+        })
+    }
+}

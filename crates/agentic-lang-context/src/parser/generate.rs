@@ -1,0 +1,77 @@
+//! `generate`, the only model call.
+
+use crate::ast::{Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue};
+use crate::lexer::{Symbol, Word};
+use crate::syntax::Fault;
+
+use super::contract::BareFields;
+use super::{Parsed, Parser};
+
+impl Parser<'_> {
+    pub(super) fn generate(&mut self) -> Parsed<ExprId> {
+        let start = self.advance().span.start;
+        self.expect_symbol(Symbol::ParenOpen, "(")?;
+        let first = self.exprs.len();
+        let open = self.expect_symbol(Symbol::BraceOpen, "{")?;
+        let mut options = Vec::new();
+        while self.take_symbol(Symbol::BraceClose).is_none() {
+            let option = self.generate_option()?;
+            self.refuse_second_budget(&options, &option)?;
+            options.push(option);
+            self.separate(self.dialect.object_commas(), Symbol::BraceClose, "}")?;
+        }
+        let options_span = self.span_from(open.span.start);
+        self.expect_symbol(Symbol::ParenClose, ")")?;
+        let contract = self.reply_contract()?;
+        let below = self.exprs[first..].iter().map(|expr| expr.height).max().unwrap_or(0);
+        let generate = Box::new(Generate { options_span, options, contract });
+        self.add(start, below, ExprKind::Generate(generate))
+    }
+
+    /// A budget is part of the form of `generate`, so a second one is a fault of form.
+    fn refuse_second_budget(
+        &self,
+        before: &[GenerateOption],
+        option: &GenerateOption,
+    ) -> Parsed<()> {
+        let key = self.slice(option.key);
+        let same = |other: &&GenerateOption| self.slice(other.key) == key;
+        let budget = matches!(option.value, OptionValue::Budget(_));
+        match before.iter().find(same) {
+            Some(first) if budget => {
+                let message = format!("the option `{key}` is given twice");
+                Err(Fault::new(option.key, message)
+                    .because("given again here")
+                    .see(first.key, "first given here")
+                    .hint("keep one of them"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn generate_option(&mut self) -> Parsed<GenerateOption> {
+        let key = self.key()?;
+        self.expect_symbol(Symbol::Colon, ":")?;
+        let is_budget = matches!(self.slice(key).trim_matches(['"', '\'']), "max_output" | "limit");
+        let value = if is_budget {
+            OptionValue::Budget(self.budget("a budget for the reply")?)
+        } else {
+            OptionValue::Expr(self.expr()?)
+        };
+        Ok(GenerateOption { key, value })
+    }
+
+    fn reply_contract(&mut self) -> Parsed<Option<Contract>> {
+        if !self.dialect.return_block() {
+            return match self.take_symbol(Symbol::Arrow) {
+                Some(_) => self.contract(BareFields::Text).map(Some),
+                None => Ok(None),
+            };
+        }
+        self.expect_symbol(Symbol::BraceOpen, "{")?;
+        self.expect_word(Word::Return, "return")?;
+        let contract = self.contract(BareFields::Refused)?;
+        self.expect_symbol(Symbol::BraceClose, "}")?;
+        Ok(Some(contract))
+    }
+}

@@ -1,0 +1,310 @@
+//! Statements.
+
+use crate::ast::{
+    AssignOperator, Budget, Candidate, Choice, Config, ConfigKey, ExprKind, For, Label, Mark,
+    Statement, Use,
+};
+use crate::dialect::LimitMark;
+use crate::lexer::{Symbol, TokenKind, Word};
+use crate::syntax::Fault;
+
+use super::{Parsed, Parser};
+
+impl Parser<'_> {
+    pub(super) fn statement(&mut self) -> Parsed<Statement> {
+        match self.token().kind {
+            TokenKind::Name(Word::Model | Word::Role | Word::Description) => {
+                self.config().map(Statement::Config)
+            }
+            TokenKind::Name(Word::Use) => self.use_statement(),
+            TokenKind::Name(Word::Return) => {
+                self.advance();
+                Ok(Statement::Return { value: self.expr()? })
+            }
+            TokenKind::Name(Word::Repeat) => self.repeat_statement(),
+            TokenKind::Name(Word::For) => {
+                let start = self.advance().span.start;
+                Ok(Statement::For(self.for_clause(start)?))
+            }
+            TokenKind::Name(Word::Loop) => self.loop_statement(),
+            TokenKind::Name(Word::If) => self.if_statement(),
+            TokenKind::Name(_)
+            | TokenKind::Number
+            | TokenKind::Text
+            | TokenKind::Symbol(_)
+            | TokenKind::End => self.expression_statement(),
+        }
+    }
+
+    pub(super) fn config(&mut self) -> Parsed<Config> {
+        let key = match self.advance().kind {
+            TokenKind::Name(Word::Model) => ConfigKey::Model,
+            TokenKind::Name(Word::Role) => ConfigKey::Role,
+            _ => ConfigKey::Description,
+        };
+        let value = match key {
+            ConfigKey::Model => self.postfix()?,
+            ConfigKey::Role | ConfigKey::Description => self.expr()?,
+        };
+        Ok(Config { key, value })
+    }
+
+    fn expression_statement(&mut self) -> Parsed<Statement> {
+        let target = self.expr()?;
+        let operator = match self.token().kind {
+            TokenKind::Symbol(Symbol::Assign) => AssignOperator::Set,
+            TokenKind::Symbol(Symbol::PlusAssign) => AssignOperator::Add,
+            TokenKind::Symbol(Symbol::MinusAssign) => AssignOperator::Subtract,
+            _ => return Ok(Statement::Expr(target)),
+        };
+        let found = self.token();
+        if let TokenKind::Symbol(symbol) = found.kind
+            && !self.dialect.operator(symbol)
+        {
+            return Err(self
+                .fault(found, format!("version {} has no such operator", self.dialect.version))
+                .hint("write the assignment out with `=`"));
+        }
+        let expr = &self.exprs[target.0 as usize];
+        if !matches!(expr.kind, ExprKind::Name | ExprKind::Member { .. }) {
+            return Err(Fault::new(expr.span, "this cannot be assigned to")
+                .because("neither a name nor a member of an object")
+                .hint("assign to `name` or to `object.name`"));
+        }
+        self.advance();
+        let value = self.expr()?;
+        Ok(Statement::Assign { target, operator, value })
+    }
+
+    fn repeat_statement(&mut self) -> Parsed<Statement> {
+        self.advance();
+        self.expect_symbol(Symbol::Star, "*")?;
+        let count = self.count("how often to repeat")?;
+        Ok(Statement::Repeat { count, body: self.block()? })
+    }
+
+    fn loop_statement(&mut self) -> Parsed<Statement> {
+        self.advance();
+        self.expect_word(Word::Until, "until")?;
+        let until = self.expr()?;
+        self.expect_limit_mark()?;
+        let max = self.count("how often to loop at most")?;
+        Ok(Statement::Loop { until, max, body: self.block()? })
+    }
+
+    /// Parses `NAME in LIST max N { … }`, after `for` or `parallel for`.
+    pub(super) fn for_clause(&mut self, start: usize) -> Parsed<For> {
+        let item = self.expect_name("a name for each item")?;
+        self.expect_word(Word::In, "in")?;
+        let list = self.expr()?;
+        self.expect_limit_mark()?;
+        let max = self.count("how many items to take at most")?;
+        let span = self.span_from(start);
+        Ok(For { span, item, list, max, body: self.block()? })
+    }
+
+    fn if_statement(&mut self) -> Parsed<Statement> {
+        self.advance();
+        let condition = self.expr()?;
+        let then = self.block()?;
+        let otherwise =
+            if self.take_word(Word::Else).is_some() { Some(self.block()?) } else { None };
+        Ok(Statement::If { condition, then, otherwise })
+    }
+
+    fn at_limit_mark(&self) -> bool {
+        match self.dialect.limit_mark() {
+            LimitMark::Less => self.at_symbol(Symbol::Less),
+            LimitMark::Max => self.at_word(Word::Max),
+        }
+    }
+
+    fn expect_limit_mark(&mut self) -> Parsed<()> {
+        match self.dialect.limit_mark() {
+            LimitMark::Less => self.expect_symbol(Symbol::Less, "<")?,
+            LimitMark::Max => self.expect_word(Word::Max, "max")?,
+        };
+        Ok(())
+    }
+
+    /// Takes a whole number; one beyond 64 bits counts as the largest.
+    fn count(&mut self, what: &str) -> Parsed<u64> {
+        let found = self.token();
+        let text = self.slice(found.span);
+        if found.kind != TokenKind::Number || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(self
+                .fault(found, format!("a whole number is expected: {what}"))
+                .hint("limits are written out in digits"));
+        }
+        self.advance();
+        Ok(text.parse().unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn use_statement(&mut self) -> Parsed<Statement> {
+        let start = self.advance().span.start;
+        if self.at_word(Word::One)
+            && self.ahead(1).is_word(Word::Of)
+            && self.ahead(2).is(Symbol::BraceOpen)
+        {
+            return self.choice(start).map(Statement::Choice);
+        }
+        let value = self.expr()?;
+        let mut label = None;
+        if self.dialect.label_before_budget() && self.at_word(Word::As) {
+            label = Some(self.label_words()?);
+        }
+        let budget = self.optional_budget()?;
+        if self.dialect.labels() && label.is_none() && self.at_word(Word::As) {
+            label = Some(self.label_words()?);
+        }
+        let span = self.span_from(start);
+        if label.is_some() {
+            self.expect_end_of_label()?;
+        }
+        Ok(Statement::Use(Use { span, value, budget, label }))
+    }
+
+    fn optional_budget(&mut self) -> Parsed<Option<Budget>> {
+        if !self.at_limit_mark() {
+            return Ok(None);
+        }
+        self.advance();
+        self.budget("a budget").map(Some)
+    }
+
+    pub(super) fn budget(&mut self, what: &str) -> Parsed<Budget> {
+        let found = self.token();
+        if found.kind != TokenKind::Number {
+            return Err(self
+                .fault(found, format!("{what} is expected"))
+                .hint("write a number, such as `800` or `2k`"));
+        }
+        let text = self.slice(found.span);
+        match split_budget(text) {
+            Some((amount, unit)) => {
+                self.advance();
+                let unit = (!unit.is_empty()).then(|| unit.to_owned());
+                Ok(Budget { span: found.span, amount, unit })
+            }
+            None => Err(Fault::new(found.span, format!("`{text}` is not a budget"))
+                .because("neither a number nor a number with a unit")
+                .hint("write a number, such as `800` or `2k`")),
+        }
+    }
+
+    /// Parses `as LABEL`.
+    fn label_words(&mut self) -> Parsed<Label> {
+        self.advance();
+        let found = self.token();
+        let is_label = matches!(found.kind, TokenKind::Name(_) | TokenKind::Text);
+        if !is_label {
+            return Err(self
+                .fault(found, "a label is expected after `as`")
+                .hint("write one word or a quoted text"));
+        }
+        let mut span = self.advance().span;
+        let bare = |kind| matches!(kind, TokenKind::Name(_) | TokenKind::Number);
+        while self.dialect.many_word_labels()
+            && bare(found.kind)
+            && bare(self.token().kind)
+            && !self.token().line_break_before
+        {
+            span = span.to(self.advance().span);
+        }
+        Ok(Label { span })
+    }
+
+    fn expect_end_of_label(&self) -> Parsed<()> {
+        let found = self.token();
+        if found.line_break_before || found.is(Symbol::BraceClose) || found.kind == TokenKind::End {
+            return Ok(());
+        }
+        Err(self
+            .fault(found, "a label ends its line")
+            .hint("begin a new line, or put a label of several words in quotes"))
+    }
+
+    fn choice(&mut self, start: usize) -> Parsed<Choice> {
+        let one = self.advance();
+        if !self.dialect.since(crate::Version::V0_1_18) {
+            return Err(self
+                .fault(one, format!("version {} has no `use one of`", self.dialect.version))
+                .hint("declare the source with a plain `use`"));
+        }
+        self.advance();
+        let open = self.advance();
+        let mut candidates: Vec<Candidate> = Vec::new();
+        while self.take_symbol(Symbol::BraceClose).is_none() {
+            candidates.push(self.candidate()?);
+        }
+        if candidates.len() < 2 {
+            return Err(Fault::new(open.span, "a choice needs two candidates")
+                .because("fewer than two are listed here")
+                .hint("add a candidate, such as `none: empty`, or write a plain `use`"));
+        }
+        let mut marked = candidates.iter().filter(|candidate| candidate.mark == Mark::Selected);
+        if let (Some(first), Some(second)) = (marked.next(), marked.next()) {
+            return Err(Fault::new(second.span, "only one candidate is selected")
+                .because("marked as well")
+                .see(first.span, "marked first")
+                .hint("remove one `selected`"));
+        }
+        if !self.at_word(Word::As) {
+            let found = self.token();
+            return Err(self
+                .fault(found, "`as` and a label are expected")
+                .hint("every choice is known by its label: write `as name` after the `}`"));
+        }
+        let label = self.label_words()?;
+        let span = self.span_from(start);
+        self.expect_end_of_label()?;
+        Ok(Choice { span, candidates, label })
+    }
+
+    fn candidate(&mut self) -> Parsed<Candidate> {
+        let name = self.expect_name("the name of a candidate")?;
+        self.expect_symbol(Symbol::Colon, ":")?;
+        let is_empty = self.at_word(Word::Empty)
+            && (self.ahead(1).line_break_before
+                || self.ahead(1).is_word(Word::Selected)
+                || self.ahead(1).is(Symbol::BraceClose));
+        let (value, budget) = if is_empty {
+            self.advance();
+            (None, None)
+        } else {
+            (Some(self.expr()?), self.optional_budget()?)
+        };
+        let mark = if self.at_word(Word::Selected) && !self.token().line_break_before {
+            self.advance();
+            Mark::Selected
+        } else {
+            Mark::Unmarked
+        };
+        let span = self.span_from(name.start);
+        let next = self.token();
+        if !next.line_break_before && !next.is(Symbol::BraceClose) {
+            return Err(self
+                .fault(next, "a candidate ends its line")
+                .hint("write every candidate on a line of its own"));
+        }
+        Ok(Candidate { span, name, value, budget, mark })
+    }
+}
+
+/// Splits `2.5k` into amount and unit.
+fn split_budget(text: &str) -> Option<(f64, &str)> {
+    let is_unit = |byte: &u8| byte.is_ascii_alphabetic();
+    let unit_length = text.bytes().rev().take_while(|byte| is_unit(byte)).count();
+    let (number, unit) = text.split_at(text.len() - unit_length);
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) {
+        return None;
+    }
+    number.parse().ok().map(|amount| (amount, unit))
+}
+
+/// Tells whether a number has no unit and no odd ending.
+pub(super) fn is_plain_number(text: &str) -> bool {
+    split_budget(text).is_some_and(|(_, unit)| unit.is_empty())
+}

@@ -1,0 +1,31 @@
+//! What a crash may do to each request of the language.
+
+use agentic_replay::{EffectClass, Request};
+
+use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
+
+use super::text_field;
+
+/// Says to which class of effects a request belongs; nothing for a kind that is not of the
+/// language.
+pub fn effect_class(request: &Request) -> Option<EffectClass> {
+    let method = text_field(&request.payload, "method");
+    match request.kind.as_str() {
+        MODEL_REQUEST | INPUT_REQUEST => Some(EffectClass::Read),
+        MEMORY_REQUEST if text_field(&request.payload, "operation") == "add" => {
+            Some(EffectClass::Idempotent)
+        }
+        MEMORY_REQUEST => Some(EffectClass::Read),
+        TOOL_REQUEST => Some(tool_class(text_field(&request.payload, "uri"), method)),
+        _ => None,
+    }
+}
+
+fn tool_class(uri: &str, method: &str) -> EffectClass {
+    match (uri.split(':').next().unwrap_or_default(), method) {
+        ("file", "read" | "list") | ("env", _) | ("sh", _) => EffectClass::Read,
+        ("file", "write" | "patch" | "undo") => EffectClass::Idempotent,
+        ("http" | "https", "get" | "head") => EffectClass::Read,
+        _ => EffectClass::Once,
+    }
+}

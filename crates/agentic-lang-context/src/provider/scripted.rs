@@ -1,0 +1,58 @@
+//! A model that replies from a list.
+
+use agentic_model::Value;
+use agentic_replay::{Answer, Failure};
+
+use crate::json::{self, Json};
+
+use super::refused;
+
+/// One prepared reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reply {
+    /// The raw text of a reply.
+    Text(String),
+    /// A reply that the provider parsed itself.
+    Value(Json),
+    /// A failure of the provider.
+    Error(String),
+}
+
+/// A model that gives its replies in order, whatever it is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptedModel {
+    replies: Vec<Reply>,
+    next: usize,
+}
+
+impl ScriptedModel {
+    /// Takes the replies.
+    pub fn new(replies: Vec<Reply>) -> ScriptedModel {
+        ScriptedModel { replies, next: 0 }
+    }
+
+    /// Reads a list of `{"text"}`, `{"value"}` and `{"error"}`; anything else is no reply.
+    pub fn from_json(replies: &[Json]) -> ScriptedModel {
+        let read = |reply: &Json| {
+            let text = |key| reply.get(key).and_then(Json::as_text).map(str::to_owned);
+            let value = reply.get("value").cloned().map(Reply::Value);
+            value
+                .or_else(|| text("text").map(Reply::Text))
+                .or_else(|| text("error").map(Reply::Error))
+        };
+        ScriptedModel::new(replies.iter().filter_map(read).collect())
+    }
+
+    /// Answers a request of kind `model` with the next reply; fails when there is none left.
+    pub fn answer(&mut self, _payload: &Value) -> Answer {
+        let Some(reply) = self.replies.get(self.next) else {
+            return refused(format!("the script has no reply number {}", self.next + 1));
+        };
+        self.next += 1;
+        match reply {
+            Reply::Text(text) => Answer::Ok(Value::map([("text", Value::text(text.as_str()))])),
+            Reply::Value(value) => Answer::Ok(Value::map([("value", json::to_value(value))])),
+            Reply::Error(message) => Answer::Failed(Failure::new("provider", message.as_str())),
+        }
+    }
+}

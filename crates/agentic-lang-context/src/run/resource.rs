@@ -1,0 +1,154 @@
+//! Calls of tools and memories: requests, answers and their trace.
+
+use std::sync::Arc;
+
+use agentic_model::Value as Data;
+
+use crate::ast::ImportKind;
+use crate::code::Place;
+use crate::json::{self, Json};
+use crate::value::{Handle, Value};
+
+use super::answer::data_of;
+use super::fault::Fault;
+use super::step::Flow;
+use super::task::{Task, Waits};
+use super::{Pause, World, trace};
+
+/// The kind of a request to a tool.
+pub const TOOL_REQUEST: &str = "tool";
+/// The kind of a request to a memory.
+pub const MEMORY_REQUEST: &str = "memory";
+
+/// A call of a tool or memory that waits for its answer.
+pub(super) struct ResourceCall {
+    pub place: Place,
+    pub resource: u32,
+    pub method: Arc<str>,
+    pub args: Json,
+}
+
+/// Whether a tool is called, or one of its properties read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Access {
+    Call,
+    Read,
+}
+
+impl World {
+    pub(super) fn call_tool(
+        &mut self,
+        task: &mut Task,
+        place: Place,
+        resource: u32,
+        method: Arc<str>,
+        args: &[Value],
+    ) -> Result<Flow, Fault> {
+        let args = self.shown_args(place, args)?;
+        let call = ResourceCall { place, resource, method, args };
+        Ok(self.ask_tool(task, call, Access::Call))
+    }
+
+    /// Tools of a JavaScript host have properties that are really read.
+    pub(super) fn is_foreign_tool(&self, value: &Value) -> bool {
+        let Value::Handle(Handle::Resource(at)) = value else { return false };
+        let resource = &self.module.code.resources[*at as usize];
+        resource.kind == ImportKind::Tool
+            && (resource.uri.starts_with("npm:") || resource.uri.starts_with("node:"))
+    }
+
+    pub(super) fn read_tool(
+        &mut self,
+        task: &mut Task,
+        place: Place,
+        tool: &Value,
+        property: Arc<str>,
+    ) -> Result<Flow, Fault> {
+        let Value::Handle(Handle::Resource(resource)) = *tool else {
+            unreachable!("BUG: only tools get here")
+        };
+        let call = ResourceCall { place, resource, method: property, args: Json::List(Vec::new()) };
+        Ok(self.ask_tool(task, call, Access::Read))
+    }
+
+    fn ask_tool(&mut self, task: &mut Task, call: ResourceCall, access: Access) -> Flow {
+        let resource = &self.module.code.resources[call.resource as usize];
+        let mut payload = vec![
+            ("tool", Data::text(&*resource.name)),
+            ("method", Data::text(&*call.method)),
+            ("uri", Data::text(&*resource.uri)),
+            ("args", Data::Text(json::compact(&call.args))),
+        ];
+        if access == Access::Read {
+            payload.push(("access", Data::text("read")));
+        }
+        let path = self.ask(task, call.place, TOOL_REQUEST, Data::map(payload));
+        task.waits = Some(Waits::Resource(call));
+        Flow::Pause(Pause::Asked(path))
+    }
+
+    pub(super) fn call_memory(
+        &mut self,
+        task: &mut Task,
+        place: Place,
+        resource: u32,
+        method: Arc<str>,
+        args: &[Value],
+    ) -> Result<Flow, Fault> {
+        let memory = &self.module.code.resources[resource as usize];
+        if !matches!(&*method, "add" | "query") {
+            return Err(Fault::new(place, format!("a memory has no method `{method}`")));
+        }
+        if args.len() != 1 {
+            let message =
+                format!("`{}.{method}` takes 1 argument, not {}", memory.name, args.len());
+            return Err(Fault::new(place, message));
+        }
+        let (name, uri) = (memory.name.clone(), memory.uri.clone());
+        let args = self.shown_args(place, args)?;
+        let payload = Data::map([
+            ("memory", Data::text(&*name)),
+            ("operation", Data::text(&*method)),
+            ("uri", Data::text(&*uri)),
+            ("args", Data::Text(json::compact(&args))),
+        ]);
+        let path = self.ask(task, place, MEMORY_REQUEST, payload);
+        task.waits = Some(Waits::Resource(ResourceCall { place, resource, method, args }));
+        Ok(Flow::Pause(Pause::Asked(path)))
+    }
+
+    fn shown_args(&self, place: Place, args: &[Value]) -> Result<Json, Fault> {
+        let shown = args.iter().map(|arg| self.shown(place, arg));
+        Ok(Json::List(shown.collect::<Result<_, _>>()?))
+    }
+
+    pub(super) fn resource_answered(
+        &mut self,
+        task: &mut Task,
+        call: ResourceCall,
+    ) -> Result<Flow, Fault> {
+        let module = self.module.clone();
+        let resource = &module.code.resources[call.resource as usize];
+        let answer = task.answer.take().expect("a task wakes with its answer");
+        match data_of(answer) {
+            Ok(result) => {
+                task.stack.push(Value::from_json(&result));
+                if self.traces() {
+                    let event = trace::resource_event(resource, &call.method, call.args, result);
+                    self.trace(task, event);
+                }
+                Ok(Flow::Next)
+            }
+            Err(reason) => {
+                let word = if resource.kind == ImportKind::Memory { "Memory" } else { "Tool" };
+                let (name, method, uri) = (&resource.name, &call.method, &resource.uri);
+                let message = format!("{word} {name}.{method} ({uri}) failed: {reason}");
+                if self.traces() {
+                    let event = trace::failed_resource(resource, method, call.args, &message);
+                    self.trace(task, event);
+                }
+                Err(Fault::new(call.place, message))
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The machine: one instruction after the other until the task pauses.
+
+use crate::code::{Op, Place};
+use crate::json::Json;
+use crate::value::{Handle, Value};
+
+use super::fault::Fault;
+use super::operator::{self, LIST_ITEMS_MAX};
+use super::task::{Task, Waits};
+use super::{Pause, World};
+
+/// What an instruction leads to.
+pub(super) enum Flow {
+    Next,
+    Pause(Pause),
+}
+
+impl World {
+    /// Runs a task until it pauses.
+    pub(super) fn advance(&mut self, task: &mut Task) -> Pause {
+        let resumed = match task.waits.take() {
+            Some(waits) => self.resume(task, waits),
+            None => Ok(Flow::Next),
+        };
+        let pause = match resumed {
+            Ok(Flow::Next) => self.run_ops(task),
+            Ok(Flow::Pause(pause)) => Ok(pause),
+            Err(fault) => Err(fault),
+        };
+        pause.unwrap_or_else(|fault| {
+            self.unwind(task, &fault);
+            Pause::Failed(fault)
+        })
+    }
+
+    fn run_ops(&mut self, task: &mut Task) -> Result<Pause, Fault> {
+        let module = self.module.clone();
+        let code = &module.code;
+        loop {
+            let at = task.at;
+            if self.steps_left == 0 {
+                let message = format!("more than {} instructions", self.options.steps_max);
+                return Err(Fault::limit(code.places[at], message));
+            }
+            self.steps_left -= 1;
+            task.at += 1;
+            if let Flow::Pause(pause) = self.step(task, code.ops[at], at)? {
+                return Ok(pause);
+            }
+        }
+    }
+
+    fn step(&mut self, task: &mut Task, op: Op, at: usize) -> Result<Flow, Fault> {
+        match op {
+            Op::Local(slot) => {
+                let value = task.slot(slot).clone();
+                task.stack.push(value);
+            }
+            Op::Store(slot) => {
+                let value = task.pop();
+                *task.slot_mut(slot) = value;
+            }
+            Op::Constant(constant) => {
+                let value = Value::from_json(&self.module.code.constants[constant as usize]);
+                task.stack.push(value);
+            }
+            Op::Binary(operator) => {
+                let (right, left) = (task.pop(), task.pop());
+                let value = self.binary(self.place(at), operator, &left, &right)?;
+                task.stack.push(value);
+            }
+            Op::Not => {
+                let value = !task.pop().is_true();
+                task.stack.push(Value::Bool(value));
+            }
+            Op::Truth => {
+                let value = task.pop().is_true();
+                task.stack.push(Value::Bool(value));
+            }
+            Op::Pop => drop(task.pop()),
+            Op::Swap => {
+                let top = task.stack.len();
+                task.stack.swap(top - 1, top - 2);
+            }
+            Op::Copy => {
+                let value = task.stack.last().expect("the compiler balances the stack").clone();
+                task.stack.push(value);
+            }
+            Op::Jump(target) => task.at = target as usize,
+            Op::JumpIfFalse(target) => {
+                if !task.pop().is_true() {
+                    task.at = target as usize;
+                }
+            }
+            Op::JumpIfTrue(target) => {
+                if task.pop().is_true() {
+                    task.at = target as usize;
+                }
+            }
+            Op::CountDown { slot, exit } => count_down(task, slot, exit),
+            Op::Return => return self.return_from(task, at),
+            other => return self.step_wide(task, other, at),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Runs the instructions that build values, call, loop and speak.
+    fn step_wide(&mut self, task: &mut Task, op: Op, at: usize) -> Result<Flow, Fault> {
+        match op {
+            Op::Resource(resource) => {
+                let value = self.resource_value(resource);
+                task.stack.push(value);
+            }
+            Op::Agent(agent) => task.stack.push(Value::Handle(Handle::Agent(agent))),
+            Op::Function(function) => task.stack.push(Value::Handle(Handle::Function(function))),
+            Op::Member(name) => {
+                let object = task.pop();
+                let name = &self.module.code.names[name as usize];
+                if self.is_foreign_tool(&object) {
+                    let name = name.clone();
+                    return self.read_tool(task, self.place(at), &object, name);
+                }
+                let value = self.member(self.place(at), &object, name)?;
+                task.stack.push(value);
+            }
+            Op::SetMember(name) => {
+                let (object, value) = (task.pop(), task.pop());
+                let name = &self.module.code.names[name as usize];
+                operator::set_member(self.place(at), &object, name, value)?;
+            }
+            Op::Index => {
+                let (index, list) = (task.pop(), task.pop());
+                task.stack.push(operator::index(self.place(at), &list, &index)?);
+            }
+            Op::List(count) => {
+                let items = task.pop_many(count as usize);
+                task.stack.push(Value::list(items));
+            }
+            Op::Object(shape) => {
+                let keys = &self.module.code.shapes[shape as usize];
+                let values = task.pop_many(keys.len());
+                let entries = keys.iter().cloned().zip(values).collect();
+                task.stack.push(Value::object(entries));
+            }
+            Op::Call(function) => self.call(task, function, at)?,
+            Op::CallAgent(function) => self.call_agent(task, function, at)?,
+            Op::CallMethod { name, args } => return self.call_method(task, name, args, at),
+            Op::ForStart(site) => self.for_start(task, site, at)?,
+            Op::ForNext { site, exit } => self.for_next(task, site, exit, at)?,
+            Op::Parallel(site) => return self.fork(task, site, at),
+            Op::DeclareUse(site) => self.declare_use(task, site, at)?,
+            Op::Generate(site) => return self.generate(task, site, at),
+            Op::SourceEnd => return self.source_end(task, at),
+            other => unreachable!("BUG: {other:?} is handled above"),
+        }
+        Ok(Flow::Next)
+    }
+
+    pub(super) fn place(&self, at: usize) -> Place {
+        self.module.code.places[at]
+    }
+
+    fn resource_value(&self, resource: u32) -> Value {
+        match self.module.code.resources[resource as usize].kind {
+            crate::ast::ImportKind::File => self.files[resource as usize].clone(),
+            _ => Value::Handle(Handle::Resource(resource)),
+        }
+    }
+
+    fn resume(&mut self, task: &mut Task, waits: Waits) -> Result<Flow, Fault> {
+        match waits {
+            Waits::Model => self.model_answered(task),
+            Waits::Resource(call) => self.resource_answered(task, call),
+            Waits::Input(state) => self.input_answered(task, state),
+            Waits::Fork => self.fork_over(task),
+        }
+    }
+
+    fn for_start(&mut self, task: &mut Task, site: u32, at: usize) -> Result<(), Fault> {
+        let slot = self.module.code.loops[site as usize].slot;
+        let value = task.pop();
+        let Value::List(list) = &value else {
+            let sort = operator::sort(&value);
+            return Err(Fault::new(self.place(at), format!("`for` takes a list, not {sort}")));
+        };
+        let count = list.items.borrow().len();
+        *task.slot_mut(slot + 1) = Value::Number(0.0);
+        *task.slot_mut(slot + 2) = Value::Number(count as f64);
+        *task.slot_mut(slot) = value;
+        Ok(())
+    }
+
+    fn for_next(&mut self, task: &mut Task, site: u32, exit: u32, at: usize) -> Result<(), Fault> {
+        let loop_site = &self.module.code.loops[site as usize];
+        let slot = loop_site.slot;
+        let (Value::Number(index), Value::Number(count)) =
+            (task.slot(slot + 1), task.slot(slot + 2))
+        else {
+            unreachable!("BUG: the slots of a loop hold its numbers")
+        };
+        let (index, count) = (*index, *count);
+        if index >= count || index >= loop_site.max as f64 {
+            task.at = exit as usize;
+            return Ok(());
+        }
+        let Value::List(list) = task.slot(slot) else {
+            unreachable!("BUG: the slots of a loop hold its list")
+        };
+        let item = list.items.borrow().get(index as usize).cloned().unwrap_or_default();
+        *task.slot_mut(slot + 1) = Value::Number(index + 1.0);
+        if self.traces() {
+            let value = self.shown(self.place(at), &item)?;
+            let event = super::trace::for_event(loop_site, index, count, value);
+            self.trace(task, event);
+        }
+        *task.slot_mut(slot + 3) = item;
+        Ok(())
+    }
+
+    /// Copies a value as data.
+    pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
+        value.to_json(&self.module.code).map_err(|unshowable| Fault::unshowable(place, unshowable))
+    }
+
+    /// Appends to a list.
+    pub(super) fn list_add(
+        &self,
+        place: Place,
+        list: &Value,
+        mut args: Vec<Value>,
+    ) -> Result<Value, Fault> {
+        let Value::List(cells) = list else { unreachable!("BUG: only lists get here") };
+        let (Some(item), true) = (args.pop(), args.is_empty()) else {
+            return Err(Fault::new(place, "`add` takes exactly one value"));
+        };
+        if cells.items.borrow().len() >= LIST_ITEMS_MAX {
+            let message = format!("a list has more than {LIST_ITEMS_MAX} items");
+            return Err(Fault::limit(place, message));
+        }
+        cells.items.borrow_mut().push(item);
+        Ok(list.clone())
+    }
+}
+
+fn count_down(task: &mut Task, slot: u32, exit: u32) {
+    match task.slot_mut(slot) {
+        Value::Number(left) if *left >= 1.0 => *left -= 1.0,
+        _ => task.at = exit as usize,
+    }
+}

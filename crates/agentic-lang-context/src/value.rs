@@ -1,0 +1,232 @@
+//! Values of a running program.
+//!
+//! Lists and objects are shared by reference: a change through one name is seen through all.
+//! They are freed without recursion, however deep they nest.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::ast::ImportKind;
+use crate::code::Code;
+use crate::json::{JSON_NESTING_MAX, Json, Ordered};
+
+/// How many values one rendering may show. Shared parts count every time they are shown, so that
+/// a small program cannot print without end.
+pub const SHOWN_VALUES_MAX: usize = 4 << 20;
+
+/// How many bytes of text one rendering may show: 64 MiB.
+pub const SHOWN_BYTES_MAX: usize = 64 << 20;
+
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Value {
+    #[default]
+    Null,
+    Bool(bool),
+    Number(f64),
+    Text(Arc<str>),
+    List(Rc<List>),
+    Object(Rc<Object>),
+    Handle(Handle),
+}
+
+/// Something that acts and is no data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Handle {
+    /// A tool, model or memory.
+    Resource(u32),
+    Agent(u32),
+    Function(u32),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct List {
+    pub items: RefCell<Vec<Value>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Object {
+    pub entries: RefCell<Ordered<Value>>,
+}
+
+/// Why a value cannot be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Unshowable {
+    #[error("a value nests deeper than {JSON_NESTING_MAX} levels")]
+    TooDeep,
+    #[error("a value is larger than {SHOWN_VALUES_MAX} parts or {SHOWN_BYTES_MAX} bytes")]
+    TooLarge,
+}
+
+impl Value {
+    pub fn list(items: Vec<Value>) -> Value {
+        Value::List(Rc::new(List { items: RefCell::new(items) }))
+    }
+
+    pub fn object(entries: Ordered<Value>) -> Value {
+        Value::Object(Rc::new(Object { entries: RefCell::new(entries) }))
+    }
+
+    /// Takes finished data into the program; containers become new, unshared ones.
+    pub fn from_json(json: &Json) -> Value {
+        match json {
+            Json::Null => Value::Null,
+            Json::Bool(truth) => Value::Bool(*truth),
+            Json::Number(number) => Value::Number(*number),
+            Json::Text(text) => Value::Text(text.clone()),
+            Json::List(items) => Value::list(items.iter().map(Value::from_json).collect()),
+            Json::Object(entries) => {
+                let entries = entries.iter();
+                let entries = entries.map(|(key, item)| (key.clone(), Value::from_json(item)));
+                Value::object(entries.collect())
+            }
+        }
+    }
+
+    pub fn is_true(&self) -> bool {
+        match self {
+            Value::Null => false,
+            Value::Bool(truth) => *truth,
+            Value::Number(number) => *number != 0.0,
+            Value::Text(text) => !text.is_empty(),
+            Value::List(list) => !list.items.borrow().is_empty(),
+            Value::Object(_) | Value::Handle(_) => true,
+        }
+    }
+
+    /// Copies the value as data: handles become descriptions, a container inside itself becomes a
+    /// mark.
+    pub fn to_json(&self, code: &Code) -> Result<Json, Unshowable> {
+        let mut shower =
+            Shower { code, above: Vec::new(), values: SHOWN_VALUES_MAX, bytes: SHOWN_BYTES_MAX };
+        shower.show(self)
+    }
+}
+
+struct Shower<'a> {
+    code: &'a Code,
+    /// The containers around the value being shown.
+    above: Vec<*const ()>,
+    values: usize,
+    bytes: usize,
+}
+
+impl Shower<'_> {
+    fn show(&mut self, value: &Value) -> Result<Json, Unshowable> {
+        self.values = self.values.checked_sub(1).ok_or(Unshowable::TooLarge)?;
+        Ok(match value {
+            Value::Null => Json::Null,
+            Value::Bool(truth) => Json::Bool(*truth),
+            Value::Number(number) => Json::Number(*number),
+            Value::Text(text) => {
+                self.bytes = self.bytes.checked_sub(text.len()).ok_or(Unshowable::TooLarge)?;
+                Json::Text(text.clone())
+            }
+            Value::List(list) => {
+                let Some(()) = self.enter(Rc::as_ptr(list).cast())? else {
+                    return Ok(Json::text("[Circular]"));
+                };
+                let items = list.items.borrow();
+                let items = items.iter().map(|item| self.show(item)).collect::<Result<_, _>>()?;
+                self.above.pop();
+                Json::List(items)
+            }
+            Value::Object(object) => {
+                let Some(()) = self.enter(Rc::as_ptr(object).cast())? else {
+                    return Ok(Json::text("[Circular]"));
+                };
+                let entries = object.entries.borrow();
+                let mut shown = Vec::with_capacity(entries.len());
+                for (key, item) in entries.iter() {
+                    self.bytes = self.bytes.checked_sub(key.len()).ok_or(Unshowable::TooLarge)?;
+                    shown.push((key.clone(), self.show(item)?));
+                }
+                self.above.pop();
+                Json::Object(Ordered::from_distinct(shown))
+            }
+            Value::Handle(handle) => describe(*handle, self.code),
+        })
+    }
+
+    /// Steps into a container; says nothing if it is inside itself.
+    fn enter(&mut self, container: *const ()) -> Result<Option<()>, Unshowable> {
+        if self.above.contains(&container) {
+            return Ok(None);
+        }
+        if self.above.len() >= JSON_NESTING_MAX {
+            return Err(Unshowable::TooDeep);
+        }
+        self.above.push(container);
+        Ok(Some(()))
+    }
+}
+
+fn describe(handle: Handle, code: &Code) -> Json {
+    match handle {
+        Handle::Resource(at) => {
+            let resource = &code.resources[at as usize];
+            let kind = match resource.kind {
+                ImportKind::Tool => "tool",
+                ImportKind::Llm => "llm",
+                ImportKind::Memory => "memory",
+                ImportKind::File | ImportKind::Agent => "file",
+            };
+            let name = Json::Text(resource.name.clone());
+            Json::object([(kind, name), ("uri", Json::Text(resource.uri.clone()))])
+        }
+        Handle::Agent(at) => {
+            Json::object([("agent", Json::Text(code.agents[at as usize].name.clone()))])
+        }
+        Handle::Function(at) => {
+            let function = &code.functions[at as usize];
+            let agent = code.agents[function.agent as usize].name.clone();
+            Json::object([
+                ("function", Json::Text(function.name.clone())),
+                ("agent", Json::Text(agent)),
+            ])
+        }
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        let items = self.items.get_mut();
+        if items.iter().any(is_container) {
+            free(std::mem::take(items));
+        }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let entries = self.entries.get_mut();
+        if entries.iter().any(|(_, item)| is_container(item)) {
+            let items = entries.drain_values().collect();
+            free(items);
+        }
+    }
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::List(_) | Value::Object(_))
+}
+
+/// Frees values level by level instead of by recursion.
+fn free(mut waiting: Vec<Value>) {
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::List(mut list) => {
+                if let Some(list) = Rc::get_mut(&mut list) {
+                    waiting.append(list.items.get_mut());
+                }
+            }
+            Value::Object(mut object) => {
+                if let Some(object) = Rc::get_mut(&mut object) {
+                    waiting.extend(object.entries.get_mut().drain_values());
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
+            }
+        }
+    }
+}

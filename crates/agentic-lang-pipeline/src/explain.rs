@@ -1,0 +1,164 @@
+//! What a source will do, in words, and what it will need.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use agentic_model::{Value, json};
+use agentic_plan::{AuthSource, Call, CallKind, Mode, Node, Plan, Registry, Work};
+
+use crate::ast;
+use crate::compile::Compiled;
+use crate::finding::shown;
+use crate::parser::parse_program;
+
+/// What a source needs from the outside before it can run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// Credentials, one sentence each, sorted.
+    pub credentials: BTreeSet<String>,
+    /// Providers that act in the name of the person who starts the run.
+    pub identities: BTreeSet<String>,
+    /// How many places wait for a human.
+    pub n_holds: usize,
+}
+
+/// Says what a compiled source does, block by block.
+pub fn explain(compiled: &Compiled) -> String {
+    let mut out = String::new();
+    for (index, block) in compiled.blocks.iter().enumerate() {
+        if index > 0 {
+            out.push('\n');
+        }
+        explain_plan(&mut out, index, &block.plan, &compiled.registry);
+    }
+    let needs = Needs::of(compiled);
+    if !needs.credentials.is_empty() {
+        out.push_str("\nIt needs:\n");
+        for sentence in &needs.credentials {
+            let _ = writeln!(out, "- {sentence}");
+        }
+    }
+    out
+}
+
+impl Needs {
+    /// Collects what the blocks of a source need, programs in nodes included.
+    pub fn of(compiled: &Compiled) -> Needs {
+        let mut needs = Needs::default();
+        for block in &compiled.blocks {
+            for node in block.plan.nodes() {
+                if let Work::Call(call) = &node.work {
+                    needs.add_call(call, &compiled.registry);
+                }
+            }
+        }
+        needs
+    }
+
+    fn add_call(&mut self, call: &Call, registry: &Registry) {
+        match call.kind {
+            CallKind::Hold => self.n_holds += 1,
+            CallKind::Dynamic => {
+                let program = call.params.get("program").and_then(Value::as_text);
+                if let Some(Ok(body)) = program.map(parse_program) {
+                    self.add_program(&body, registry);
+                }
+            }
+            CallKind::Activity | CallKind::Workflow => {
+                let references = call.params.values().flat_map(texts);
+                let agents = references.filter_map(|id| agentic_plan::AgentId::parse(id).ok());
+                for agent in agents.chain([call.agent.clone()]) {
+                    if let Some(spec) = registry.by_agent(&agent) {
+                        self.add_auth(&spec.name, &spec.auth);
+                    }
+                }
+            }
+        }
+    }
+
+    fn add_program(&mut self, body: &ast::Node, registry: &Registry) {
+        match body {
+            ast::Node::Pipeline(parts, _) | ast::Node::Parallel(parts, _) => {
+                parts.iter().for_each(|part| self.add_program(part, registry));
+            }
+            ast::Node::Nested(block) => self.add_program(&block.body, registry),
+            ast::Node::Call(call) => {
+                if let Some(spec) = registry.get(&call.name) {
+                    self.add_auth(&spec.name, &spec.auth);
+                    let is_hold = spec.kind == agentic_plan::BuiltinKind::Hold;
+                    self.n_holds += usize::from(is_hold);
+                }
+            }
+        }
+    }
+
+    fn add_auth(&mut self, name: &str, auth: &AuthSource) {
+        let sentence = match auth {
+            AuthSource::None | AuthSource::Static => return,
+            AuthSource::OAuth { provider, .. } => {
+                self.identities.insert(provider.clone());
+                format!("your authorization at `{provider}` (for `{name}`)")
+            }
+            AuthSource::Env { var } => format!("the environment variable `{var}` (for `{name}`)"),
+            AuthSource::File { path } => format!("the file `{path}` (for `{name}`)"),
+            AuthSource::Secret { name: secret } => format!("the secret `{secret}` (for `{name}`)"),
+        };
+        self.credentials.insert(sentence);
+    }
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::Text(text) => vec![text],
+        Value::List(items) => items.iter().filter_map(Value::as_text).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn explain_plan(out: &mut String, index: usize, plan: &Plan, registry: &Registry) {
+    let place = match plan.backend() {
+        agentic_plan::Backend::Memory => "in this process, without a record",
+        agentic_plan::Backend::Temporal => "durably: it survives crashes and may wait for humans",
+    };
+    let when = match plan.mode() {
+        Mode::Static => "its plan is fixed now",
+        Mode::Dynamic => "its plan is made when it runs",
+    };
+    let _ = writeln!(out, "Block {index} runs {place}; {when}.");
+    for node in plan.nodes() {
+        let _ = writeln!(out, "  {}: {}", node.id, explain_node(node, registry));
+    }
+    let _ = writeln!(out, "  The result is what {} gives. Plan {}", plan.exit(), plan.cid());
+}
+
+fn explain_node(node: &Node, registry: &Registry) -> String {
+    let call = match &node.work {
+        Work::Join => {
+            let sources: Vec<&str> = node.requires.iter().map(|id| id.as_str()).collect();
+            return format!("waits for {} and makes a list of what they give", sources.join(", "));
+        }
+        Work::Call(call) => call,
+    };
+    let name = registry.by_agent(&call.agent).map_or(call.agent.as_str(), |spec| &spec.name);
+    let mut text = match (node.requires.first(), call.kind) {
+        (Some(source), _) => format!("when {source} is done, "),
+        (None, _) => String::from("at once, "),
+    };
+    match call.kind {
+        CallKind::Activity => text.push_str(&format!("calls `{name}`")),
+        CallKind::Workflow => text.push_str(&format!("works in a loop with `{name}`")),
+        CallKind::Hold => text.push_str("waits for a human's decision"),
+        CallKind::Dynamic => {
+            let program = call.params.get("program").and_then(Value::as_text).unwrap_or("");
+            return format!("{text}runs the program `{}`", shown(program));
+        }
+    }
+    let params = call.params.iter();
+    let mut arguments: Vec<String> =
+        params.map(|(key, value)| format!("{key} {}", shown(&json::to_text(value)))).collect();
+    arguments.extend(call.args.iter().map(|value| shown(&json::to_text(value))));
+    if !arguments.is_empty() {
+        text.push_str(&format!(" with {}", arguments.join(", ")));
+    }
+    text
+}

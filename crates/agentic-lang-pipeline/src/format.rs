@@ -1,0 +1,234 @@
+//! The formatter: one layout for every source, with its comments, strings and numbers as they were
+//! written. What it makes depends on tokens and on the lines of comments alone, so that formatting
+//! twice changes nothing.
+
+use agentic_diag::Span;
+
+use crate::finding::Findings;
+use crate::lexer::Lexer;
+use crate::parser::parse;
+use crate::token::TokenKind;
+
+/// The width that lines are kept to where they can be broken.
+const WIDTH: usize = 80;
+/// What each level of nesting is moved in by.
+const INDENT: usize = 2;
+
+/// Formats a source.
+///
+/// # Errors
+/// Returns what is wrong with a source that does not parse.
+pub fn format(text: &str) -> Result<String, Findings> {
+    parse(text)?;
+    let pieces = pieces_of(text).map_err(|finding| vec![finding])?;
+    let mut layout = Layout { out: String::new(), column: 0, after_comment: false };
+    layout.script(&pieces);
+    Ok(layout.out)
+}
+
+/// A token, a comment or something in brackets.
+enum Piece<'a> {
+    Token { text: &'a str, role: Role },
+    Comment { text: &'a str, stands: Stands },
+    Group { open: &'a str, inner: Vec<Piece<'a>>, close: &'a str },
+}
+
+/// What a token is for, as far as layout cares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// `>=>` or `<*>`: begins a line.
+    Operator,
+    /// `:` or `,`: clings to what is before it.
+    Mark,
+    /// The name of an argument: begins a line.
+    ArgumentName,
+    /// Anything else.
+    Word,
+}
+
+/// Where a comment stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    /// On a line of its own.
+    Alone,
+    /// Behind something.
+    Behind,
+}
+
+/// Groups tokens by their brackets. The source is known to parse.
+fn pieces_of(text: &str) -> Result<Vec<Piece<'_>>, crate::finding::Finding> {
+    let mut lexer = Lexer::new(text);
+    let mut open: Vec<(&str, Vec<Piece<'_>>)> = vec![("", Vec::new())];
+    let mut end_before: Option<usize> = None;
+    loop {
+        let token = lexer.next()?;
+        let level = |open: &mut Vec<(&str, Vec<Piece<'_>>)>| open.len() - 1;
+        for comment in lexer.take_comments() {
+            let Span { start, end } = comment.span;
+            let follows = end_before.is_some_and(|before| !text[before..start].contains('\n'));
+            let stands = if follows { Stands::Behind } else { Stands::Alone };
+            let at = level(&mut open);
+            open[at].1.push(Piece::Comment { text: text[start..end].trim_end(), stands });
+            end_before = Some(end);
+        }
+        let written = &text[token.span.start..token.span.end];
+        end_before = Some(token.span.end);
+        let at = level(&mut open);
+        match token.kind {
+            TokenKind::End => return Ok(open.swap_remove(0).1),
+            TokenKind::Open | TokenKind::ListOpen => open.push((written, Vec::new())),
+            TokenKind::Close | TokenKind::ListClose => {
+                let (mark, inner) = open.pop().expect("the source parses, so brackets match");
+                let at = level(&mut open);
+                open[at].1.push(Piece::Group { open: mark, inner, close: written });
+            }
+            TokenKind::Colon => {
+                let name = open[at].1.iter_mut().rev().find_map(|piece| match piece {
+                    Piece::Token { role, .. } => Some(role),
+                    Piece::Comment { .. } | Piece::Group { .. } => None,
+                });
+                *name.expect("a name stands before its colon") = Role::ArgumentName;
+                open[at].1.push(Piece::Token { text: written, role: Role::Mark });
+            }
+            kind => {
+                let role = match kind {
+                    TokenKind::Then | TokenKind::Beside => Role::Operator,
+                    TokenKind::Comma => Role::Mark,
+                    _ => Role::Word,
+                };
+                open[at].1.push(Piece::Token { text: written, role });
+            }
+        }
+    }
+}
+
+/// What stands before a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Before {
+    Nothing,
+    Blank,
+    Line,
+}
+
+/// Text under layout.
+struct Layout {
+    out: String,
+    column: usize,
+    /// A comment was the last thing, so a line must begin.
+    after_comment: bool,
+}
+
+impl Layout {
+    fn script(&mut self, pieces: &[Piece<'_>]) {
+        let mut before = Before::Line;
+        let mut block_ended = false;
+        for piece in pieces {
+            let is_behind = matches!(piece, Piece::Comment { stands: Stands::Behind, .. });
+            if block_ended && !is_behind {
+                self.out.push_str(if self.out.ends_with('\n') { "\n" } else { "\n\n" });
+                block_ended = false;
+                before = Before::Line;
+            }
+            self.piece(piece, before, 0);
+            before = Before::Blank;
+            block_ended |= matches!(piece, Piece::Group { .. });
+        }
+        self.out.push('\n');
+    }
+
+    fn piece(&mut self, piece: &Piece<'_>, before: Before, indent: usize) {
+        match piece {
+            Piece::Token { text, .. } => self.put(text, before, indent),
+            Piece::Comment { text, stands } => {
+                let before = match stands {
+                    Stands::Alone => Before::Line,
+                    Stands::Behind => Before::Blank,
+                };
+                self.put(text, before, indent);
+                self.after_comment = true;
+            }
+            Piece::Group { open, inner, close } => {
+                let left = WIDTH.saturating_sub(self.column + 1);
+                match flat(piece, left) {
+                    Some(line) => self.put(&line, before, indent),
+                    None => {
+                        self.put(open, before, indent);
+                        self.broken(open, inner, indent + INDENT);
+                        self.put(close, Before::Line, indent);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Lays out the inside of brackets, a line for each branch, stage, argument or item.
+    fn broken(&mut self, open: &str, inner: &[Piece<'_>], indent: usize) {
+        let mut before = Before::Line;
+        for piece in inner {
+            let role = match piece {
+                Piece::Token { role, .. } => *role,
+                Piece::Comment { .. } | Piece::Group { .. } => Role::Word,
+            };
+            match role {
+                Role::Operator | Role::ArgumentName => self.piece(piece, Before::Line, indent),
+                Role::Mark => self.piece(piece, Before::Nothing, indent),
+                Role::Word => self.piece(piece, before, indent),
+            }
+            let is_item_end = open == "[" && role == Role::Mark;
+            before = if is_item_end { Before::Line } else { Before::Blank };
+        }
+    }
+
+    fn put(&mut self, text: &str, before: Before, indent: usize) {
+        let before = if std::mem::take(&mut self.after_comment) { Before::Line } else { before };
+        match before {
+            Before::Nothing => {}
+            Before::Blank => self.push(" "),
+            Before::Line => {
+                if !self.out.is_empty() && !self.out.ends_with('\n') {
+                    self.push("\n");
+                }
+                self.push(&" ".repeat(indent));
+            }
+        }
+        self.push(text);
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column = match text.rfind('\n') {
+            Some(at) => text[at + 1..].chars().count(),
+            None => self.column + text.chars().count(),
+        };
+    }
+}
+
+/// Puts a piece on one line; nothing if it does not fit, or holds a comment or a line break.
+fn flat(piece: &Piece<'_>, width: usize) -> Option<String> {
+    let mut line = String::new();
+    flatten(piece, width, &mut line)?;
+    Some(line)
+}
+
+fn flatten(piece: &Piece<'_>, width: usize, line: &mut String) -> Option<()> {
+    match piece {
+        Piece::Comment { .. } => return None,
+        Piece::Token { text, .. } if text.contains('\n') => return None,
+        Piece::Token { text, .. } => line.push_str(text),
+        Piece::Group { open, inner, close } => {
+            line.push_str(open);
+            let pad = if *open == "(" && !inner.is_empty() { " " } else { "" };
+            line.push_str(pad);
+            for (index, part) in inner.iter().enumerate() {
+                let clings = matches!(part, Piece::Token { role: Role::Mark, .. });
+                if index > 0 && !clings {
+                    line.push(' ');
+                }
+                flatten(part, width, line)?;
+            }
+            line.push_str(pad);
+            line.push_str(close);
+        }
+    }
+    (line.chars().count() <= width).then_some(())
+}

@@ -1,0 +1,52 @@
+//! The pipeline language: text to plans, and plans to programs.
+//!
+//! ```text
+//! temporal static ( (weather "SF" <*> stock "NVDA") >=> summarize )
+//! ```
+//!
+//! The compiler is a row of phases, each a pure function with its findings
+//! ([`Phase`]): parse, resolve, lower, finalize, validate. [`compile()`] is all of them. A compiled
+//! source is a [`Program`](agentic_replay::Program): [`run::FlowProgram`] runs it on any host,
+//! in memory or durably, and does not know which.
+//!
+//! This crate is pure: no clock, no randomness, no environment, no files, no threads. It has no
+//! vendor, no credential and no network; whatever touches the world is a request.
+
+pub mod ast;
+mod compile;
+mod explain;
+mod finding;
+mod format;
+mod lexer;
+mod locator;
+mod lower;
+pub mod native;
+mod parser;
+mod phase;
+mod printer;
+mod resolve;
+pub mod run;
+mod token;
+mod translate;
+
+pub use crate::compile::{Compiled, CompiledBlock, check, compile, source_text};
+pub use crate::explain::{Needs, explain};
+pub use crate::finding::{
+    Finding, FindingKind, Findings, PhaseName, RENDERED_MAX, findings_to_values, render_findings,
+};
+pub use crate::format::format;
+pub use crate::lower::{
+    DYNAMIC_AGENT, FinalBlock, LoweredBlock, PlannedBlock, finalize, lower, validate,
+};
+pub use crate::parser::{NESTING_MAX, SOURCE_BYTES_MAX, parse, parse_program};
+pub use crate::phase::Phase;
+pub use crate::printer::{canonical, canonical_program};
+pub use crate::resolve::{Resolved, ResolvedBlock, ResolvedNode, resolve, resolve_program};
+pub use crate::translate::{
+    Complete, REPAIRS_DEFAULT, TranslateError, grammar, instructions, translate,
+};
+
+/// The name of the language, as sessions pin it.
+pub const LANGUAGE: &str = "pipeline";
+/// The version of its meaning. Every change that can alter a request raises it.
+pub const SEMANTICS_VERSION: u32 = 1;

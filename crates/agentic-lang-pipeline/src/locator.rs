@@ -1,0 +1,87 @@
+//! Lines and columns of many places at once. Finding one costs a short scan, however long the line
+//! is, so that a file of one line with a hundred thousand findings stays cheap.
+
+use agentic_diag::Span;
+use agentic_plan::Place;
+
+/// How many bytes lie between two checkpoints.
+const STRIDE_BYTES: usize = 1_024;
+
+/// A text with checkpoints.
+pub(crate) struct Locator<'a> {
+    text: &'a str,
+    checkpoints: Vec<Checkpoint>,
+}
+
+/// A place whose line and column are known.
+#[derive(Clone, Copy)]
+struct Checkpoint {
+    at: usize,
+    line: u32,
+    column: u32,
+}
+
+impl Checkpoint {
+    fn step(&mut self, c: char) {
+        let is_mark = self.at == 0 && c == '\u{feff}';
+        self.at += c.len_utf8();
+        match c {
+            '\n' => (self.line, self.column) = (self.line.saturating_add(1), 1),
+            _ if is_mark => {}
+            _ => self.column = self.column.saturating_add(1),
+        }
+    }
+}
+
+impl<'a> Locator<'a> {
+    pub fn new(text: &'a str) -> Locator<'a> {
+        let mut here = Checkpoint { at: 0, line: 1, column: 1 };
+        let mut checkpoints = vec![here];
+        let mut next = STRIDE_BYTES;
+        for c in text.chars() {
+            here.step(c);
+            if here.at >= next {
+                checkpoints.push(here);
+                next = here.at + STRIDE_BYTES;
+            }
+        }
+        Locator { text, checkpoints }
+    }
+
+    /// Returns line and column of a byte; one past the end is allowed.
+    pub fn position(&self, at: usize) -> (u32, u32) {
+        let index = self.checkpoints.partition_point(|checkpoint| checkpoint.at <= at);
+        let mut here = self.checkpoints[index - 1];
+        for c in self.text[here.at..].chars() {
+            if here.at >= at {
+                break;
+            }
+            here.step(c);
+        }
+        (here.line, here.column)
+    }
+
+    pub fn place(&self, span: Span) -> Place {
+        let (line, column) = self.position(span.start);
+        let (end_line, end_column) = self.position(span.end);
+        Place { line, column, end_line, end_column }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentic_diag::Source;
+
+    use super::*;
+
+    #[test]
+    fn positions_agree_with_the_slow_way() {
+        let text = format!("\u{feff}a\tb\r\né{}\n{}x\n", "ü".repeat(3_000), "y\n".repeat(2_000));
+        let (locator, source) = (Locator::new(&text), Source::new("t", text.as_str()));
+        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)).step_by(7) {
+            let slow = source.position(at);
+            let (line, column) = locator.position(at);
+            assert_eq!((line as usize, column as usize), (slow.line, slow.column), "{at}");
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Tokens to syntax. The first error is the only one.
+
+use agentic_diag::Span;
+use agentic_plan::{Backend, Mode, RESERVED_WORDS};
+
+use crate::ast::{Argument, Block, Call, Literal, NamedArgument, Node, Script, Site};
+use crate::finding::{Finding, FindingKind, Findings};
+use crate::lexer::Lexer;
+use crate::token::{Token, TokenKind};
+
+/// The longest source, in bytes: 1 MiB.
+pub const SOURCE_BYTES_MAX: usize = 1 << 20;
+/// How deep groups may nest, and lists.
+pub const NESTING_MAX: usize = 64;
+
+/// Words that are kept free for later and may stand nowhere.
+const KEPT_WORDS: [&str; 2] = ["as", "with"];
+
+/// Parses a source.
+///
+/// # Errors
+/// Returns the first thing that is wrong.
+pub fn parse(text: &str) -> Result<Script, Findings> {
+    parse_script(text).map_err(|finding| vec![finding])
+}
+
+/// Parses the body of a block, as `dynamic` nodes carry it: a pipeline, or several with `<*>`
+/// between them.
+///
+/// # Errors
+/// Returns the first thing that is wrong.
+pub fn parse_program(text: &str) -> Result<Node, Findings> {
+    let parse = || {
+        let mut parser = Parser::new(text)?;
+        let body = parser.branches(0)?;
+        match parser.token.kind {
+            TokenKind::End => Ok(body),
+            _ => Err(parser.unexpected(&["`>=>`", "`<*>`", "the end"])),
+        }
+    };
+    parse().map_err(|finding| vec![finding])
+}
+
+fn parse_script(text: &str) -> Result<Script, Finding> {
+    let mut parser = Parser::new(text)?;
+    if parser.token.kind == TokenKind::End {
+        let message = "there is no block in this source";
+        return Err(Finding::new(FindingKind::EmptyScript, Span::new(0, 0), message)
+            .hint("write, for instance, `memory static ( echo \"hello\" )`"));
+    }
+    let mut blocks = Vec::new();
+    while parser.token.kind != TokenKind::End {
+        blocks.push(parser.block()?);
+    }
+    Ok(Script { blocks })
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    lexer: Lexer<'a>,
+    token: Token<'a>,
+    /// The brackets that are open, innermost last.
+    open: Vec<Span>,
+    n_groups: usize,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Result<Parser<'a>, Finding> {
+        if text.len() > SOURCE_BYTES_MAX {
+            let message =
+                format!("the source has {} bytes, {SOURCE_BYTES_MAX} is the limit", text.len());
+            return Err(Finding::new(FindingKind::TooLarge, Span::new(0, 0), message));
+        }
+        let mut lexer = Lexer::new(text);
+        let token = lexer.next()?;
+        Ok(Parser { text, lexer, token, open: Vec::new(), n_groups: 0 })
+    }
+
+    /// Goes on to the next token and returns the one before.
+    fn advance(&mut self) -> Result<Token<'a>, Finding> {
+        let next = self.lexer.next()?;
+        Ok(std::mem::replace(&mut self.token, next))
+    }
+
+    fn block(&mut self) -> Result<Block, Finding> {
+        let start = self.token.span;
+        let Some(backend) = self.keyword(Backend::parse) else {
+            return Err(self.unexpected(&["`memory`", "`temporal`"]));
+        };
+        self.advance()?;
+        let Some(mode) = self.keyword(Mode::parse) else {
+            return Err(self.unexpected(&["`static`", "`dynamic`"]).hint(
+                "both annotations are needed, as in `memory static ( … )`; there is no default",
+            ));
+        };
+        let head = start.to(self.advance()?.span);
+        if self.token.kind != TokenKind::Open {
+            return Err(self.unexpected(&["`(`"]));
+        }
+        let (body, group) = self.group()?;
+        let site = Site(start.to(group));
+        Ok(Block { backend, mode, body, site, head: Site(head) })
+    }
+
+    fn keyword<T>(&self, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        match self.token.kind {
+            TokenKind::Name(name) => parse(name),
+            _ => None,
+        }
+    }
+
+    /// Parses a group, whose parenthesis is the current token; returns its span too.
+    fn group(&mut self) -> Result<(Node, Span), Finding> {
+        let open = self.token.span;
+        if self.n_groups == NESTING_MAX {
+            return Err(too_deep(open, "groups"));
+        }
+        self.n_groups += 1;
+        self.open.push(open);
+        self.advance()?;
+        if self.token.kind == TokenKind::Close {
+            return Err(Finding::new(FindingKind::EmptyGroup, open, "a group without a stage")
+                .because("nothing stands in these parentheses"));
+        }
+        let mut body = self.branches(open.start)?;
+        if self.token.kind != TokenKind::Close {
+            return Err(self.unexpected(&["`>=>`", "`<*>`", "`)`"]));
+        }
+        let span = open.to(self.close()?);
+        self.n_groups -= 1;
+        if let Node::Parallel(_, site) = &mut body
+            && site.0.start == open.start
+        {
+            site.0 = span;
+        }
+        Ok((body, span))
+    }
+
+    /// Takes the closing bracket that is the current token.
+    fn close(&mut self) -> Result<Span, Finding> {
+        self.open.pop();
+        Ok(self.advance()?.span)
+    }
+
+    /// Parses one pipeline or more; one leaves no trace of the group around it.
+    fn branches(&mut self, start: usize) -> Result<Node, Finding> {
+        let first = self.pipeline()?;
+        if self.token.kind != TokenKind::Beside {
+            return Ok(first);
+        }
+        let mut branches = vec![first];
+        while self.token.kind == TokenKind::Beside {
+            self.advance()?;
+            branches.push(self.pipeline()?);
+        }
+        let end = branches.last().map_or(start, |branch| branch.span().end);
+        Ok(Node::Parallel(branches, Site(Span::new(start, end))))
+    }
+
+    fn pipeline(&mut self) -> Result<Node, Finding> {
+        let mut stages = Vec::new();
+        loop {
+            match self.stage()? {
+                // A pipeline in parentheses is the same as its stages without them.
+                Node::Pipeline(inner, _) => stages.extend(inner),
+                stage => stages.push(stage),
+            }
+            if self.token.kind != TokenKind::Then {
+                break;
+            }
+            self.advance()?;
+        }
+        if stages.len() == 1 {
+            return Ok(stages.remove(0));
+        }
+        let span = stages[0].span().to(stages[stages.len() - 1].span());
+        Ok(Node::Pipeline(stages, Site(span)))
+    }
+
+    fn stage(&mut self) -> Result<Node, Finding> {
+        match self.token.kind {
+            TokenKind::Open => Ok(self.group()?.0),
+            TokenKind::Name(name) if Backend::parse(name).is_some() => {
+                Ok(Node::Nested(Box::new(self.block()?)))
+            }
+            TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => Err(self.reserved(name)),
+            TokenKind::Name(_) => self.call().map(Node::Call),
+            _ => Err(self.unexpected(&["a call", "`(`", "`memory`", "`temporal`"])),
+        }
+    }
+
+    fn call(&mut self) -> Result<Call, Finding> {
+        let token = self.advance()?;
+        let TokenKind::Name(name) = token.kind else {
+            unreachable!("BUG: a call begins with a name")
+        };
+        let mut span = token.span;
+        let mut positional = Vec::new();
+        while let Some(argument) = self.literal()? {
+            span = span.to(argument.site.0);
+            positional.push(argument);
+        }
+        let mut named = None;
+        if self.token.kind == TokenKind::Open {
+            let (arguments, close) = self.named()?;
+            span = span.to(close);
+            named = Some(arguments);
+        }
+        let (name_site, site) = (Site(token.span), Site(span));
+        Ok(Call { name: name.to_owned(), name_site, positional, named, site })
+    }
+
+    /// Parses a literal, if one stands here.
+    fn literal(&mut self) -> Result<Option<Argument>, Finding> {
+        let literal = match &mut self.token.kind {
+            TokenKind::Text(text) => Literal::Text(std::mem::take(text)),
+            TokenKind::Int(number) => Literal::Int(*number),
+            TokenKind::Float(number) => Literal::Float(*number),
+            TokenKind::Name("true") => Literal::Bool(true),
+            TokenKind::Name("false") => Literal::Bool(false),
+            _ => return Ok(None),
+        };
+        let site = Site(self.advance()?.span);
+        Ok(Some(Argument { literal, site }))
+    }
+
+    fn named(&mut self) -> Result<(Vec<NamedArgument>, Span), Finding> {
+        self.open.push(self.token.span);
+        self.advance()?;
+        let mut arguments = Vec::new();
+        loop {
+            let name = match self.token.kind {
+                TokenKind::Close => return Ok((arguments, self.close()?)),
+                TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => {
+                    return Err(self.reserved(name));
+                }
+                TokenKind::Name(name) => name,
+                _ => return Err(self.unexpected(&["the name of an argument", "`)`"])),
+            };
+            let name_site = Site(self.advance()?.span);
+            if self.token.kind != TokenKind::Colon {
+                return Err(self.unexpected(&["`:`"]));
+            }
+            self.advance()?;
+            let argument = self.value(0)?;
+            arguments.push(NamedArgument { name: name.to_owned(), name_site, argument });
+            if self.token.kind == TokenKind::Comma {
+                self.advance()?;
+            }
+        }
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Argument, Finding> {
+        if let Some(argument) = self.literal()? {
+            return Ok(argument);
+        }
+        match self.token.kind {
+            TokenKind::ListOpen => self.list(depth),
+            TokenKind::Name(name) if !RESERVED_WORDS.contains(&name) => {
+                let site = Site(self.advance()?.span);
+                Ok(Argument { literal: Literal::Ref(name.to_owned()), site })
+            }
+            _ => Err(self.unexpected(&["a value"])),
+        }
+    }
+
+    fn list(&mut self, depth: usize) -> Result<Argument, Finding> {
+        let open = self.token.span;
+        if depth == NESTING_MAX {
+            return Err(too_deep(open, "lists"));
+        }
+        self.open.push(open);
+        self.advance()?;
+        let mut items = Vec::new();
+        while self.token.kind != TokenKind::ListClose {
+            items.push(self.value(depth + 1)?);
+            match self.token.kind {
+                TokenKind::Comma => drop(self.advance()?),
+                TokenKind::ListClose => {}
+                _ => return Err(self.unexpected(&["`,`", "`]`"])),
+            }
+        }
+        let site = Site(open.to(self.close()?));
+        Ok(Argument { literal: Literal::List(items), site })
+    }
+
+    /// Says that the current token cannot stand here.
+    fn unexpected(&self, expected: &[&str]) -> Finding {
+        match self.token.kind {
+            TokenKind::Name(name) if KEPT_WORDS.contains(&name) => self.reserved(name),
+            TokenKind::End => self.ended(expected),
+            _ => {
+                let found = self.token.kind.in_words();
+                let message = format!("{found} cannot stand here");
+                Finding::new(FindingKind::UnexpectedToken, self.token.span, message)
+                    .because(format!("expected {}", one_of(expected)))
+                    .expecting(expected)
+            }
+        }
+    }
+
+    fn ended(&self, expected: &[&str]) -> Finding {
+        let end = Span::new(self.text.len(), self.text.len());
+        let finding = Finding::new(FindingKind::UnexpectedEof, end, "the source ends too early")
+            .because(format!("expected {}", one_of(expected)))
+            .expecting(expected);
+        match self.open.last() {
+            Some(open) => finding.see(*open, "this is never closed"),
+            None => finding,
+        }
+    }
+
+    fn reserved(&self, name: &str) -> Finding {
+        let message = format!("`{name}` is a reserved word");
+        Finding::new(FindingKind::ReservedWord, self.token.span, message)
+            .because("cannot be a name")
+            .about(name)
+    }
+}
+
+fn too_deep(at: Span, what: &str) -> Finding {
+    let message = format!("{what} nest deeper than {NESTING_MAX} levels");
+    Finding::new(FindingKind::TooDeep, at, message).because("one level too many")
+}
+
+fn one_of(expected: &[&str]) -> String {
+    match expected {
+        [] => "something else".to_owned(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

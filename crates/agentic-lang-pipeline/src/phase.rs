@@ -1,0 +1,29 @@
+//! Phases: pure functions that give a result or findings, and compose.
+
+use crate::finding::Findings;
+
+/// A step of the compiler. Every function from a value to a result or findings is one.
+///
+/// `then` is associative, and a phase that returns what it was given is its identity, so that
+/// phases can be wrapped, timed or stored without changing what a compiler means.
+pub trait Phase<A, B>: Sized {
+    /// Runs the phase.
+    ///
+    /// # Errors
+    /// Returns what is wrong with the input.
+    fn run(&self, input: A) -> Result<B, Findings>;
+
+    /// Puts another phase behind this one; it is not run when this one has findings.
+    fn then<C>(self, next: impl Phase<B, C>) -> impl Phase<A, C> {
+        move |input: A| next.run(self.run(input)?)
+    }
+}
+
+impl<A, B, F> Phase<A, B> for F
+where
+    F: Fn(A) -> Result<B, Findings>,
+{
+    fn run(&self, input: A) -> Result<B, Findings> {
+        self(input)
+    }
+}

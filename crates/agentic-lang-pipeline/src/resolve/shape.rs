@@ -1,0 +1,68 @@
+//! Whether stages give what the next one takes, where both say so.
+
+use agentic_plan::{Registry, ValueShape};
+
+use crate::ast::{Call, Node};
+use crate::finding::{Finding, FindingKind, Findings};
+
+/// Reports every stage that declares to take something else than the stage before declares to
+/// give.
+pub(super) fn check(body: &Node, registry: &Registry, findings: &mut Findings) {
+    outputs(body, None, registry, findings);
+}
+
+/// Walks a piece whose input has a shape; returns the shapes of its free outputs.
+fn outputs(
+    node: &Node,
+    input: Option<ValueShape>,
+    registry: &Registry,
+    findings: &mut Findings,
+) -> Vec<Option<ValueShape>> {
+    match node {
+        Node::Call(call) => vec![through_call(call, input, registry, findings)],
+        Node::Parallel(branches, _) => {
+            branches.iter().flat_map(|branch| outputs(branch, input, registry, findings)).collect()
+        }
+        Node::Pipeline(stages, _) => {
+            let mut free = vec![input];
+            for stage in stages {
+                free = outputs(stage, joined(&free), registry, findings);
+            }
+            free
+        }
+        Node::Nested(block) => vec![joined(&outputs(&block.body, input, registry, findings))],
+    }
+}
+
+/// Returns the one shape that follows from free outputs.
+fn joined(free: &[Option<ValueShape>]) -> Option<ValueShape> {
+    match free {
+        [only] => *only,
+        several => Some(ValueShape::Tuple(several.len())),
+    }
+}
+
+fn through_call(
+    call: &Call,
+    input: Option<ValueShape>,
+    registry: &Registry,
+    findings: &mut Findings,
+) -> Option<ValueShape> {
+    let spec = registry.get(&call.name)?;
+    if let (Some(given), Some(accepted)) = (input, spec.accepts)
+        && !fits(given, accepted)
+    {
+        let message = format!("`{}` takes {accepted}, but is given {given}", spec.name);
+        findings.push(
+            Finding::new(FindingKind::TypeMismatch, call.name_site.0, message)
+                .because(format!("takes {accepted}"))
+                .about(&spec.name),
+        );
+    }
+    spec.returns
+}
+
+/// Any value may turn out to be the right one when it is there, so `json` fits everything.
+fn fits(given: ValueShape, accepted: ValueShape) -> bool {
+    given == ValueShape::Json || accepted == ValueShape::Json || given == accepted
+}

@@ -1,0 +1,277 @@
+//! Compiled sources as programs.
+//!
+//! Every contact with the world is a request of its own: each attempt of each call, each pause,
+//! each hold, each step of a loop. A node of a plan is its own context (`b0/n7`), so that paths do
+//! not depend on the order in which things happen to finish.
+
+use std::fmt;
+use std::sync::Arc;
+
+use agentic_model::{Instant, Map, Value};
+use agentic_plan::{Plan, Registry, SourceMap};
+use agentic_replay::{Delivery, End, Failure, Program, Scope, Start, Turn};
+
+use crate::compile::Compiled;
+use crate::run::plan_run::PlanRun;
+use crate::run::prepare::Prepared;
+use crate::run::task::{Routes, Step, Task, Turning, World};
+
+mod attempts;
+mod converge;
+mod decompose;
+mod hold;
+mod outgoing;
+mod plan_run;
+mod prepare;
+mod prompts;
+mod reply;
+mod result;
+mod supervisor;
+mod task;
+mod tool_agent;
+
+pub use crate::run::outgoing::{AgentCall, RequestKind, add_kinds};
+pub use crate::run::result::{BlockResult, RunResult, Status};
+
+/// How a run goes about its work. None of it changes what is computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// How many nodes of one plan work at once; further ones wait in the order of the plan.
+    pub max_concurrency: usize,
+    /// In which order the blocks of a source run.
+    pub blocks: BlockOrder,
+}
+
+/// In which order the blocks of a source run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockOrder {
+    /// Each after the one before succeeded.
+    Sequential,
+    /// All at once.
+    Parallel,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { max_concurrency: 256, blocks: BlockOrder::Sequential }
+    }
+}
+
+/// A run of the blocks of a source. Its result is a [`RunResult`] as data; when it fails, the
+/// result so far stands in the details of the failure.
+pub struct FlowProgram {
+    plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
+    registry: Arc<Registry>,
+    options: Options,
+    first_block: usize,
+    run: Option<FlowRun>,
+}
+
+/// A flow under way.
+struct FlowRun {
+    world: World,
+    blocks: Vec<BlockRun>,
+    routes: Routes,
+    n_started: usize,
+    n_done: usize,
+    failure: Option<Failure>,
+}
+
+/// One block under way.
+struct BlockRun {
+    plan: PlanRun,
+    decisions: Vec<Value>,
+    started: Option<Instant>,
+    ended: Option<Instant>,
+    outcome: Option<Result<Value, Failure>>,
+}
+
+impl FlowProgram {
+    /// Makes the program of all blocks of a source; block `n` runs in the context `bn`.
+    pub fn new(compiled: &Compiled, options: Options) -> FlowProgram {
+        let blocks = compiled.blocks.iter();
+        let plans = blocks.map(|block| (Arc::clone(&block.plan), Arc::clone(&block.source_map)));
+        FlowProgram::of_plans(plans.collect(), Arc::clone(&compiled.registry), options)
+    }
+
+    /// Makes the program of one block of a source, in the context it has in the whole. Nothing if
+    /// there is no such block.
+    pub fn of_block(compiled: &Compiled, index: usize, options: Options) -> Option<FlowProgram> {
+        let block = compiled.blocks.get(index)?;
+        let plans = vec![(Arc::clone(&block.plan), Arc::clone(&block.source_map))];
+        let program = FlowProgram::of_plans(plans, Arc::clone(&compiled.registry), options);
+        Some(FlowProgram { first_block: index, ..program })
+    }
+
+    /// Makes the program of a plan that came from elsewhere.
+    pub fn of_plan(plan: Plan, registry: Arc<Registry>, options: Options) -> FlowProgram {
+        let plans = vec![(Arc::new(plan), Arc::default())];
+        FlowProgram::of_plans(plans, registry, options)
+    }
+
+    fn of_plans(
+        plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
+        registry: Arc<Registry>,
+        options: Options,
+    ) -> FlowProgram {
+        FlowProgram { plans, registry, options, first_block: 0, run: None }
+    }
+
+    /// Prepares every block before the first node of any starts.
+    fn prepare(&self, start: &Start) -> Result<FlowRun, Failure> {
+        let world = World {
+            registry: Arc::clone(&self.registry),
+            seed: start.seed,
+            max_concurrency: self.options.max_concurrency.max(1),
+        };
+        let input = Arc::new(start.input.clone());
+        let mut blocks = Vec::with_capacity(self.plans.len());
+        for (index, (plan, places)) in self.plans.iter().enumerate() {
+            let prepared = Prepared::of(Arc::clone(plan), &self.registry)?;
+            let scope = Scope::root().child(&format!("b{}", self.first_block + index));
+            let plan = PlanRun::new(Arc::new(prepared), scope, Arc::clone(&input));
+            let plan = plan.with_places(Arc::clone(places));
+            blocks.push(BlockRun {
+                plan,
+                decisions: Vec::new(),
+                started: None,
+                ended: None,
+                outcome: None,
+            });
+        }
+        Ok(FlowRun {
+            world,
+            blocks,
+            routes: Routes::default(),
+            n_started: 0,
+            n_done: 0,
+            failure: None,
+        })
+    }
+
+    /// Starts what may start and ends the run when nothing is left.
+    fn proceed(&mut self, turn: Turning) -> Turn {
+        let mut turn = turn;
+        let first_block = self.first_block;
+        let n_at_once = match self.options.blocks {
+            BlockOrder::Sequential => 1,
+            BlockOrder::Parallel => usize::MAX,
+        };
+        let run = self.run.as_mut().expect("a run is prepared before it proceeds");
+        while run.failure.is_none()
+            && run.n_started < run.blocks.len()
+            && run.n_started - run.n_done < n_at_once
+        {
+            run.start_block(&mut turn);
+        }
+        let mut end = None;
+        if let Some(failure) = run.failure.take() {
+            run.routes.withdraw_all(&mut turn);
+            let details = run.result(first_block).to_value();
+            end = Some(End::Failed(Failure { details, ..failure }));
+        } else if run.n_done == run.blocks.len() {
+            end = Some(End::Done(run.result(first_block).to_value()));
+        }
+        if end.is_some() {
+            self.run = None;
+        }
+        Turn { opened: turn.opened, withdrawn: turn.withdrawn, events: turn.events, end }
+    }
+}
+
+impl FlowRun {
+    fn start_block(&mut self, turn: &mut Turning) {
+        let index = self.n_started;
+        self.n_started += 1;
+        self.blocks[index].started = Some(turn.now);
+        let mark = turn.mark();
+        let step = self.blocks[index].plan.begin(&self.world, turn);
+        self.absorb(index, mark, step, turn);
+    }
+
+    fn absorb(&mut self, index: usize, mark: task::Mark, step: Step, turn: &mut Turning) {
+        self.routes.note(index, mark, turn);
+        let block = &mut self.blocks[index];
+        block.decisions.append(&mut turn.decisions);
+        let Step::Done(outcome) = step else { return };
+        block.ended = Some(turn.now);
+        self.n_done += 1;
+        if let Err(failure) = &outcome {
+            self.failure = Some(failure.clone());
+        }
+        block.outcome = Some(outcome);
+    }
+
+    /// Returns what became of every block that was started.
+    fn result(&mut self, first_block: usize) -> RunResult {
+        let started = self.blocks.iter_mut().take(self.n_started).enumerate();
+        let blocks = started.map(|(index, block)| {
+            let outcome = block.outcome.take();
+            let span = block.started.zip(block.ended);
+            let duration_ms = span.map_or(0, |(from, to)| to.millis() - from.millis());
+            let prepared = block.plan.prepared();
+            let (outputs, omitted) = block.plan.outputs();
+            BlockResult {
+                index: first_block + index,
+                backend: prepared.plan.backend(),
+                mode: prepared.plan.mode(),
+                status: match &outcome {
+                    Some(Ok(_)) => Status::Ok,
+                    Some(Err(_)) => Status::Failed,
+                    None => Status::Stopped,
+                },
+                error: outcome.as_ref().and_then(|outcome| outcome.as_ref().err()).cloned(),
+                result: outcome.and_then(Result::ok).unwrap_or(Value::Null),
+                outputs,
+                omitted,
+                node_states: block.plan.node_states(),
+                decisions: std::mem::take(&mut block.decisions),
+                duration_ms,
+            }
+        });
+        RunResult { blocks: blocks.collect() }
+    }
+}
+
+impl Program for FlowProgram {
+    fn start(&mut self, start: &Start) -> Turn {
+        match self.prepare(start) {
+            Ok(run) => {
+                self.run = Some(run);
+                self.proceed(Turning::at(start.at))
+            }
+            Err(failure) => Turn { end: Some(End::Failed(failure)), ..Turn::default() },
+        }
+    }
+
+    fn deliver(&mut self, delivery: Delivery) -> Turn {
+        let Some(run) = &mut self.run else { return Turn::default() };
+        let Some(index) = run.routes.take(&delivery.path) else { return Turn::default() };
+        let mut turn = Turning::at(delivery.at);
+        let mark = turn.mark();
+        let step = run.blocks[index].plan.deliver(delivery, &run.world, &mut turn);
+        run.absorb(index, mark, step, &mut turn);
+        self.proceed(turn)
+    }
+
+    fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {
+        let mut turn = Turning::at(at);
+        if let Some(mut run) = self.run.take() {
+            run.routes.withdraw_all(&mut turn);
+        }
+        Turn { withdrawn: turn.withdrawn, end: Some(End::Cancelled), ..Turn::default() }
+    }
+}
+
+impl fmt::Debug for FlowProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let n_blocks = self.plans.len();
+        f.debug_struct("FlowProgram").field("n_blocks", &n_blocks).finish_non_exhaustive()
+    }
+}
+
+/// Makes a failure with details from pairs.
+fn failure_with(code: &str, message: String, details: &[(&str, Value)]) -> Failure {
+    let details = details.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
+    Failure { details: Value::Map(details.collect::<Map>()), ..Failure::new(code, message) }
+}

@@ -1,0 +1,211 @@
+//! One call with its attempts and pauses. Each attempt and each pause is a request.
+
+use agentic_model::Value;
+use agentic_plan::Retry;
+use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
+
+use crate::run::outgoing::Outgoing;
+use crate::run::task::{Turning, World};
+
+/// Failures that no further attempt can mend.
+const FINAL_CODES: [&str; 12] = [
+    "InvalidInput",
+    "InvalidPlan",
+    "ConfigurationError",
+    "MissingCredential",
+    "MissingIdentity",
+    "InvalidLLMResponse",
+    "AgentNotRegistered",
+    "Cancelled",
+    "OutputTooLarge",
+    "panicked",
+    "not-data",
+    "unknown-kind",
+];
+/// The code of a failure by an attempt that took too long.
+const TIMED_OUT: &str = "TimedOut";
+/// How much of a pause is added at most, at random, so that retries of many runs drift apart.
+const JITTER: f64 = 0.25;
+/// The longest pause: a year.
+const PAUSE_MS_MAX: f64 = 366.0 * 24.0 * 3_600_000.0;
+
+/// The largest output of an agent, in bytes: 1 MiB. Larger things are stored and linked.
+pub(super) const OUTPUT_BYTES_MAX: usize = 1 << 20;
+/// How deep an output may nest, so that results that hold it can still be recorded.
+pub(super) const OUTPUT_NESTING_MAX: usize = 48;
+
+/// How often a call is tried, and how long.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Policy {
+    pub retry: Retry,
+    pub timeout_ms: Option<u64>,
+}
+
+impl Policy {
+    /// The policy of activities: three attempts of three minutes.
+    pub fn activity() -> Policy {
+        Policy::of(3, 180_000)
+    }
+
+    /// The policy of the calls of loops: five attempts of two minutes, pauses up to 30 seconds.
+    pub fn converse() -> Policy {
+        let policy = Policy::of(5, 120_000);
+        Policy { retry: Retry { max_interval_ms: Some(30_000), ..policy.retry }, ..policy }
+    }
+
+    /// Pauses begin with a second and double.
+    pub fn of(max_attempts: u64, timeout_ms: u64) -> Policy {
+        Policy {
+            retry: Retry {
+                max_attempts,
+                initial_ms: 1_000,
+                backoff: 2.0,
+                max_interval_ms: None,
+                non_retryable: Vec::new(),
+            },
+            timeout_ms: Some(timeout_ms),
+        }
+    }
+
+    /// Replaces what a node says itself.
+    pub fn with(self, retry: Option<&Retry>, timeout_ms: Option<u64>) -> Policy {
+        Policy {
+            retry: retry.cloned().unwrap_or(self.retry),
+            timeout_ms: timeout_ms.or(self.timeout_ms),
+        }
+    }
+}
+
+/// A call under way.
+pub(super) struct Attempts {
+    outgoing: Outgoing,
+    policy: Policy,
+    attempt: u64,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Calling,
+    Pausing,
+}
+
+impl Attempts {
+    /// Opens the first attempt as the next request of a context.
+    pub fn begin(
+        outgoing: Outgoing,
+        policy: Policy,
+        scope: &mut Scope,
+        world: &World,
+        turn: &mut Turning,
+    ) -> Attempts {
+        let mut attempts = Attempts { outgoing, policy, attempt: 0, phase: Phase::Calling };
+        attempts.call(scope, world, turn);
+        attempts
+    }
+
+    /// Takes an answer; gives the outcome once there is one.
+    pub fn deliver(
+        &mut self,
+        delivery: Delivery,
+        scope: &mut Scope,
+        world: &World,
+        turn: &mut Turning,
+    ) -> Option<Result<Value, Failure>> {
+        if self.phase == Phase::Pausing {
+            return match delivery.answer {
+                Answer::Cancelled(_) => Some(Err(cancelled())),
+                Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
+                    self.call(scope, world, turn);
+                    None
+                }
+            };
+        }
+        let failure = match delivery.answer {
+            Answer::Ok(value) => match check_output(&value) {
+                Ok(()) => return Some(Ok(value)),
+                Err(failure) => failure,
+            },
+            Answer::Failed(failure) => failure,
+            Answer::TimedOut => Failure::new(TIMED_OUT, "the attempt took too long"),
+            Answer::Cancelled(_) => cancelled(),
+        };
+        if self.attempt >= self.policy.retry.max_attempts || self.is_final(&failure.code) {
+            return Some(Err(failure));
+        }
+        self.pause(scope, world, turn);
+        None
+    }
+
+    fn is_final(&self, code: &str) -> bool {
+        FINAL_CODES.contains(&code) || self.policy.retry.non_retryable.iter().any(|own| own == code)
+    }
+
+    fn call(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
+        self.attempt += 1;
+        self.phase = Phase::Calling;
+        let mut request = self.outgoing.request(&world.registry, scope.next_path(), self.attempt);
+        request.timeout_ms = self.policy.timeout_ms;
+        turn.opened.push(request);
+    }
+
+    fn pause(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
+        self.phase = Phase::Pausing;
+        let path = scope.next_path();
+        let Retry { initial_ms, backoff, max_interval_ms, .. } = &self.policy.retry;
+        // One multiplication a step gives the same number on every machine; `powi` need not.
+        let mut pause_ms = *initial_ms as f64;
+        for _ in 1..self.attempt {
+            pause_ms = (pause_ms * backoff).min(PAUSE_MS_MAX);
+        }
+        let longest = max_interval_ms.map_or(PAUSE_MS_MAX, |millis| millis as f64);
+        let pause_ms = pause_ms.min(longest);
+        let jitter = pause_ms * JITTER * world.seed.unit(&path, self.attempt);
+        let until = turn.now.plus_millis((pause_ms + jitter) as i64);
+        turn.opened.push(Request::sleep(path, until));
+    }
+}
+
+fn cancelled() -> Failure {
+    Failure::new("Cancelled", "the call was cancelled")
+}
+
+/// Checks that an output is small and flat enough to be recorded and passed on.
+pub(super) fn check_output(value: &Value) -> Result<(), Failure> {
+    if value.nesting() > OUTPUT_NESTING_MAX {
+        let message = format!("the output nests deeper than {OUTPUT_NESTING_MAX} levels");
+        return Err(Failure::new("OutputTooLarge", message));
+    }
+    let mut left = OUTPUT_BYTES_MAX;
+    if !fits(value, &mut left) {
+        let message = format!("the output has more than {OUTPUT_BYTES_MAX} bytes");
+        return Err(Failure::new("OutputTooLarge", message));
+    }
+    Ok(())
+}
+
+/// Takes the weight of a value off what is left, and says whether there was enough of it.
+pub(super) fn fits(value: &Value, left: &mut usize) -> bool {
+    weigh(value, left).is_some()
+}
+
+/// Takes the rough weight of a value off what is left; stops when nothing is.
+fn weigh(value: &Value, left: &mut usize) -> Option<()> {
+    let own = match value {
+        Value::Null | Value::Bool(_) => 1,
+        Value::Int(_) | Value::Float(_) => 9,
+        Value::Text(text) => text.len() + 1,
+        Value::Bytes(bytes) => bytes.len() + 1,
+        Value::Link(_) => 40,
+        Value::List(_) | Value::Map(_) => 1,
+    };
+    *left = left.checked_sub(own)?;
+    match value {
+        Value::List(items) => items.iter().try_for_each(|item| weigh(item, left)),
+        Value::Map(map) => map.iter().try_for_each(|(key, item)| {
+            *left = left.checked_sub(key.len() + 1)?;
+            weigh(item, left)
+        }),
+        _ => Some(()),
+    }
+}

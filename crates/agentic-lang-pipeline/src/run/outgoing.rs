@@ -1,0 +1,230 @@
+//! What a call looks like from outside: the requests that hosts perform.
+
+use std::sync::Arc;
+
+use agentic_model::{Map, Value};
+use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry, Work};
+use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
+
+use crate::run::prepare::Prepared;
+use crate::run::prompts;
+
+/// The sorts of requests that pipelines make. What a registry declares about repeating a call is
+/// part of the kind of its requests (`native.pure`, `exec.read`), because hosts decide by kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RequestKind {
+    /// A function of the host: `function` and `call`.
+    Native,
+    /// A program: `argv` and `call`; the call goes to its standard input.
+    Executable,
+    /// An HTTP endpoint: `url`, `method` and `call`; the call is the body.
+    Endpoint,
+    /// An agent of the store: `from` and `call`; a branch is spawned, runs, and answers.
+    Spawn,
+    /// An agent that the host knows by its id: `call`.
+    Agent,
+    /// A model: `system` says its role, the input in `call` is what it works on.
+    Model,
+    /// A decision: `question`, `choices`, `input`, `on_timeout` and perhaps `deadline`.
+    Hold,
+    /// A pause until an instant.
+    Sleep,
+}
+
+/// All sorts, with their names.
+const REQUEST_KINDS: [(RequestKind, &str); 8] = [
+    (RequestKind::Native, "native"),
+    (RequestKind::Executable, "exec"),
+    (RequestKind::Endpoint, "endpoint"),
+    (RequestKind::Spawn, "spawn"),
+    (RequestKind::Agent, "agent"),
+    (RequestKind::Model, "model"),
+    (RequestKind::Hold, HOLD),
+    (RequestKind::Sleep, SLEEP),
+];
+
+impl RequestKind {
+    /// Returns the kind without what is declared about repeating.
+    pub fn as_str(self) -> &'static str {
+        let found = REQUEST_KINDS.iter().find(|(kind, _)| *kind == self);
+        found.map(|(_, name)| *name).expect("every sort has a name")
+    }
+
+    /// Finds the sort of a request.
+    pub fn of(request: &Request) -> Option<RequestKind> {
+        let (base, effect) = match request.kind.split_once('.') {
+            Some((base, effect)) => (base, Some(effect)),
+            None => (request.kind.as_str(), None),
+        };
+        let is_known = effect.is_none_or(|effect| Effect::parse(effect).is_some());
+        let found = REQUEST_KINDS.iter().find(|(_, name)| *name == base);
+        found.filter(|_| is_known).map(|(kind, _)| *kind)
+    }
+}
+
+/// Tells a host about the kinds of requests that pipelines make. Those it knows already stay as
+/// they are.
+pub fn add_kinds(kinds: &mut Kinds) {
+    let callable = &REQUEST_KINDS[..6];
+    let effects = [
+        (Effect::Pure, EffectClass::Pure),
+        (Effect::Read, EffectClass::Read),
+        (Effect::Idempotent, EffectClass::Idempotent),
+        (Effect::Once, EffectClass::Once),
+    ];
+    for (_, name) in callable {
+        for (effect, class) in effects {
+            let kind = format!("{name}.{}", effect.as_str());
+            kinds.set(kind, KindRule::new(Handling::Effect(class)));
+        }
+    }
+}
+
+/// What an agent is given.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AgentCall {
+    /// Whom it is for.
+    pub agent: String,
+    /// The node of the plan that calls.
+    pub node: String,
+    /// The node whose output the input is; nothing at the entries of a plan.
+    pub requires: Option<String>,
+    /// The same for all attempts of one call and different for every other call of the run. With
+    /// the id of the run it makes the idempotency key.
+    pub key: String,
+    /// Which attempt this is, from 1.
+    pub attempt: i64,
+    /// The bound parameters.
+    pub params: Map,
+    /// The values beyond the parameters.
+    pub args: Vec<Value>,
+    /// What flows in.
+    pub input: Value,
+}
+
+impl AgentCall {
+    /// Reads the call that a request carries.
+    pub fn of(request: &Request) -> Option<AgentCall> {
+        let call = request.payload.get("call")?;
+        let text = |key: &str| call.get(key).and_then(Value::as_text).map(str::to_owned);
+        Some(AgentCall {
+            agent: text("agent")?,
+            node: text("node")?,
+            requires: text("requires"),
+            key: text("key")?,
+            attempt: call.get("attempt")?.as_int()?,
+            params: call.get("params").and_then(Value::as_map).cloned().unwrap_or_default(),
+            args: call.get("args").and_then(Value::as_list).unwrap_or_default().to_vec(),
+            input: call.get("input").cloned().unwrap_or(Value::Null),
+        })
+    }
+}
+
+/// Where a call comes from.
+#[derive(Debug, Clone)]
+pub(super) struct Origin {
+    pub node: NodeId,
+    pub requires: Option<NodeId>,
+}
+
+/// A call that is ready to be made, as often as it takes. Its request is made anew for every
+/// attempt; what is shared until then is not copied.
+pub(super) struct Outgoing {
+    agent: AgentId,
+    origin: Origin,
+    arguments: Arguments,
+    input: Arc<Value>,
+    key: Option<String>,
+}
+
+/// What a call passes beside its input.
+pub(super) enum Arguments {
+    /// Nothing.
+    None,
+    /// These parameters.
+    Params(Map),
+    /// What a node of a plan says.
+    Node(Arc<Prepared>, usize),
+}
+
+impl Outgoing {
+    /// Addresses a call to an agent.
+    pub fn new(
+        origin: Origin,
+        agent: AgentId,
+        input: Arc<Value>,
+        arguments: Arguments,
+    ) -> Outgoing {
+        Outgoing { agent, origin, arguments, input, key: None }
+    }
+
+    /// Makes the request of one attempt, the way the registry says.
+    pub fn request(&mut self, registry: &Registry, path: Path, attempt: u64) -> Request {
+        let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
+        let mut call = Map::from([
+            ("agent".to_owned(), Value::text(self.agent.as_str())),
+            ("attempt".to_owned(), Value::Int(i64::try_from(attempt).unwrap_or(i64::MAX))),
+            ("input".to_owned(), self.input.as_ref().clone()),
+            ("key".to_owned(), Value::text(key.as_str())),
+            ("node".to_owned(), Value::text(self.origin.node.as_str())),
+        ]);
+        if let Some(requires) = &self.origin.requires {
+            call.insert("requires".to_owned(), Value::text(requires.as_str()));
+        }
+        let (params, args) = self.arguments.get();
+        if let Some(params) = params.filter(|params| !params.is_empty()) {
+            call.insert("params".to_owned(), Value::Map(params.clone()));
+        }
+        if !args.is_empty() {
+            call.insert("args".to_owned(), Value::List(args.to_vec()));
+        }
+        let spec = registry.by_agent(&self.agent);
+        let (kind, head) = match spec.and_then(|spec| spec.run.as_ref()) {
+            Some(run) => addressed(run),
+            None => match prompts::system(&self.agent) {
+                Some(system) if spec.is_none() => {
+                    (RequestKind::Model, vec![("system", Value::text(system))])
+                }
+                _ => (RequestKind::Agent, Vec::new()),
+            },
+        };
+        let kind = match spec.and_then(|spec| spec.effect) {
+            Some(effect) => format!("{}.{}", kind.as_str(), effect.as_str()),
+            None => kind.as_str().to_owned(),
+        };
+        let head = head.into_iter().chain([("call", Value::Map(call))]);
+        Request::new(path, kind, Value::map(head))
+    }
+}
+
+impl Arguments {
+    fn get(&self) -> (Option<&Map>, &[Value]) {
+        match self {
+            Arguments::None => (None, &[]),
+            Arguments::Params(params) => (Some(params), &[]),
+            Arguments::Node(prepared, index) => match &prepared.plan.nodes()[*index].work {
+                Work::Call(call) => (Some(&call.params), &call.args),
+                Work::Join => (None, &[]),
+            },
+        }
+    }
+}
+
+fn addressed(run: &Implementation) -> (RequestKind, Vec<(&'static str, Value)>) {
+    match run {
+        Implementation::Native(name) => {
+            (RequestKind::Native, vec![("function", Value::text(name))])
+        }
+        Implementation::Executable { argv } => {
+            let argv = argv.iter().map(Value::text).collect();
+            (RequestKind::Executable, vec![("argv", Value::List(argv))])
+        }
+        Implementation::Endpoint { url, method } => {
+            let head = vec![("url", Value::text(url)), ("method", Value::text(method))];
+            (RequestKind::Endpoint, head)
+        }
+        Implementation::Agent(name) => {
+            (RequestKind::Spawn, vec![("from", Value::text(name.as_str()))])
+        }
+    }
+}

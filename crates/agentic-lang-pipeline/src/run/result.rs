@@ -1,0 +1,101 @@
+//! What a run comes to.
+
+use agentic_model::{Map, Value};
+use agentic_plan::{Backend, Mode};
+use agentic_replay::Failure;
+
+use crate::run::plan_run::cause_value;
+
+/// The results of the blocks of a source, in source order. Blocks that never started are absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunResult {
+    /// One for every block that started.
+    pub blocks: Vec<BlockResult>,
+}
+
+/// What became of one block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlockResult {
+    /// Which block of the source, from 0.
+    pub index: usize,
+    /// Where it ran.
+    pub backend: Backend,
+    /// When it was resolved.
+    pub mode: Mode,
+    /// How it ended.
+    pub status: Status,
+    /// The output of its exit; null unless it succeeded.
+    pub result: Value,
+    /// The outputs of its nodes, as far as they came and there is room for them.
+    pub outputs: Map,
+    /// The nodes whose outputs are too long to be repeated here; the record of the run has them.
+    pub omitted: Vec<Value>,
+    /// How far each node came.
+    pub node_states: Map,
+    /// What humans decided in it.
+    pub decisions: Vec<Value>,
+    /// How long it took, by the clock of the run.
+    pub duration_ms: i64,
+    /// Why it failed, if it did.
+    pub error: Option<Failure>,
+}
+
+/// How a block ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It has a result.
+    Ok,
+    /// A node of it failed.
+    Failed,
+    /// Another block failed while it ran.
+    Stopped,
+}
+
+impl Status {
+    /// Returns the word that results use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Failed => "failed",
+            Status::Stopped => "stopped",
+        }
+    }
+}
+
+impl RunResult {
+    /// Returns the results as data.
+    pub fn to_value(&self) -> Value {
+        let blocks = self.blocks.iter().map(BlockResult::to_value).collect();
+        Value::map([("blocks", Value::List(blocks))])
+    }
+
+    /// Reads the `result` of every block back from the data of a run that succeeded.
+    pub fn values_of(value: &Value) -> Vec<Value> {
+        let blocks = value.get("blocks").and_then(Value::as_list).unwrap_or_default();
+        blocks.iter().map(|block| block.get("result").cloned().unwrap_or(Value::Null)).collect()
+    }
+}
+
+impl BlockResult {
+    /// Returns the result as data.
+    pub fn to_value(&self) -> Value {
+        let mut pairs = vec![
+            ("index", Value::Int(i64::try_from(self.index).unwrap_or(i64::MAX))),
+            ("backend", Value::text(self.backend.as_str())),
+            ("mode", Value::text(self.mode.as_str())),
+            ("status", Value::text(self.status.as_str())),
+            ("result", self.result.clone()),
+            ("outputs", Value::Map(self.outputs.clone())),
+            ("node_states", Value::Map(self.node_states.clone())),
+            ("decisions", Value::List(self.decisions.clone())),
+            ("duration_ms", Value::Int(self.duration_ms)),
+        ];
+        if !self.omitted.is_empty() {
+            pairs.push(("omitted", Value::List(self.omitted.clone())));
+        }
+        if let Some(error) = &self.error {
+            pairs.push(("error", cause_value(error)));
+        }
+        Value::map(pairs)
+    }
+}

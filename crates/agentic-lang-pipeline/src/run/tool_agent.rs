@@ -1,0 +1,225 @@
+//! The loop of a model and its tools. Every reply and every use of a tool is a request of its own.
+
+use std::sync::Arc;
+
+use agentic_model::{Map, Value};
+use agentic_plan::{AgentId, BuiltinSpec, Call, Registry};
+use agentic_replay::{Delivery, Failure, Scope};
+
+use crate::run::attempts::{Attempts, Policy, fits};
+use crate::run::converge::{count, text_param};
+use crate::run::outgoing::{Arguments, Origin, Outgoing};
+use crate::run::task::{Step, Task, Turning, World};
+use crate::run::{prompts, reply};
+
+const STEPS_DEFAULT: i64 = 10;
+const STEPS_MAX: i64 = 100;
+/// How much a model is told of what happened, in bytes.
+const HISTORY_BYTES_MAX: usize = 8 << 20;
+
+/// The loop under way.
+pub(super) struct ToolAgent {
+    origin: Origin,
+    scope: Scope,
+    task: String,
+    tools: Vec<AgentId>,
+    steps_max: i64,
+    policy: Policy,
+    attempts: Option<Attempts>,
+    /// The use of a tool whose result is awaited.
+    using: Option<ToolUse>,
+    steps: Vec<Value>,
+}
+
+/// What the model wants done.
+struct ToolUse {
+    reasoning: String,
+    tool: String,
+    args: Map,
+}
+
+/// What the model replies.
+enum Action {
+    Use(ToolUse),
+    Final { reasoning: String, answer: Value },
+}
+
+impl ToolAgent {
+    pub fn new(call: &Call, origin: Origin, scope: Scope, input: &Value) -> ToolAgent {
+        let tools = call.params.get("tools").and_then(Value::as_list).unwrap_or_default();
+        let tools = tools.iter().filter_map(Value::as_text);
+        ToolAgent {
+            origin,
+            scope,
+            task: text_param(&call.params, "task", input),
+            tools: tools.filter_map(|id| AgentId::parse(id).ok()).collect(),
+            steps_max: count(&call.params, "max_steps", STEPS_DEFAULT, STEPS_MAX),
+            policy: Policy::converse().with(call.retry.as_ref(), call.timeout_ms),
+            attempts: None,
+            using: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Returns the tools that are registered, sorted by name, each once.
+    fn offered<'a>(&self, registry: &'a Registry) -> Vec<&'a BuiltinSpec> {
+        let mut offered: Vec<&BuiltinSpec> =
+            self.tools.iter().filter_map(|agent| registry.by_agent(agent)).collect();
+        offered.sort_by(|left, right| left.name.cmp(&right.name));
+        offered.dedup_by(|left, right| left.name == right.name);
+        offered
+    }
+
+    /// Asks the model for the next step, or ends at the cap.
+    fn think(&mut self, world: &World, turn: &mut Turning) -> Step {
+        let n_steps = i64::try_from(self.steps.len()).unwrap_or(i64::MAX);
+        if n_steps >= self.steps_max {
+            return Step::Done(Ok(self.result(String::new().into(), false.into())));
+        }
+        let tools = self.offered(&world.registry).into_iter().map(|spec| {
+            Value::map([
+                ("name", Value::text(&spec.name)),
+                ("description", Value::text(&spec.description)),
+                ("arguments", spec.params_value()),
+            ])
+        });
+        let input = Value::map([
+            ("task", Value::text(&self.task)),
+            ("tools", Value::List(tools.collect())),
+            ("history", Value::List(self.steps.clone())),
+        ]);
+        let mut left = HISTORY_BYTES_MAX;
+        if !fits(&input, &mut left) {
+            let message = format!("the steps have more than {HISTORY_BYTES_MAX} bytes");
+            return Step::Done(Err(Failure::new("OutputTooLarge", message)));
+        }
+        let model = prompts::id(prompts::TOOL_STEP);
+        let input = Arc::new(input);
+        let outgoing = Outgoing::new(self.origin.clone(), model, input, Arguments::None);
+        let policy = self.policy.clone();
+        self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
+        Step::Waiting
+    }
+
+    fn act(&mut self, reply: &Value, world: &World, turn: &mut Turning) -> Step {
+        match Action::read(reply) {
+            Err(failure) => Step::Done(Err(failure)),
+            Ok(Action::Final { reasoning, answer }) => {
+                let wanted = ToolUse { reasoning, tool: String::new(), args: Map::new() };
+                self.note(wanted, answer.clone(), Outcome::Final);
+                Step::Done(Ok(self.result(agentic_plan::text_of(&answer).into(), true.into())))
+            }
+            Ok(Action::Use(wanted)) => self.use_tool(wanted, world, turn),
+        }
+    }
+
+    /// Calls a tool after the same check of arguments as in a program; what is refused is a step
+    /// with an error.
+    fn use_tool(&mut self, wanted: ToolUse, world: &World, turn: &mut Turning) -> Step {
+        let registry = &world.registry;
+        let offered = self.offered(registry);
+        let refused = match offered.iter().find(|spec| spec.name == wanted.tool) {
+            None => {
+                let names: Vec<&str> = offered.iter().map(|spec| spec.name.as_str()).collect();
+                format!("there is no tool `{}`; there are: {}", wanted.tool, names.join(", "))
+            }
+            Some(spec) => match registry.bind_named(spec, &wanted.args) {
+                Err(error) => error.to_string(),
+                Ok(params) => {
+                    let (origin, agent) = (self.origin.clone(), spec.agent.clone());
+                    let (input, arguments) = (Arc::new(Value::Null), Arguments::Params(params));
+                    let outgoing = Outgoing::new(origin, agent, input, arguments);
+                    let policy = Policy::activity().with(spec.retry.as_ref(), spec.timeout_ms);
+                    let scope = &mut self.scope;
+                    let attempts = Attempts::begin(outgoing, policy, scope, world, turn);
+                    self.attempts = Some(attempts);
+                    self.using = Some(wanted);
+                    return Step::Waiting;
+                }
+            },
+        };
+        self.note(wanted, Value::Text(refused), Outcome::Error);
+        self.think(world, turn)
+    }
+
+    fn note(&mut self, wanted: ToolUse, result: Value, outcome: Outcome) {
+        self.steps.push(Value::map([
+            ("reasoning", Value::Text(wanted.reasoning)),
+            ("tool", Value::Text(wanted.tool)),
+            ("args", Value::Map(wanted.args)),
+            ("result", result),
+            ("is_error", Value::Bool(outcome == Outcome::Error)),
+            ("final", Value::Bool(outcome == Outcome::Final)),
+        ]));
+    }
+
+    fn result(&mut self, text: Value, converged: Value) -> Value {
+        let steps = Value::List(std::mem::take(&mut self.steps));
+        Value::map([("text", text), ("steps", steps), ("converged", converged)])
+    }
+}
+
+/// What became of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Result,
+    Error,
+    Final,
+}
+
+impl Task for ToolAgent {
+    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+        if self.task.trim().is_empty() {
+            return Step::Done(Err(Failure::new("InvalidInput", "there is no task")));
+        }
+        self.think(world, turn)
+    }
+
+    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
+        let attempts = self.attempts.as_mut().expect("a task is begun before it is answered");
+        let Some(outcome) = attempts.deliver(delivery, &mut self.scope, world, turn) else {
+            return Step::Waiting;
+        };
+        match (self.using.take(), outcome) {
+            (None, Err(failure)) => Step::Done(Err(failure)),
+            (None, Ok(reply)) => self.act(&reply, world, turn),
+            // Nobody withdrew a call that still waits but the host: the run is being stopped.
+            (Some(_), Err(failure)) if failure.code == "Cancelled" => Step::Done(Err(failure)),
+            (Some(wanted), Err(failure)) => {
+                self.note(wanted, Value::Text(failure.message), Outcome::Error);
+                self.think(world, turn)
+            }
+            (Some(wanted), Ok(result)) => {
+                self.note(wanted, result, Outcome::Result);
+                self.think(world, turn)
+            }
+        }
+    }
+}
+
+impl Action {
+    fn read(value: &Value) -> Result<Action, Failure> {
+        let map = reply::object(value)?;
+        let reasoning = reply::text(&map, "reasoning")?;
+        match map.get("action").and_then(Value::as_text) {
+            Some("final") => {
+                let answer = map.get("answer").cloned();
+                let answer = answer.ok_or_else(|| reply::invalid("it has no `answer`"))?;
+                Ok(Action::Final { reasoning, answer })
+            }
+            Some("tool") => {
+                let tool = reply::text(&map, "tool")?;
+                if tool.is_empty() {
+                    return Err(reply::invalid("it names no tool"));
+                }
+                let args = match map.get("args") {
+                    None | Some(Value::Null) => Map::new(),
+                    Some(Value::Map(args)) => args.clone(),
+                    Some(_) => return Err(reply::invalid("its `args` is not an object")),
+                };
+                Ok(Action::Use(ToolUse { reasoning, tool, args }))
+            }
+            _ => Err(reply::invalid("its `action` is neither `tool` nor `final`")),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What calls look like from outside, for every sort of implementation.
+
+use std::sync::Arc;
+
+use agentic_lang_pipeline::compile;
+use agentic_lang_pipeline::run::{AgentCall, FlowProgram, Options, RequestKind, add_kinds};
+use agentic_model::{Map, Value, json};
+use agentic_plan::Registry;
+use agentic_replay::{EffectClass, Handling, Kinds, Request, Run};
+
+use crate::kit::start;
+
+/// Opens the first request of `x "p" "v"`, a builtin with these further fields.
+fn request(fields: &str) -> Request {
+    let registry = format!(
+        r#"{{"builtins":[{{"name":"x","agent":"a/x","params":[{{"name":"p","type":"string"}}],
+            "variadic":"string","backends":["memory","temporal"]{fields}}}]}}"#
+    );
+    let registry = Registry::from_json(&registry).expect("the case is a registry");
+    let compiled = compile("memory static ( x \"p\" \"v\" )", Arc::new(registry)).expect("valid");
+    let program = FlowProgram::new(&compiled, Options::default());
+    let (_, step) = Run::begin(program, &start(Value::text("in")));
+    step.opened[0].as_ref().clone()
+}
+
+fn check(fields: &str, kind: &str, head: &str, class: EffectClass) {
+    let request = request(fields);
+    assert_eq!(request.kind, kind, "{fields}");
+    let mut payload = request.payload.as_map().expect("a map").clone();
+    payload.remove("call");
+    assert_eq!(json::to_text(&Value::Map(payload)), head, "{fields}");
+    let mut kinds = Kinds::built_in();
+    add_kinds(&mut kinds);
+    assert_eq!(kinds.rule(&request).handling, Handling::Effect(class), "{fields}");
+    assert!(RequestKind::of(&request).is_some(), "{fields}");
+    let call = AgentCall {
+        agent: "a/x".to_owned(),
+        node: "n0".to_owned(),
+        requires: None,
+        key: "b0/n0/0".to_owned(),
+        attempt: 1,
+        params: Map::from([("p".to_owned(), Value::text("p"))]),
+        args: vec![Value::text("v")],
+        input: Value::text("in"),
+    };
+    assert_eq!(AgentCall::of(&request), Some(call), "{fields}");
+}
+
+#[test]
+fn every_implementation_has_its_kind_and_class() {
+    use EffectClass::{Idempotent, Once, Pure, Read};
+    check("", "agent", "{}", Once);
+    check(r#","effect":"read""#, "agent.read", "{}", Read);
+    check(r#","run":"f""#, "native", r#"{"function":"f"}"#, Once);
+    check(r#","run":{"native":"f"},"effect":"pure""#, "native.pure", r#"{"function":"f"}"#, Pure);
+    check(r#","run":{"exec":["a","-b"]}"#, "exec", r#"{"argv":["a","-b"]}"#, Once);
+    check(
+        r#","run":{"exec":["a"]},"effect":"idempotent""#,
+        "exec.idempotent",
+        r#"{"argv":["a"]}"#,
+        Idempotent,
+    );
+    let endpoint = r#"{"method":"POST","url":"http://h/p"}"#;
+    check(r#","run":{"http":"http://h/p"}"#, "endpoint", endpoint, Once);
+    check(r#","run":{"agent":"bob"}"#, "spawn", r#"{"from":"bob"}"#, Idempotent);
+}
+
+#[test]
+fn what_the_registry_says_about_attempts_is_written_into_plans() {
+    let request = request(r#","timeout_ms":5000,"retry":{"max_attempts":7}"#);
+    assert_eq!(request.timeout_ms, Some(5_000));
+}
+
+#[test]
+fn foreign_kinds_are_not_ours() {
+    let mut request = request("");
+    for kind in ["exec.twice", "file.read", ""] {
+        request.kind = kind.to_owned();
+        assert_eq!(RequestKind::of(&request), None, "{kind}");
+    }
+}

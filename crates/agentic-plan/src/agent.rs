@@ -1,0 +1,175 @@
+//! Agents behind builtins: their ids and who performs them.
+
+use std::fmt;
+
+use agentic_model::{AgentName, Map, Value};
+
+use crate::fields::{Fields, ShapeError};
+
+/// The longest agent id, in bytes.
+pub const AGENT_ID_BYTES_MAX: usize = 128;
+/// The most words of a command line.
+pub const ARGV_WORDS_MAX: usize = 256;
+
+/// The id of an agent that a plan may call, such as `agentscript/weather`: segments of lower-case
+/// letters, digits, `_`, `.` and `-`, joined by `/`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentId(String);
+
+/// A text that is not the id of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not the id of an agent, such as `team/weather`")]
+pub struct InvalidAgentId {
+    /// The text as it was given.
+    pub text: String,
+}
+
+impl AgentId {
+    /// Accepts segments of `a-z`, `0-9`, `_`, `.` and `-`, joined by `/`.
+    ///
+    /// # Errors
+    /// Fails on any other text.
+    pub fn parse(text: &str) -> Result<AgentId, InvalidAgentId> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_.-".contains(c);
+        let segment = |part: &str| !part.is_empty() && part.chars().all(allowed);
+        if text.len() <= AGENT_ID_BYTES_MAX && text.split('/').all(segment) {
+            return Ok(AgentId(text.to_owned()));
+        }
+        Err(InvalidAgentId { text: text.to_owned() })
+    }
+
+    /// Returns the id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What repeating a call may do; an agent that declares nothing may be called once only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Nothing: it only computes.
+    Pure,
+    /// Nothing: it only reads.
+    Read,
+    /// Nothing, as long as the key is the same.
+    Idempotent,
+    /// It may happen twice.
+    Once,
+}
+
+impl Effect {
+    /// Returns the word that registries and requests use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::Pure => "pure",
+            Effect::Read => "read",
+            Effect::Idempotent => "idempotent",
+            Effect::Once => "once",
+        }
+    }
+
+    /// Reads the word back.
+    pub fn parse(text: &str) -> Option<Effect> {
+        [Effect::Pure, Effect::Read, Effect::Idempotent, Effect::Once]
+            .into_iter()
+            .find(|effect| effect.as_str() == text)
+    }
+}
+
+/// Who performs the calls of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Implementation {
+    /// A function of the host, by name.
+    Native(String),
+    /// A program: the call as JSON on standard input, the answer as JSON on standard output.
+    Executable {
+        /// The program and its arguments; never a shell line.
+        argv: Vec<String>,
+    },
+    /// An HTTP endpoint: the call as the JSON body, the answer as the JSON of the response.
+    Endpoint {
+        /// Where it is.
+        url: String,
+        /// The method, `POST` unless said otherwise.
+        method: String,
+    },
+    /// An agent of the store: a branch is spawned from it, runs, and its result is the answer.
+    Agent(AgentName),
+}
+
+impl Implementation {
+    /// Reads the `run` of a registry entry: a text names a native function; otherwise a map with
+    /// one of `native`, `exec`, `http` and `agent`.
+    pub(crate) fn read(value: &Value, at: &str) -> Result<Implementation, ShapeError> {
+        if let Value::Text(name) = value {
+            return native(name, at);
+        }
+        let fields = Fields::of(value, at)?;
+        fields.only(&["native", "exec", "http", "agent", "method"])?;
+        if fields.map().contains_key("method") && !fields.map().contains_key("http") {
+            return Err(fields.wrong("method", "absent without `http`"));
+        }
+        let n_targets = fields.map().keys().filter(|key| *key != "method").count();
+        if n_targets != 1 {
+            return Err(ShapeError::new(at, "one of `native`, `exec`, `http` and `agent`"));
+        }
+        if let Some(name) = fields.optional_text("native")? {
+            return native(name, at);
+        }
+        if let Some(argv) = fields.optional_texts("exec")? {
+            if argv.is_empty() || argv.len() > ARGV_WORDS_MAX || argv[0].is_empty() {
+                return Err(fields.wrong("exec", "a program and its arguments"));
+            }
+            return Ok(Implementation::Executable { argv });
+        }
+        if let Some(url) = fields.optional_text("http")? {
+            return endpoint(&fields, url);
+        }
+        let name = fields.text("agent")?;
+        let name = AgentName::parse(name).map_err(|_| fields.wrong("agent", "an agent's name"))?;
+        Ok(Implementation::Agent(name))
+    }
+
+    /// Returns the form that [`Registry::from_value`](crate::Registry::from_value) reads.
+    pub(crate) fn to_value(&self) -> Value {
+        let text = |text: &str| Value::text(text);
+        let pairs: Vec<(&str, Value)> = match self {
+            Implementation::Native(name) => vec![("native", text(name))],
+            Implementation::Executable { argv } => {
+                vec![("exec", Value::List(argv.iter().map(|word| text(word)).collect()))]
+            }
+            Implementation::Endpoint { url, method } => {
+                vec![("http", text(url)), ("method", text(method))]
+            }
+            Implementation::Agent(name) => vec![("agent", text(name.as_str()))],
+        };
+        Value::Map(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map>())
+    }
+}
+
+fn native(name: &str, at: &str) -> Result<Implementation, ShapeError> {
+    if name.is_empty() {
+        return Err(ShapeError::new(at, "the name of a native function"));
+    }
+    Ok(Implementation::Native(name.to_owned()))
+}
+
+fn endpoint(fields: &Fields<'_>, url: &str) -> Result<Implementation, ShapeError> {
+    let has_host = ["http://", "https://"]
+        .iter()
+        .any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));
+    if !has_host || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+        return Err(fields.wrong("http", "an `http://` or `https://` address"));
+    }
+    let method = fields.optional_text("method")?.unwrap_or("POST");
+    if !["GET", "POST", "PUT"].contains(&method) {
+        return Err(fields.wrong("method", "`GET`, `POST` or `PUT`"));
+    }
+    Ok(Implementation::Endpoint { url: url.to_owned(), method: method.to_owned() })
+}

@@ -1,0 +1,44 @@
+//! Plans: closed, valid graphs of agent calls, and the registry of what they may call.
+//!
+//! A [`Plan`] is plain data with one canonical form; its address is the id of the `plan` object
+//! that it makes. A plan that did not come from the compiler is read as a [`PlanDraft`] first and
+//! becomes a [`Plan`] only by passing every check, so whoever holds a [`Plan`] can run it without
+//! asking again. Compilers build plans from [`Fragment`]s, open pieces with a small algebra.
+//!
+//! A [`Registry`] says which builtins exist, what arguments they take and who performs them. It is
+//! built explicitly, in Rust or from JSON; nothing registers itself.
+//!
+//! This crate is pure: it runs nothing, stores nothing and knows no clock.
+
+mod agent;
+mod credential;
+mod draft;
+mod error;
+mod fields;
+mod fragment;
+mod node;
+mod plan;
+mod registry;
+mod render;
+mod source_map;
+mod text;
+mod validate;
+
+pub use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
+pub use crate::credential::{CredentialError, MASKED_BYTES_MIN, Redactor, Secret, placeholder};
+pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
+pub use crate::error::{PlanError, PlanErrorKind};
+pub use crate::fields::ShapeError;
+pub use crate::fragment::{Closed, Fragment, Numbering};
+pub use crate::node::{
+    Backend, Call, CallKind, InvalidNodeId, Mode, NODE_ID_BYTES_MAX, Node, NodeId, Retry, Work,
+};
+pub use crate::plan::{PLAN_NODES_MAX, Plan};
+pub use crate::registry::{
+    ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Param, Presence,
+    RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Type, ValueShape, is_identifier,
+    standard_registry,
+};
+pub use crate::render::NotExportable;
+pub use crate::source_map::{Place, SourceMap};
+pub use crate::text::text_of;

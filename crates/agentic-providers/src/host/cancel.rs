@@ -1,0 +1,89 @@
+//! Telling an executor, or a whole run, to stop.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A flag that is set once and that many may watch.
+#[derive(Clone, Default)]
+pub struct CancelFlag {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    is_set: bool,
+    watchers: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+impl CancelFlag {
+    /// Makes a flag that is not set.
+    pub fn new() -> CancelFlag {
+        CancelFlag::default()
+    }
+
+    /// Sets the flag and wakes everyone who waits for it.
+    pub fn set(&self) {
+        let watchers = {
+            let mut state = self.lock();
+            state.is_set = true;
+            std::mem::take(&mut state.watchers)
+        };
+        self.shared.changed.notify_all();
+        for tell in watchers {
+            tell();
+        }
+    }
+
+    /// Says whether the flag is set.
+    pub fn is_set(&self) -> bool {
+        self.lock().is_set
+    }
+
+    /// Waits until the flag is set, at most so long, and says whether it is: what an executor uses
+    /// in place of a sleep.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let deadline = Instant::now().checked_add(at_most);
+        let mut state = self.lock();
+        while !state.is_set {
+            let Some(deadline) = deadline else {
+                state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let woken = self.shared.changed.wait_timeout(state, left);
+            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+
+    /// Calls `tell` when the flag is set; at once if it is.
+    pub fn on_set(&self, tell: impl FnOnce() + Send + 'static) {
+        let mut state = self.lock();
+        if state.is_set {
+            drop(state);
+            tell();
+        } else {
+            state.watchers.push(Box::new(tell));
+        }
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds a whole state.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for CancelFlag {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CancelFlag").field("is_set", &self.is_set()).finish()
+    }
+}

@@ -1,0 +1,6 @@
+//! Who performs what programs ask for.
+//!
+//! [`host`] runs a program in memory: requests are performed concurrently by an
+//! [`host::Executor`], answers are delivered one at a time.
+
+pub mod host;

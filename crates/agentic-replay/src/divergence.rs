@@ -1,0 +1,157 @@
+//! How a program differs from what was recorded of it.
+
+use std::fmt;
+
+use agentic_model::{Cid, Map, Value, json};
+
+use crate::{Path, Position, RequestHash};
+
+/// How many changed fields a divergence names; there may be more.
+pub const CHANGES_MAX: usize = 64;
+
+/// A program did not do what its record says. Nothing was performed and nothing appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Divergence {
+    /// In what way.
+    pub difference: Difference,
+    /// The position of the record that was compared, if there is one.
+    pub seq: Option<u64>,
+    /// The path of the request.
+    pub path: Path,
+    /// What was recorded.
+    pub recorded: Option<Asked>,
+    /// What the program asks now.
+    pub asked: Option<Asked>,
+    /// Where the two payloads, or results, differ: at most [`CHANGES_MAX`] places.
+    pub changes: Vec<Change>,
+    /// A hint about order: the position at which the journal records what is asked now.
+    pub recorded_elsewhere: Option<u64>,
+}
+
+/// In what way a program differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Difference {
+    /// A request of another kind, or another sort of end.
+    Kind,
+    /// A request with another payload, or another result.
+    Payload,
+    /// A request whose answer has another schema.
+    Schema,
+    /// Recorded, but the program no longer does it: it ended or waits earlier.
+    Leftover,
+    /// Not recorded: the program does more than it did.
+    Extra,
+    /// Another language, or another version of its meaning.
+    Engine,
+}
+
+/// What a request asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The kind; `end` for the end of the program, `withdraw …` for a withdrawal.
+    pub kind: String,
+    /// The hash, if it is a request.
+    pub hash: Option<RequestHash>,
+    /// The schema of the answer.
+    pub schema: Option<Cid>,
+    /// Where in the source.
+    pub position: Option<Position>,
+}
+
+/// A place where two payloads differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// A JSON pointer (RFC 6901); empty for the whole.
+    pub pointer: String,
+    /// What was recorded there, if anything.
+    pub recorded: Option<Value>,
+    /// What is asked there now, if anything.
+    pub asked: Option<Value>,
+}
+
+impl Difference {
+    /// Returns the stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Difference::Kind => "KIND",
+            Difference::Payload => "PAYLOAD",
+            Difference::Schema => "SCHEMA",
+            Difference::Leftover => "LEFTOVER",
+            Difference::Extra => "EXTRA",
+            Difference::Engine => "ENGINE",
+        }
+    }
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = |asked: &Option<Asked>| match asked {
+            Some(asked) => format!("`{}`", asked.kind),
+            None => "nothing".to_owned(),
+        };
+        write!(f, "{}: request `{}`", self.difference.name(), self.path)?;
+        if let Some(seq) = self.seq {
+            write!(f, " (record {seq})")?;
+        }
+        write!(f, " recorded {}, now {}", kind(&self.recorded), kind(&self.asked))?;
+        for change in &self.changes {
+            write!(f, "; {change}")?;
+        }
+        if let Some(seq) = self.recorded_elsewhere {
+            write!(f, "; ORDER: record {seq} holds what is asked now")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let show = |value: &Option<Value>| match value {
+            Some(value) => json::to_text(value),
+            None => "nothing".to_owned(),
+        };
+        let place = if self.pointer.is_empty() { "the whole" } else { &self.pointer };
+        write!(f, "{place}: {} became {}", show(&self.recorded), show(&self.asked))
+    }
+}
+
+/// Finds where two values differ, in the order of their keys.
+pub(crate) fn changes(recorded: &Value, asked: &Value) -> Vec<Change> {
+    let mut found = Vec::new();
+    compare("", Some(recorded), Some(asked), &mut found);
+    found
+}
+
+fn compare(
+    pointer: &str,
+    recorded: Option<&Value>,
+    asked: Option<&Value>,
+    found: &mut Vec<Change>,
+) {
+    if recorded == asked || found.len() >= CHANGES_MAX {
+        return;
+    }
+    match (recorded, asked) {
+        (Some(Value::Map(left)), Some(Value::Map(right))) => {
+            compare_maps(pointer, left, right, found);
+        }
+        (Some(Value::List(left)), Some(Value::List(right))) => {
+            for n in 0..left.len().max(right.len()) {
+                compare(&format!("{pointer}/{n}"), left.get(n), right.get(n), found);
+            }
+        }
+        _ => found.push(Change {
+            pointer: pointer.to_owned(),
+            recorded: recorded.cloned(),
+            asked: asked.cloned(),
+        }),
+    }
+}
+
+fn compare_maps(pointer: &str, left: &Map, right: &Map, found: &mut Vec<Change>) {
+    let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
+    for key in keys {
+        let token = key.replace('~', "~0").replace('/', "~1");
+        compare(&format!("{pointer}/{token}"), left.get(key), right.get(key), found);
+    }
+}

@@ -1,0 +1,97 @@
+//! What is known about kinds of requests: who answers them, and what a crash may do to them.
+
+use std::collections::BTreeMap;
+
+use crate::{EffectClass, Request, SLEEP};
+
+/// The kind of a request that only a human may answer.
+pub const HOLD: &str = "hold";
+
+/// The kind of a request that waits for a value from outside.
+pub const SUSPEND: &str = "suspend";
+
+/// Who answers requests of a kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Handling {
+    /// An executor, whose effect has this class.
+    Effect(EffectClass),
+    /// Somebody outside, by a decision.
+    Decision,
+    /// The clock.
+    Timer,
+}
+
+/// What is known about one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KindRule {
+    /// Who answers.
+    pub handling: Handling,
+    /// Where payloads stand.
+    pub storage: Storage,
+    /// How often the host may try again by itself after a fault of transport, the first time not
+    /// counted. The program never sees these attempts.
+    pub retries_max: u32,
+}
+
+/// Where the payloads of a kind stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Storage {
+    /// In the record, if they are short.
+    Record,
+    /// Always as an object of their own, which can be removed later while the record and its hash
+    /// stay.
+    Object,
+}
+
+/// The kinds that a host knows. A kind that it does not know is an effect that may happen once at
+/// most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kinds {
+    rules: BTreeMap<String, KindRule>,
+}
+
+impl KindRule {
+    /// Makes a rule without retries whose payloads stand in the records.
+    pub fn new(handling: Handling) -> KindRule {
+        KindRule { handling, storage: Storage::Record, retries_max: 0 }
+    }
+}
+
+impl Kinds {
+    /// Returns the kinds of the specification.
+    pub fn built_in() -> Kinds {
+        use EffectClass::{Idempotent, Once, Pure, Read};
+        let effect = |class| move |kind: &&'static str| (*kind, Handling::Effect(class));
+        let pure = ["join", "mock"];
+        let read = ["model", "file.read", "file.find", "file.grep", "memory.query", "env"];
+        let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn"];
+        let once = ["exec", "endpoint", "mcp", "npm"];
+        let rules = (pure.iter().map(effect(Pure)))
+            .chain(read.iter().map(effect(Read)))
+            .chain(idempotent.iter().map(effect(Idempotent)))
+            .chain(once.iter().map(effect(Once)))
+            .chain([
+                (HOLD, Handling::Decision),
+                (SUSPEND, Handling::Decision),
+                (SLEEP, Handling::Timer),
+            ]);
+        let rules = rules.map(|(kind, handling)| (kind.to_owned(), KindRule::new(handling)));
+        Kinds { rules: rules.collect() }
+    }
+
+    /// Adds a kind, or replaces what was known about it.
+    pub fn set(&mut self, kind: impl Into<String>, rule: KindRule) {
+        self.rules.insert(kind.into(), rule);
+    }
+
+    /// Returns the rule for a request. HTTP is read or once by its method.
+    pub fn rule(&self, request: &Request) -> KindRule {
+        if let Some(rule) = self.rules.get(&request.kind) {
+            return rule.clone();
+        }
+        let method = request.payload.get("method").and_then(|method| method.as_text());
+        let is_read = request.kind == "http" && matches!(method, Some("GET" | "HEAD"));
+        let class = if is_read { EffectClass::Read } else { EffectClass::Once };
+        KindRule::new(Handling::Effect(class))
+    }
+}

@@ -1,0 +1,315 @@
+//! What a session's journal is made of.
+//!
+//! A journal is a chain of records: each names the hash of the bytes of the one before. Records
+//! are data; [`crate::Session`] decides which to append. Payloads and answers stand in a record as
+//! a byte string of their own canonical bytes: so they keep their full depth, an answer can never
+//! pose as a reference, and a replay compares hashes without decoding what was asked.
+
+use agentic_model::{AgentName, Cid, Instant};
+
+use crate::{Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
+
+mod codec;
+mod stored;
+
+pub use crate::record::codec::InvalidRecord;
+pub use crate::record::stored::{INLINE_BYTES_MAX, MissingObject, Objects, Stored};
+
+/// One record of a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Its position, from 0.
+    pub seq: u64,
+    /// The hash of the record before.
+    pub prev: RecordHash,
+    /// When it was made; never before the one before.
+    pub at: Instant,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a record says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// A session begins, or a fork leaves the records before.
+    Start(Box<StartRecord>),
+    /// The program asks; durable before the effect begins.
+    Ask(Box<AskRecord>),
+    /// The one answer to an ask.
+    Answer(AnswerRecord),
+    /// An attempt failed and the host will try again by itself.
+    Attempt(AttemptRecord),
+    /// Something reached the session from outside.
+    Signal(SignalRecord),
+    /// A hold went on to other people.
+    Escalate(EscalateRecord),
+    /// One of the votes a hold needs.
+    Vote(VoteRecord),
+    /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt.
+    Permit(PermitRecord),
+    /// The session goes on with another program, which made the same requests so far.
+    Upgrade(UpgradeRecord),
+    /// The program no longer waits for a request.
+    Withdraw(WithdrawRecord),
+    /// Somebody asked the session to stop.
+    Cancel(CancelRecord),
+    /// A scope ended, and stands for the records inside.
+    ScopeEnd(ScopeEndRecord),
+    /// The session is over and goes on as a new one.
+    Continue(ContinueRecord),
+    /// The session is over.
+    End(Outcome),
+}
+
+/// How a session, or a fork of one, begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StartRecord {
+    /// The session.
+    pub session: SessionId,
+    /// The agent it runs as.
+    pub agent: AgentName,
+    /// The program.
+    pub flow: Cid,
+    /// What runs the program.
+    pub engine: Engine,
+    /// The input.
+    pub input: Stored,
+    /// What all randomness derives from. In a fork: beyond the cut.
+    pub seed: Seed,
+    /// The start key.
+    pub key: String,
+    /// The kinds of effects it may perform unasked; `*` stands for all.
+    pub allow: Vec<String>,
+    /// The head of the agent's branch, where there is one.
+    pub head: Option<String>,
+    /// For a fork: what the chain before belongs to.
+    pub parent: Option<ForkPoint>,
+}
+
+/// A language and the version of its meaning.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    /// The language, such as `rhai`.
+    pub language: String,
+    /// Raised by every change that can alter a request.
+    pub semantics: u32,
+}
+
+/// Where a fork leaves its parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForkPoint {
+    /// The parent.
+    pub session: SessionId,
+    /// The first position that is not shared.
+    pub seq: u64,
+    /// The hash of the last shared record.
+    pub hash: RecordHash,
+}
+
+/// A request, as it was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskRecord {
+    /// Where in the program.
+    pub path: Path,
+    /// What sort.
+    pub kind: String,
+    /// The hash that replay compares.
+    pub hash: RequestHash,
+    /// The data.
+    pub payload: Stored,
+    /// The schema of the answer.
+    pub schema: Option<Cid>,
+    /// Who answers, by the rule of the day it was asked.
+    pub handling: Handling,
+    /// The time limit.
+    pub timeout_ms: Option<u64>,
+    /// Where in the source; for people only.
+    pub position: Option<Position>,
+}
+
+/// The answer to an ask.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AnswerRecord {
+    /// Which ask.
+    pub path: Path,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Who answers.
+    pub by: By,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+}
+
+/// How a request or a whole session went.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// With a value.
+    Ok(Stored),
+    /// With a failure.
+    Failed {
+        /// What sort.
+        code: String,
+        /// What happened.
+        message: String,
+        /// More data.
+        details: Stored,
+    },
+    /// The time limit came first. Never the outcome of a session.
+    TimedOut,
+    /// It was cancelled. Of a session, `Stopped`.
+    Cancelled(Stopped),
+}
+
+/// Who gave an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum By {
+    /// An executor.
+    Executor,
+    /// A decision, by its commit.
+    Decision(String),
+    /// The clock.
+    Timer,
+    /// A child session.
+    Child(SessionId),
+    /// A person who forked the session and set another answer.
+    Edited(String),
+    /// The engine itself, such as `system:fork`.
+    System(String),
+}
+
+/// A failed attempt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttemptRecord {
+    /// Which ask.
+    pub path: Path,
+    /// Which attempt, from 1.
+    pub n: u32,
+    /// What happened.
+    pub error: String,
+    /// When to try again.
+    pub next_at: Instant,
+}
+
+/// A signal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignalRecord {
+    /// Its name.
+    pub name: String,
+    /// Its data.
+    pub value: Stored,
+}
+
+/// An escalation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EscalateRecord {
+    /// Which hold.
+    pub path: Path,
+    /// Whom it went to.
+    pub to: Vec<String>,
+    /// Why.
+    pub why: String,
+}
+
+/// A vote.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VoteRecord {
+    /// Which hold.
+    pub path: Path,
+    /// The commit that holds the vote.
+    pub decision: String,
+    /// Who voted.
+    pub principal: String,
+    /// For what action.
+    pub action: String,
+}
+
+/// A permission.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PermitRecord {
+    /// Which ask.
+    pub path: Path,
+    /// The decision.
+    pub decision: String,
+    /// The payload to use in place of the one asked, where the decision edited it.
+    pub edited: Option<Stored>,
+}
+
+/// A change of program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpgradeRecord {
+    /// The program before.
+    pub from: Cid,
+    /// The program from here on.
+    pub to: Cid,
+    /// The first position that was not compared.
+    pub verified: u64,
+}
+
+/// A withdrawal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithdrawRecord {
+    /// Which ask.
+    pub path: Path,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a request was withdrawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The program dropped it and went on.
+    Dropped,
+    /// The program ended.
+    Ended,
+}
+
+/// A cancellation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CancelRecord {
+    /// Who asked.
+    pub who: String,
+    /// Why.
+    pub why: String,
+    /// How.
+    pub mode: CancelMode,
+}
+
+/// How a session is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CancelMode {
+    /// The program may clean up.
+    Cooperative,
+    /// At once.
+    Kill,
+}
+
+/// A finished scope.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScopeEndRecord {
+    /// The path of the scope.
+    pub path: Path,
+    /// The first position inside.
+    pub from: u64,
+    /// One past the last position inside.
+    pub to: u64,
+    /// The hash over the records inside.
+    pub hash: RecordHash,
+    /// What the scope gave.
+    pub result: Stored,
+}
+
+/// A session that goes on as a new one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContinueRecord {
+    /// The input of the new one.
+    pub state: Stored,
+    /// Its program.
+    pub flow: Cid,
+}
+
+impl StartRecord {
+    /// Says whether effects of a kind may be performed unasked.
+    pub fn allows(&self, kind: &str) -> bool {
+        self.allow.iter().any(|allowed| allowed == kind || allowed == "*")
+    }
+}

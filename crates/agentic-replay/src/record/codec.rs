@@ -1,0 +1,356 @@
+//! Records as maps, and back.
+//!
+//! A record has exactly the fields that its kind has: one more or one of another type, and it is
+//! refused. So every record has one byte form, and its hash covers all of it.
+
+use agentic_model::{AgentName, Value};
+
+use super::{
+    AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
+    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, Record, ScopeEndRecord, SignalRecord,
+    StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+};
+use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
+
+mod fields;
+
+use crate::record::codec::fields::{In, Out, choose, int, invalid};
+
+/// The version of all records.
+const VERSION: i64 = 1;
+
+/// A map that is not a record.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the field `{field}` of a record is missing, superfluous or malformed")]
+pub struct InvalidRecord {
+    /// The field.
+    pub field: String,
+}
+
+impl Record {
+    /// Turns the record into its map.
+    pub fn to_value(&self) -> Value {
+        let mut out = Out::default();
+        out.int("v", VERSION);
+        out.int("seq", int(self.seq));
+        out.bytes("prev", self.prev.as_bytes());
+        out.int("at", self.at.millis());
+        write_body(&self.body, &mut out);
+        Value::Map(out.0)
+    }
+
+    /// Reads a record from its map.
+    ///
+    /// # Errors
+    /// Fails when a field is missing, superfluous or of another type.
+    pub fn from_value(value: Value) -> Result<Record, InvalidRecord> {
+        let Value::Map(map) = value else { return Err(invalid("v")) };
+        let mut fields = In(map);
+        if fields.int("v")? != VERSION {
+            return Err(invalid("v"));
+        }
+        let record = Record {
+            seq: fields.count("seq")?,
+            prev: RecordHash::from_bytes(fields.hash("prev")?),
+            at: fields.instant("at")?,
+            body: read_body(&mut fields)?,
+        };
+        match fields.0.into_keys().next() {
+            None => Ok(record),
+            Some(field) => Err(InvalidRecord { field }),
+        }
+    }
+}
+
+fn write_body(body: &Body, out: &mut Out) {
+    match body {
+        Body::Start(start) => write_start(start, out),
+        Body::Ask(ask) => write_ask(ask, out),
+        Body::Answer(answer) => {
+            out.kind("answer").path(&answer.path);
+            write_outcome(&answer.outcome, out);
+            let (by, who) = by_words(&answer.by);
+            out.text("by", by);
+            out.text_if("who", who.as_deref());
+            out.int("attempt", i64::from(answer.attempt));
+        }
+        Body::Attempt(attempt) => {
+            out.kind("attempt").path(&attempt.path).int("n", i64::from(attempt.n));
+            out.text("error", &attempt.error).int("next_at", attempt.next_at.millis());
+        }
+        Body::Signal(signal) => {
+            out.kind("signal").text("name", &signal.name).stored("value", &signal.value);
+        }
+        Body::Escalate(escalate) => {
+            out.kind("escalate").path(&escalate.path).texts("to", &escalate.to);
+            out.text("why", &escalate.why);
+        }
+        Body::Vote(vote) => {
+            out.kind("vote").path(&vote.path).text("decision", &vote.decision);
+            out.text("principal", &vote.principal).text("action", &vote.action);
+        }
+        Body::Permit(permit) => {
+            out.kind("permit").path(&permit.path).text("decision", &permit.decision);
+            out.stored_if("edited", permit.edited.as_ref());
+        }
+        Body::Upgrade(upgrade) => {
+            out.kind("upgrade").link("from", upgrade.from).link("to", upgrade.to);
+            out.int("verified", int(upgrade.verified));
+        }
+        Body::Withdraw(withdraw) => {
+            out.kind("withdraw").path(&withdraw.path).text("why", why_word(withdraw.why));
+        }
+        Body::Cancel(cancel) => {
+            out.kind("cancel").text("who", &cancel.who).text("why", &cancel.why);
+            out.text("mode", mode_word(cancel.mode));
+        }
+        Body::ScopeEnd(scope) => {
+            out.kind("scope_end").path(&scope.path).int("from", int(scope.from));
+            out.int("to", int(scope.to)).bytes("hash", scope.hash.as_bytes());
+            out.stored("result", &scope.result);
+        }
+        Body::Continue(next) => {
+            out.kind("continue").stored("state", &next.state).link("flow", next.flow);
+        }
+        Body::End(outcome) => {
+            out.kind("end");
+            write_outcome(outcome, out);
+        }
+    }
+}
+
+fn read_body(fields: &mut In) -> Result<Body, InvalidRecord> {
+    Ok(match fields.text("kind")?.as_str() {
+        "start" => Body::Start(Box::new(read_start(fields)?)),
+        "ask" => Body::Ask(Box::new(read_ask(fields)?)),
+        "answer" => Body::Answer(AnswerRecord {
+            path: fields.path()?,
+            outcome: read_outcome(fields)?,
+            by: read_by(fields)?,
+            attempt: fields.small("attempt")?,
+        }),
+        "attempt" => Body::Attempt(AttemptRecord {
+            path: fields.path()?,
+            n: fields.small("n")?,
+            error: fields.text("error")?,
+            next_at: fields.instant("next_at")?,
+        }),
+        "signal" => Body::Signal(SignalRecord {
+            name: fields.text("name")?,
+            value: fields.stored("value")?,
+        }),
+        "escalate" => Body::Escalate(EscalateRecord {
+            path: fields.path()?,
+            to: fields.texts("to")?,
+            why: fields.text("why")?,
+        }),
+        "vote" => Body::Vote(VoteRecord {
+            path: fields.path()?,
+            decision: fields.text("decision")?,
+            principal: fields.text("principal")?,
+            action: fields.text("action")?,
+        }),
+        "permit" => Body::Permit(PermitRecord {
+            path: fields.path()?,
+            decision: fields.text("decision")?,
+            edited: fields.stored_if("edited")?,
+        }),
+        "upgrade" => Body::Upgrade(UpgradeRecord {
+            from: fields.link("from")?,
+            to: fields.link("to")?,
+            verified: fields.count("verified")?,
+        }),
+        "withdraw" => Body::Withdraw(WithdrawRecord {
+            path: fields.path()?,
+            why: choose(fields, "why", &[Why::Dropped, Why::Ended], |why| why_word(*why))?,
+        }),
+        "cancel" => Body::Cancel(CancelRecord {
+            who: fields.text("who")?,
+            why: fields.text("why")?,
+            mode: choose(fields, "mode", &[CancelMode::Cooperative, CancelMode::Kill], |mode| {
+                mode_word(*mode)
+            })?,
+        }),
+        "scope_end" => Body::ScopeEnd(ScopeEndRecord {
+            path: fields.path()?,
+            from: fields.count("from")?,
+            to: fields.count("to")?,
+            hash: RecordHash::from_bytes(fields.hash("hash")?),
+            result: fields.stored("result")?,
+        }),
+        "continue" => Body::Continue(ContinueRecord {
+            state: fields.stored("state")?,
+            flow: fields.link("flow")?,
+        }),
+        "end" => Body::End(read_outcome(fields)?),
+        _ => return Err(invalid("kind")),
+    })
+}
+
+fn write_start(start: &StartRecord, out: &mut Out) {
+    out.kind("start").bytes("session", start.session.as_bytes());
+    out.text("agent", start.agent.as_str()).link("flow", start.flow);
+    out.text("language", &start.engine.language);
+    out.int("semantics", i64::from(start.engine.semantics));
+    out.stored("input", &start.input).bytes("seed", &start.seed.0).text("key", &start.key);
+    out.texts("allow", &start.allow).text_if("head", start.head.as_deref());
+    if let Some(parent) = &start.parent {
+        out.bytes("parent", parent.session.as_bytes()).int("parent_seq", int(parent.seq));
+        out.bytes("parent_hash", parent.hash.as_bytes());
+    }
+}
+
+fn read_start(fields: &mut In) -> Result<StartRecord, InvalidRecord> {
+    Ok(StartRecord {
+        session: SessionId::from_bytes(fields.hash("session")?),
+        agent: AgentName::parse(&fields.text("agent")?).map_err(|_| invalid("agent"))?,
+        flow: fields.link("flow")?,
+        engine: Engine {
+            language: fields.text("language")?,
+            semantics: fields.small("semantics")?,
+        },
+        input: fields.stored("input")?,
+        seed: Seed(fields.hash("seed")?),
+        key: fields.text("key")?,
+        allow: fields.texts("allow")?,
+        head: fields.text_if("head")?,
+        parent: match fields.has("parent") {
+            false => None,
+            true => Some(ForkPoint {
+                session: SessionId::from_bytes(fields.hash("parent")?),
+                seq: fields.count("parent_seq")?,
+                hash: RecordHash::from_bytes(fields.hash("parent_hash")?),
+            }),
+        },
+    })
+}
+
+fn write_ask(ask: &AskRecord, out: &mut Out) {
+    out.kind("ask").path(&ask.path).text("request", &ask.kind);
+    out.bytes("hash", ask.hash.as_bytes()).stored("payload", &ask.payload);
+    if let Some(schema) = ask.schema {
+        out.link("schema", schema);
+    }
+    out.text("handling", handling_word(ask.handling));
+    if let Some(timeout_ms) = ask.timeout_ms {
+        out.int("timeout_ms", int(timeout_ms));
+    }
+    if let Some(position) = ask.position {
+        out.int("line", i64::from(position.line)).int("column", i64::from(position.column));
+    }
+}
+
+fn read_ask(fields: &mut In) -> Result<AskRecord, InvalidRecord> {
+    let handlings = [
+        Handling::Effect(EffectClass::Pure),
+        Handling::Effect(EffectClass::Read),
+        Handling::Effect(EffectClass::Idempotent),
+        Handling::Effect(EffectClass::Once),
+        Handling::Decision,
+        Handling::Timer,
+    ];
+    Ok(AskRecord {
+        path: fields.path()?,
+        kind: fields.text("request")?,
+        hash: RequestHash::from_bytes(fields.hash("hash")?),
+        payload: fields.stored("payload")?,
+        schema: if fields.has("schema") { Some(fields.link("schema")?) } else { None },
+        handling: choose(fields, "handling", &handlings, |handling| handling_word(*handling))?,
+        timeout_ms: if fields.has("timeout_ms") { Some(fields.count("timeout_ms")?) } else { None },
+        position: match fields.has("line") {
+            false => None,
+            true => Some(Position { line: fields.small("line")?, column: fields.small("column")? }),
+        },
+    })
+}
+
+fn write_outcome(outcome: &Outcome, out: &mut Out) {
+    match outcome {
+        Outcome::Ok(value) => {
+            out.text("outcome", "ok").stored("value", value);
+        }
+        Outcome::Failed { code, message, details } => {
+            out.text("outcome", "err").text("code", code).text("message", message);
+            out.stored("details", details);
+        }
+        Outcome::TimedOut => {
+            out.text("outcome", "timeout");
+        }
+        Outcome::Cancelled(stopped) => {
+            out.text("outcome", "cancelled").text("stopped", stopped_word(*stopped));
+        }
+    }
+}
+
+fn read_outcome(fields: &mut In) -> Result<Outcome, InvalidRecord> {
+    let stopped = [Stopped::NotStarted, Stopped::Stopped, Stopped::Unknown];
+    Ok(match fields.text("outcome")?.as_str() {
+        "ok" => Outcome::Ok(fields.stored("value")?),
+        "err" => Outcome::Failed {
+            code: fields.text("code")?,
+            message: fields.text("message")?,
+            details: fields.stored("details")?,
+        },
+        "timeout" => Outcome::TimedOut,
+        "cancelled" => {
+            Outcome::Cancelled(choose(fields, "stopped", &stopped, |word| stopped_word(*word))?)
+        }
+        _ => return Err(invalid("outcome")),
+    })
+}
+
+fn by_words(by: &By) -> (&'static str, Option<String>) {
+    match by {
+        By::Executor => ("executor", None),
+        By::Decision(commit) => ("decision", Some(commit.clone())),
+        By::Timer => ("timer", None),
+        By::Child(session) => ("child", Some(session.to_string())),
+        By::Edited(principal) => ("edited", Some(principal.clone())),
+        By::System(name) => ("system", Some(name.clone())),
+    }
+}
+
+fn read_by(fields: &mut In) -> Result<By, InvalidRecord> {
+    Ok(match fields.text("by")?.as_str() {
+        "executor" => By::Executor,
+        "timer" => By::Timer,
+        "decision" => By::Decision(fields.text("who")?),
+        "child" => By::Child(SessionId::parse(&fields.text("who")?).ok_or_else(|| invalid("who"))?),
+        "edited" => By::Edited(fields.text("who")?),
+        "system" => By::System(fields.text("who")?),
+        _ => return Err(invalid("by")),
+    })
+}
+
+fn handling_word(handling: Handling) -> &'static str {
+    match handling {
+        Handling::Effect(EffectClass::Pure) => "pure",
+        Handling::Effect(EffectClass::Read) => "read",
+        Handling::Effect(EffectClass::Idempotent) => "idempotent",
+        Handling::Effect(EffectClass::Once) => "once",
+        Handling::Decision => "decision",
+        Handling::Timer => "timer",
+    }
+}
+
+fn stopped_word(stopped: Stopped) -> &'static str {
+    match stopped {
+        Stopped::NotStarted => "not_started",
+        Stopped::Stopped => "stopped",
+        Stopped::Unknown => "unknown",
+    }
+}
+
+fn why_word(why: Why) -> &'static str {
+    match why {
+        Why::Dropped => "dropped",
+        Why::Ended => "ended",
+    }
+}
+
+fn mode_word(mode: CancelMode) -> &'static str {
+    match mode {
+        CancelMode::Cooperative => "cooperative",
+        CancelMode::Kill => "kill",
+    }
+}

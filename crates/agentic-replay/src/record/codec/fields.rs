@@ -1,0 +1,165 @@
+//! Fields of a record: written one by one, and taken out one by one.
+
+use agentic_model::{Cid, Instant, Map, Value};
+
+use super::InvalidRecord;
+use crate::Path;
+use crate::record::Stored;
+
+/// Reads one of a closed set of words.
+pub(super) fn choose<T: Copy>(
+    fields: &mut In,
+    field: &str,
+    among: &[T],
+    word: impl Fn(&T) -> &'static str,
+) -> Result<T, InvalidRecord> {
+    let text = fields.text(field)?;
+    among.iter().find(|item| word(item) == text).copied().ok_or_else(|| invalid(field))
+}
+
+pub(super) fn invalid(field: &str) -> InvalidRecord {
+    InvalidRecord { field: field.to_owned() }
+}
+
+/// Counts stay far below the signed range; one that does not is written as its end.
+pub(super) fn int(count: u64) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// A map being written.
+#[derive(Default)]
+pub(super) struct Out(pub(super) Map);
+
+impl Out {
+    pub(super) fn put(&mut self, field: &str, value: Value) -> &mut Out {
+        self.0.insert(field.to_owned(), value);
+        self
+    }
+
+    pub(super) fn kind(&mut self, kind: &str) -> &mut Out {
+        self.text("kind", kind)
+    }
+
+    pub(super) fn path(&mut self, path: &Path) -> &mut Out {
+        self.text("path", path.as_str())
+    }
+
+    pub(super) fn text(&mut self, field: &str, text: &str) -> &mut Out {
+        self.put(field, Value::text(text))
+    }
+
+    pub(super) fn text_if(&mut self, field: &str, text: Option<&str>) -> &mut Out {
+        if let Some(text) = text {
+            self.text(field, text);
+        }
+        self
+    }
+
+    pub(super) fn texts(&mut self, field: &str, texts: &[String]) -> &mut Out {
+        self.put(field, Value::List(texts.iter().map(Value::text).collect()))
+    }
+
+    pub(super) fn int(&mut self, field: &str, number: i64) -> &mut Out {
+        self.put(field, Value::Int(number))
+    }
+
+    pub(super) fn bytes(&mut self, field: &str, bytes: &[u8]) -> &mut Out {
+        self.put(field, Value::Bytes(bytes.to_vec()))
+    }
+
+    pub(super) fn link(&mut self, field: &str, cid: Cid) -> &mut Out {
+        self.put(field, Value::Link(cid))
+    }
+
+    pub(super) fn stored(&mut self, field: &str, stored: &Stored) -> &mut Out {
+        match stored {
+            Stored::Inline(bytes) => self.bytes(field, bytes),
+            Stored::Object(cid) => self.link(field, *cid),
+        }
+    }
+
+    pub(super) fn stored_if(&mut self, field: &str, stored: Option<&Stored>) -> &mut Out {
+        match stored {
+            Some(stored) => self.stored(field, stored),
+            None => self,
+        }
+    }
+}
+
+/// A map being read: what is taken is gone, what stays is superfluous.
+pub(super) struct In(pub(super) Map);
+
+impl In {
+    pub(super) fn has(&self, field: &str) -> bool {
+        self.0.contains_key(field)
+    }
+
+    pub(super) fn take(&mut self, field: &str) -> Result<Value, InvalidRecord> {
+        self.0.remove(field).ok_or_else(|| invalid(field))
+    }
+
+    pub(super) fn text(&mut self, field: &str) -> Result<String, InvalidRecord> {
+        match self.take(field)? {
+            Value::Text(text) => Ok(text),
+            _ => Err(invalid(field)),
+        }
+    }
+
+    pub(super) fn text_if(&mut self, field: &str) -> Result<Option<String>, InvalidRecord> {
+        if self.has(field) { self.text(field).map(Some) } else { Ok(None) }
+    }
+
+    pub(super) fn texts(&mut self, field: &str) -> Result<Vec<String>, InvalidRecord> {
+        let Value::List(items) = self.take(field)? else { return Err(invalid(field)) };
+        let text = |item| match item {
+            Value::Text(text) => Ok(text),
+            _ => Err(invalid(field)),
+        };
+        items.into_iter().map(text).collect()
+    }
+
+    pub(super) fn path(&mut self) -> Result<Path, InvalidRecord> {
+        Path::parse(&self.text("path")?).map_err(|_| invalid("path"))
+    }
+
+    pub(super) fn int(&mut self, field: &str) -> Result<i64, InvalidRecord> {
+        self.take(field)?.as_int().ok_or_else(|| invalid(field))
+    }
+
+    pub(super) fn count(&mut self, field: &str) -> Result<u64, InvalidRecord> {
+        u64::try_from(self.int(field)?).map_err(|_| invalid(field))
+    }
+
+    pub(super) fn small(&mut self, field: &str) -> Result<u32, InvalidRecord> {
+        u32::try_from(self.int(field)?).map_err(|_| invalid(field))
+    }
+
+    pub(super) fn instant(&mut self, field: &str) -> Result<Instant, InvalidRecord> {
+        let millis = self.int(field)?;
+        let instant = Instant::from_millis(millis);
+        if instant.millis() == millis { Ok(instant) } else { Err(invalid(field)) }
+    }
+
+    pub(super) fn hash(&mut self, field: &str) -> Result<[u8; 32], InvalidRecord> {
+        match self.take(field)? {
+            Value::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
+            _ => Err(invalid(field)),
+        }
+    }
+
+    pub(super) fn link(&mut self, field: &str) -> Result<Cid, InvalidRecord> {
+        self.take(field)?.as_link().ok_or_else(|| invalid(field))
+    }
+
+    pub(super) fn stored(&mut self, field: &str) -> Result<Stored, InvalidRecord> {
+        match self.take(field)? {
+            Value::Bytes(bytes) => Ok(Stored::Inline(bytes)),
+            Value::Link(cid) => Ok(Stored::Object(cid)),
+            _ => Err(invalid(field)),
+        }
+    }
+
+    pub(super) fn stored_if(&mut self, field: &str) -> Result<Option<Stored>, InvalidRecord> {
+        if self.has(field) { self.stored(field).map(Some) } else { Ok(None) }
+    }
+}

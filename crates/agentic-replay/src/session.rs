@@ -1,0 +1,342 @@
+//! A durable session: a program whose every answer is recorded before it matters.
+//!
+//! A [`Session`] decides what to append, what to perform and what to wait for; it does none of it
+//! itself. Its host makes the records of each [`Progress`] durable, performs what it lists, and
+//! comes back with [`Session::answered`]. After a crash [`Session::load`] replays the journal:
+//! every request is compared with its record before the recorded answer is used, and what had no
+//! answer yet is performed again, asked again or put to a human, as its effect class says.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use agentic_model::canonical::{self, CanonicalError};
+use agentic_model::{AgentName, Cid, Instant, Value};
+
+use crate::record::{AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, UpgradeRecord};
+use crate::settle::settle;
+use crate::{
+    Answer, Body, By, Chain, End, Engine, Event, Failure, Handling, Kinds, Objects, Path, Program,
+    Request, RequestHash, Run, SessionId, StartRecord,
+};
+
+mod advance;
+mod fork;
+mod progress;
+mod replay;
+
+use crate::session::advance::{Beginning, outcome_of, place};
+
+pub use crate::session::fork::{ForkDraft, ForkError};
+pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
+pub use crate::session::replay::ReplayError;
+
+/// What a session is opened with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening {
+    /// The agent it runs as.
+    pub agent: AgentName,
+    /// The program, by its id.
+    pub flow: Cid,
+    /// What runs the program.
+    pub engine: Engine,
+    /// The input.
+    pub input: Value,
+    /// The start key: the same agent, program, input and key give the same session.
+    pub key: String,
+    /// The kinds of effects it may perform unasked; `*` stands for all.
+    pub allow: Vec<String>,
+    /// The head of the agent's branch, where there is one.
+    pub head: Option<String>,
+}
+
+/// What a session needs to know of its host.
+#[derive(Clone, Copy)]
+pub struct Setting<'s> {
+    /// What runs the program here.
+    pub engine: &'s Engine,
+    /// The kinds of requests.
+    pub kinds: &'s Kinds,
+    /// Where long values are found.
+    pub objects: &'s dyn Objects,
+}
+
+/// A session under way.
+#[derive(Debug)]
+pub struct Session<P> {
+    run: Run<P>,
+    chain: Chain,
+    start: StartRecord,
+    flow: Cid,
+    kinds: Kinds,
+    /// Requests without an answer.
+    asks: BTreeMap<Path, Ask>,
+    /// All paths ever asked.
+    seen: HashSet<Path>,
+    /// How the program ended, while withdrawn requests have no answer yet.
+    ending: Option<End>,
+    /// How the session ended, once every request is answered.
+    over: Option<End>,
+}
+
+/// A request without an answer.
+#[derive(Debug)]
+struct Ask {
+    request: Arc<Request>,
+    hash: RequestHash,
+    handling: Handling,
+    attempt: u32,
+    /// When the next attempt is due, if one failed.
+    next_at: Option<Instant>,
+    standing: Standing,
+    permit: Option<Permit>,
+}
+
+/// A human let the effect of a request begin.
+#[derive(Debug)]
+struct Permit {
+    /// The payload to use, where the decision edited it.
+    edited: Option<Value>,
+}
+
+/// Where an unanswered request stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Open,
+    /// Its effect may have happened before a crash.
+    InDoubt,
+    Withdrawn,
+}
+
+/// Something was done to a session that it is not open for.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// There is no such request, or it has its answer.
+    #[error("request `{path}` is not open")]
+    NotOpen {
+        /// Where.
+        path: Path,
+    },
+    /// The session is over, or its program has ended.
+    #[error("the session is over")]
+    Over,
+    /// A value has no canonical form.
+    #[error("the value is no data")]
+    NotData(#[source] CanonicalError),
+}
+
+/// What a program did between two answers, before it is compared or recorded.
+#[derive(Debug, Default)]
+struct Group {
+    asks: BTreeMap<Path, Arc<Request>>,
+    withdrawn: BTreeSet<Path>,
+    events: Vec<Event>,
+}
+
+/// Something to record that changes nothing for the program.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Note {
+    /// Something reached the session from outside.
+    Signal(crate::record::SignalRecord),
+    /// A hold went on to other people.
+    Escalate(crate::record::EscalateRecord),
+    /// One of the votes a hold needs.
+    Vote(crate::record::VoteRecord),
+}
+
+impl Opening {
+    /// Derives the id of the session.
+    ///
+    /// # Errors
+    /// Fails when the input has no canonical form.
+    pub fn session(&self) -> Result<SessionId, CanonicalError> {
+        let input = Cid::of(&canonical::encode(&self.input)?);
+        Ok(SessionId::derive(&self.agent, &self.flow, &input, &self.key))
+    }
+}
+
+impl<P: Program> Session<P> {
+    /// Starts a session.
+    ///
+    /// # Errors
+    /// Fails when the input has no canonical form.
+    pub fn start(
+        opening: Opening,
+        at: Instant,
+        program: P,
+        kinds: &Kinds,
+    ) -> Result<(Session<P>, Progress), CanonicalError> {
+        let session = opening.session()?;
+        let mut progress = Progress::default();
+        let input = settle(opening.input)?;
+        let start = StartRecord {
+            session,
+            agent: opening.agent,
+            flow: opening.flow,
+            engine: opening.engine,
+            input: place(&input, &mut progress.objects),
+            seed: session.seed(),
+            key: opening.key,
+            allow: opening.allow,
+            head: opening.head,
+            parent: None,
+        };
+        let mut chain = Chain::empty();
+        progress.links.push(chain.append(at, Body::Start(Box::new(start.clone()))));
+        let beginning = Beginning { start, input, at, chain, kinds };
+        let (mut session, group) = Session::begin(program, beginning);
+        session.record(group, &mut progress);
+        Ok((session, progress))
+    }
+
+    /// Records the answer to a request and runs on. An answer to a withdrawn request is recorded
+    /// and goes no further.
+    ///
+    /// # Errors
+    /// Fails when the request is not open.
+    pub fn answered(
+        &mut self,
+        path: &Path,
+        answer: Answer,
+        by: By,
+        at: Instant,
+    ) -> Result<Progress, Refused> {
+        let ask = self.take(path)?;
+        let mut progress = Progress::default();
+        let answer = answer.settled();
+        let outcome = outcome_of(&answer, &mut progress.objects);
+        let record = AnswerRecord { path: path.clone(), outcome, by, attempt: ask.attempt };
+        self.append(at, Body::Answer(record), &mut progress);
+        let group = match ask.standing {
+            Standing::Withdrawn => Group::default(),
+            Standing::Open | Standing::InDoubt => self.deliver(path, answer, self.chain.at()),
+        };
+        self.record(group, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records a failed attempt; the effect is to be performed again at `next_at`.
+    ///
+    /// # Errors
+    /// Fails when the request is not open.
+    pub fn attempted(
+        &mut self,
+        path: &Path,
+        error: &str,
+        next_at: Instant,
+        at: Instant,
+    ) -> Result<Progress, Refused> {
+        let ask = self.ask_mut(path)?;
+        let n = ask.attempt;
+        ask.attempt += 1;
+        ask.next_at = Some(next_at);
+        let mut progress = Progress::default();
+        let error = Failure::new("", error).settled().message;
+        let record = AttemptRecord { path: path.clone(), n, error, next_at };
+        self.append(at, Body::Attempt(record), &mut progress);
+        Ok(progress)
+    }
+
+    /// Records that a held effect may be performed after all, with another payload where the
+    /// decision edited it, and lists it for performing.
+    ///
+    /// # Errors
+    /// Fails when the request is not held for permission or for doubt, and when the edited
+    /// payload is no data.
+    pub fn permit(
+        &mut self,
+        path: &Path,
+        decision: &str,
+        edited: Option<Value>,
+        at: Instant,
+    ) -> Result<Progress, Refused> {
+        let held = self.hold(path).map(|hold| hold.reason);
+        let Some(HoldReason::NotAllowed | HoldReason::InDoubt) = held else {
+            return Err(Refused::NotOpen { path: path.clone() });
+        };
+        let mut progress = Progress::default();
+        let edited = edited.map(settle).transpose().map_err(Refused::NotData)?;
+        let stored = edited.as_ref().map(|value| place(value, &mut progress.objects));
+        let ask = self.ask_mut(path)?;
+        ask.standing = Standing::Open;
+        ask.permit = Some(Permit { edited });
+        let decision = decision.to_owned();
+        let record = PermitRecord { path: path.clone(), decision, edited: stored };
+        self.append(at, Body::Permit(record), &mut progress);
+        self.list(path, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records that the session is to stop, and tells the program; or ends it at once.
+    ///
+    /// # Errors
+    /// Fails when the program has ended.
+    pub fn cancel(&mut self, cancel: CancelRecord, at: Instant) -> Result<Progress, Refused> {
+        if self.run.has_ended() {
+            return Err(Refused::Over);
+        }
+        let mut progress = Progress::default();
+        self.append(at, Body::Cancel(cancel.clone()), &mut progress);
+        let group = self.stop(&cancel, self.chain.at());
+        self.record(group, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records something that changes nothing for the program: a signal, a vote, an escalation.
+    ///
+    /// # Errors
+    /// Fails when the session is over.
+    pub fn note(&mut self, note: Note, at: Instant) -> Result<Progress, Refused> {
+        if self.over.is_some() {
+            return Err(Refused::Over);
+        }
+        let mut progress = Progress::default();
+        let body = match note {
+            Note::Signal(record) => Body::Signal(record),
+            Note::Escalate(record) => Body::Escalate(record),
+            Note::Vote(record) => Body::Vote(record),
+        };
+        self.append(at, body, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records that the session goes on with another program. The session was loaded with it
+    /// just now, so every record was compared.
+    pub fn upgraded(&mut self, to: Cid, at: Instant) -> Progress {
+        let verified = self.chain.length();
+        let record = UpgradeRecord { from: self.flow, to, verified };
+        self.flow = to;
+        let mut progress = Progress::default();
+        self.append(at, Body::Upgrade(record), &mut progress);
+        progress
+    }
+
+    /// Returns the requests that wait for a human, by path.
+    pub fn pending(&self) -> Vec<Hold> {
+        self.asks.keys().filter_map(|path| self.hold(path)).collect()
+    }
+
+    /// Returns the unanswered requests, withdrawn ones included, by path.
+    pub fn unanswered(&self) -> impl Iterator<Item = &Arc<Request>> {
+        self.asks.values().map(|ask| &ask.request)
+    }
+
+    /// Returns how the session began.
+    pub fn started(&self) -> &StartRecord {
+        &self.start
+    }
+
+    /// Returns the program that the session runs now.
+    pub fn flow(&self) -> Cid {
+        self.flow
+    }
+
+    /// Returns the end of the chain.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    /// Returns how the session ended, once it has and every request is answered.
+    pub fn end(&self) -> Option<&End> {
+        self.over.as_ref()
+    }
+}

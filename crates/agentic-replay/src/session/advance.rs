@@ -1,0 +1,256 @@
+//! What live sessions and replays share: running on, recording, listing.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use agentic_model::{Cid, Instant, Value, canonical};
+
+use super::Withdrawn;
+use super::{Ask, Group, Hold, HoldReason, Performance, Progress, Refused, Session, Standing};
+use crate::record::{
+    AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, Why, WithdrawRecord,
+};
+use crate::{
+    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Handling, Kinds, Path, Program,
+    Request, RequestHash, RequestId, Run, Start, StartRecord, Step, Stopped, Storage, Stored,
+};
+
+/// What a session begins with.
+pub(super) struct Beginning<'b> {
+    pub(super) start: StartRecord,
+    pub(super) input: Value,
+    /// The time of the start record.
+    pub(super) at: Instant,
+    /// The chain to append to.
+    pub(super) chain: Chain,
+    pub(super) kinds: &'b Kinds,
+}
+
+impl<P: Program> Session<P> {
+    /// Starts the program.
+    pub(super) fn begin(program: P, beginning: Beginning<'_>) -> (Session<P>, Group) {
+        let Beginning { start, input, at, chain, kinds } = beginning;
+        let (run, step) = Run::begin(program, &Start { input, seed: start.seed, at });
+        let mut session = Session {
+            run,
+            chain,
+            flow: start.flow,
+            start,
+            kinds: kinds.clone(),
+            asks: BTreeMap::new(),
+            seen: HashSet::new(),
+            ending: None,
+            over: None,
+        };
+        let group = session.group(step);
+        (session, group)
+    }
+
+    /// Hands an answer to the program.
+    pub(super) fn deliver(&mut self, path: &Path, answer: Answer, at: Instant) -> Group {
+        let step = self.run.deliver(path, answer, at);
+        self.group(step)
+    }
+
+    pub(super) fn stop(&mut self, cancel: &CancelRecord, at: Instant) -> Group {
+        let step = match cancel.mode {
+            CancelMode::Cooperative => self.run.cancel(&cancel.why, at),
+            CancelMode::Kill => self.run.kill(),
+        };
+        self.group(step)
+    }
+
+    /// Takes in what the program did. A path that was asked before ends it: two requests with one
+    /// id could be taken for each other.
+    fn group(&mut self, step: Step) -> Group {
+        let again = step.opened.iter().find(|request| self.seen.contains(&request.path));
+        let step = match again.map(|request| request.path.clone()) {
+            Some(path) => self.refuse_path(&path, step),
+            None => step,
+        };
+        self.seen.extend(step.opened.iter().map(|request| request.path.clone()));
+        self.ending = self.ending.take().or(step.end);
+        let by_path = |request: Arc<Request>| (request.path.clone(), request);
+        Group {
+            asks: step.opened.into_iter().map(by_path).collect(),
+            withdrawn: step.withdrawn.into_iter().collect(),
+            events: step.events,
+        }
+    }
+
+    fn refuse_path(&mut self, path: &Path, step: Step) -> Step {
+        let message = format!("request `{path}` is asked a second time");
+        let opened: BTreeSet<&Path> = step.opened.iter().map(|request| &request.path).collect();
+        let mut failed = self.run.fail(Failure::new(DEFECT, message));
+        failed.withdrawn.retain(|path| !opened.contains(path));
+        failed.withdrawn.extend(step.withdrawn);
+        Step { events: step.events, ..failed }
+    }
+
+    /// Records what the program did since the last record, and lists what is to be done.
+    pub(super) fn record(&mut self, group: Group, progress: &mut Progress) {
+        let at = self.chain.at();
+        let why = if self.ending.is_some() { Why::Ended } else { Why::Dropped };
+        for path in group.withdrawn {
+            self.append(at, Body::Withdraw(WithdrawRecord { path: path.clone(), why }), progress);
+            self.withdraw(&path);
+            self.list(&path, progress);
+        }
+        for (path, request) in group.asks {
+            let body = self.ask(request, progress);
+            self.append(at, Body::Ask(Box::new(body)), progress);
+            self.list(&path, progress);
+        }
+        progress.events.extend(group.events);
+        self.close(progress);
+    }
+
+    /// Appends the end once the program has ended and every request has its answer.
+    fn close(&mut self, progress: &mut Progress) {
+        if !self.asks.is_empty() {
+            return;
+        }
+        let Some(end) = self.ending.take() else { return };
+        let body = end_body(&end, self.flow, &mut progress.objects);
+        self.append(self.chain.at(), body, progress);
+        progress.end = Some(end.clone());
+        self.over = Some(end);
+    }
+
+    pub(super) fn append(&mut self, at: Instant, body: Body, progress: &mut Progress) {
+        progress.links.push(self.chain.append(at, body));
+    }
+
+    /// Notes a new request and makes its record.
+    fn ask(&mut self, request: Arc<Request>, progress: &mut Progress) -> AskRecord {
+        let bytes = canonical::encode(&request.payload).expect("a run settles every payload");
+        let hash = request.hash_with(&bytes);
+        let rule = self.kinds.rule(&request);
+        let record = AskRecord {
+            path: request.path.clone(),
+            kind: request.kind.clone(),
+            hash,
+            payload: Stored::place_bytes(bytes, rule.storage, &mut progress.objects),
+            schema: request.schema,
+            handling: rule.handling,
+            timeout_ms: request.timeout_ms,
+            position: request.position,
+        };
+        self.insert(request, hash, rule.handling);
+        record
+    }
+
+    pub(super) fn insert(&mut self, request: Arc<Request>, hash: RequestHash, handling: Handling) {
+        let path = request.path.clone();
+        let standing = Standing::Open;
+        let ask =
+            Ask { request, hash, handling, attempt: 1, next_at: None, standing, permit: None };
+        self.asks.insert(path, ask);
+    }
+
+    pub(super) fn withdraw(&mut self, path: &Path) {
+        if let Some(ask) = self.asks.get_mut(path) {
+            ask.standing = Standing::Withdrawn;
+        }
+    }
+
+    pub(super) fn take(&mut self, path: &Path) -> Result<Ask, Refused> {
+        self.asks.remove(path).ok_or_else(|| Refused::NotOpen { path: path.clone() })
+    }
+
+    pub(super) fn ask_mut(&mut self, path: &Path) -> Result<&mut Ask, Refused> {
+        let ask = self.asks.get_mut(path).filter(|ask| ask.standing != Standing::Withdrawn);
+        ask.ok_or_else(|| Refused::NotOpen { path: path.clone() })
+    }
+
+    /// Lists an unanswered request under what has to be done about it.
+    pub(super) fn list(&self, path: &Path, progress: &mut Progress) {
+        let ask = self.asks.get(path).expect("only unanswered requests are listed");
+        let id = self.id(path, &ask.hash);
+        if ask.standing == Standing::Withdrawn {
+            let request = Arc::clone(&ask.request);
+            progress.withdrawn.push(Withdrawn { request, id, stopped: Stopped::NotStarted });
+        } else if let Some(hold) = self.hold(path) {
+            progress.holds.push(hold);
+        } else if let Handling::Effect(class) = ask.handling {
+            let request = ask.permitted_request();
+            let (attempt, not_before) = (ask.attempt, ask.next_at);
+            progress.perform.push(Performance { request, id, class, attempt, not_before });
+        } else {
+            let until = ask.request.sleeps_until().unwrap_or(self.chain.at());
+            progress.timers.push((until, path.clone()));
+        }
+    }
+
+    /// Says whether, and why, a request waits for a human.
+    pub(super) fn hold(&self, path: &Path) -> Option<Hold> {
+        let ask = self.asks.get(path)?;
+        let reason = match (ask.standing, ask.handling) {
+            (Standing::Withdrawn, _) | (_, Handling::Timer) => return None,
+            (_, Handling::Decision) => HoldReason::Asked,
+            (Standing::InDoubt, Handling::Effect(_)) => HoldReason::InDoubt,
+            (Standing::Open, Handling::Effect(_)) if self.may_begin(ask) => return None,
+            (Standing::Open, Handling::Effect(_)) => HoldReason::NotAllowed,
+        };
+        let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
+        Some(Hold { request, id, hash: ask.hash, reason })
+    }
+
+    /// Says whether the effect of a request may begin without a human.
+    pub(super) fn may_begin(&self, ask: &Ask) -> bool {
+        ask.handling == Handling::Effect(EffectClass::Pure)
+            || ask.permit.is_some()
+            || self.start.allows(&ask.request.kind)
+    }
+
+    /// Derives the id of a request of this session.
+    fn id(&self, path: &Path, hash: &RequestHash) -> RequestId {
+        RequestId::derive(&self.start.session.to_string(), path, hash)
+    }
+}
+
+impl Ask {
+    /// Returns what to perform: the request, with the payload that a decision put in its place.
+    fn permitted_request(&self) -> Arc<Request> {
+        match self.permit.as_ref().and_then(|permit| permit.edited.clone()) {
+            Some(payload) => Arc::new(Request { payload, ..(*self.request).clone() }),
+            None => Arc::clone(&self.request),
+        }
+    }
+}
+
+/// Makes the last record of a session.
+pub(super) fn end_body(end: &End, flow: Cid, objects: &mut Vec<(Cid, Vec<u8>)>) -> Body {
+    if let Some(state) = end.continued_with() {
+        return Body::Continue(ContinueRecord { state: place(state, objects), flow });
+    }
+    Body::End(match end {
+        End::Done(value) => Outcome::Ok(place(value, objects)),
+        End::Failed(failure) => outcome_of_failure(failure, objects),
+        End::Cancelled => Outcome::Cancelled(Stopped::Stopped),
+    })
+}
+
+/// Turns a settled answer into what its record holds.
+pub(super) fn outcome_of(answer: &Answer, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
+    match answer {
+        Answer::Ok(value) => Outcome::Ok(place(value, objects)),
+        Answer::Failed(failure) => outcome_of_failure(failure, objects),
+        Answer::TimedOut => Outcome::TimedOut,
+        Answer::Cancelled(stopped) => Outcome::Cancelled(*stopped),
+    }
+}
+
+fn outcome_of_failure(failure: &Failure, objects: &mut Vec<(Cid, Vec<u8>)>) -> Outcome {
+    Outcome::Failed {
+        code: failure.code.clone(),
+        message: failure.message.clone(),
+        details: place(&failure.details, objects),
+    }
+}
+
+/// Places a value that was settled before.
+pub(super) fn place(value: &Value, objects: &mut Vec<(Cid, Vec<u8>)>) -> Stored {
+    let bytes = canonical::encode(value).expect("a settled value has a canonical form");
+    Stored::place_bytes(bytes, Storage::Record, objects)
+}

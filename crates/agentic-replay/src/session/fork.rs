@@ -1,0 +1,125 @@
+//! Forks: a session that shares the beginning of another and goes its own way from there.
+
+use agentic_model::{AgentName, Cid, Instant};
+
+use super::replay::Replay;
+use super::{Group, Progress, ReplayError, Session, Setting, Standing};
+use crate::record::ForkPoint;
+use crate::{Answer, Body, By, Engine, Journal, Path, Program, SessionId, StartRecord, Stopped};
+
+/// What a fork is made with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForkDraft {
+    /// The agent it runs as: its own branch.
+    pub agent: AgentName,
+    /// The program; another one must make the same requests up to the cut.
+    pub flow: Cid,
+    /// What runs the program.
+    pub engine: Engine,
+    /// The start key: the same draft at the same cut gives the same session.
+    pub key: String,
+    /// The kinds of effects it may perform unasked.
+    pub allow: Vec<String>,
+    /// The head of the agent's branch, where there is one.
+    pub head: Option<String>,
+}
+
+/// Why a session could not be forked.
+#[derive(Debug, thiserror::Error)]
+pub enum ForkError {
+    /// There is nothing left to go another way from.
+    #[error("the session was over before the cut")]
+    Over,
+    /// The program does something else than was recorded before the cut.
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+}
+
+impl<P: Program> Session<P> {
+    /// Forks a session after its first `cut` records (at least one counts). The parent's records
+    /// are shared; the links of the progress are all that the fork adds. What had no answer at the
+    /// cut is asked anew, under the fork's own ids.
+    ///
+    /// # Errors
+    /// Fails when the session was over before the cut, and when the program does not make the
+    /// shared records.
+    pub fn fork(
+        journal: &Journal,
+        cut: u64,
+        draft: ForkDraft,
+        at: Instant,
+        program: P,
+        setting: Setting<'_>,
+    ) -> Result<(Session<P>, Progress), ForkError> {
+        let shared = journal.up_to(cut);
+        if shared.is_over() {
+            return Err(ForkError::Over);
+        }
+        let mut replay = Replay::begin(&shared, program, setting)?;
+        for record in &shared.records()[1..] {
+            replay.read(record, &mut |_, _| {})?;
+        }
+        let Replay { mut session, mut group, .. } = replay;
+        group.events.clear();
+        let start = fork_start(&shared, draft);
+        let mut progress = Progress::default();
+        session.append(at, Body::Start(Box::new(start.clone())), &mut progress);
+        session.become_fork(start, &mut group);
+        session.record(group, &mut progress);
+        session.answer_withdrawn(at, &mut progress);
+        Ok((session, progress))
+    }
+
+    /// Goes over to the fork: its seed, its ids, and every open request asked anew.
+    pub(super) fn become_fork(&mut self, start: StartRecord, group: &mut Group) {
+        self.run.reseed(start.seed);
+        self.flow = start.flow;
+        self.start = start;
+        let is_open = |path: &Path, standing: Standing| {
+            standing != Standing::Withdrawn && !group.withdrawn.contains(path)
+        };
+        let open = self.asks.iter().filter(|(path, ask)| is_open(path, ask.standing));
+        let open: Vec<Path> = open.map(|(path, _)| path.clone()).collect();
+        for path in open {
+            let ask = self.asks.remove(&path).expect("a key of the same map");
+            group.asks.insert(path, ask.request);
+        }
+    }
+
+    /// Answers what the parent had dropped, but not yet seen the end of: the fork never began it.
+    fn answer_withdrawn(&mut self, at: Instant, progress: &mut Progress) {
+        for withdrawn in self.withdrawn_paths() {
+            let by = By::System("fork".to_owned());
+            let answer = Answer::Cancelled(Stopped::NotStarted);
+            let more = self.answered(&withdrawn, answer, by, at);
+            let more = more.expect("a withdrawn request has no answer yet");
+            progress.links.extend(more.links);
+            progress.end = progress.end.take().or(more.end);
+        }
+        progress.withdrawn.clear();
+    }
+
+    fn withdrawn_paths(&self) -> Vec<Path> {
+        let withdrawn = self.asks.iter().filter(|(_, ask)| ask.standing == Standing::Withdrawn);
+        withdrawn.map(|(path, _)| path.clone()).collect()
+    }
+}
+
+fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
+    let (parent, chain) = (shared.start(), shared.chain());
+    let point = ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() };
+    let key = format!("fork {} {} {}", point.session, point.seq, draft.key);
+    let session = SessionId::derive(&draft.agent, &draft.flow, &parent.input.cid(), &key);
+    StartRecord {
+        session,
+        agent: draft.agent,
+        flow: draft.flow,
+        engine: draft.engine,
+        input: parent.input.clone(),
+        seed: parent.seed.forked(&session),
+        key: draft.key,
+        allow: draft.allow,
+        head: draft.head,
+        parent: Some(point),
+    }
+}

@@ -1,0 +1,81 @@
+//! What a session wants done.
+
+use std::sync::Arc;
+
+use agentic_model::{Cid, Instant};
+
+use crate::{EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
+
+/// What to do next. First keep the objects, then append the records and make both durable, then
+/// do the rest.
+#[derive(Debug, Default)]
+#[must_use = "records that are not appended are lost"]
+pub struct Progress {
+    /// Long values to keep, by their id.
+    pub objects: Vec<(Cid, Vec<u8>)>,
+    /// Records to append, in order.
+    pub links: Vec<Link>,
+    /// Effects to perform; the answer goes to [`Session::answered`].
+    pub perform: Vec<Performance>,
+    /// Requests that wait for a human.
+    pub holds: Vec<Hold>,
+    /// Requests that wait for an instant, to be answered with `Null` by [`By::Timer`].
+    pub timers: Vec<(Instant, Path)>,
+    /// Requests that nobody waits for: stop their effects, then answer them all the same.
+    pub withdrawn: Vec<Withdrawn>,
+    /// Things to show, in order.
+    pub events: Vec<Event>,
+    /// How the session ended, once it has and every request is answered.
+    pub end: Option<End>,
+}
+
+/// An effect to perform.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Performance {
+    /// What to perform; a payload that a decision edited is in place already.
+    pub request: Arc<Request>,
+    /// The id of the request: the key of an idempotent effect.
+    pub id: RequestId,
+    /// What a crash may do to it.
+    pub class: EffectClass,
+    /// Which attempt it is, from 1.
+    pub attempt: u32,
+    /// When to begin, if an attempt failed before.
+    pub not_before: Option<Instant>,
+}
+
+/// A request that waits for a human.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hold {
+    /// What is asked.
+    pub request: Arc<Request>,
+    /// The id of the request.
+    pub id: RequestId,
+    /// Its hash, to which a decision is bound.
+    pub hash: RequestHash,
+    /// Why a human is asked.
+    pub reason: HoldReason,
+}
+
+/// Why a human is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HoldReason {
+    /// The program asks one.
+    Asked,
+    /// The session may not perform the effect unasked: [`Session::permit`] or answer it.
+    NotAllowed,
+    /// The effect may have happened before a crash: [`Session::permit`] it again, or answer it
+    /// with what happened.
+    InDoubt,
+}
+
+/// A request that was withdrawn and has no answer yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Withdrawn {
+    /// What was asked.
+    pub request: Arc<Request>,
+    /// The id of the request.
+    pub id: RequestId,
+    /// How it was cancelled, if no executor of this process knows better.
+    pub stopped: Stopped,
+}

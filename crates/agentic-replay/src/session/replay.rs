@@ -1,0 +1,392 @@
+//! Replaying a journal: compare first, then use.
+
+use std::sync::Arc;
+
+use agentic_model::{Value, canonical};
+
+use super::advance::{Beginning, end_body};
+use super::{Group, Permit, Progress, Session, Setting, Standing};
+use crate::divergence::{Asked, Difference, Divergence, changes};
+use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome};
+use crate::{
+    Answer, Body, Corrupt, EffectClass, End, Failure, Handling, Journal, Objects, Path, Program,
+    Record, Request, RequestHash, StartRecord, Stopped, Stored,
+};
+
+/// Why a journal could not be replayed. Nothing was performed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The program does something else than was recorded.
+    #[error("{0}")]
+    Diverged(Box<Divergence>),
+    /// The journal contradicts itself.
+    #[error(transparent)]
+    Corrupt(#[from] Corrupt),
+    /// A long value is gone.
+    #[error(transparent)]
+    Missing(#[from] MissingObject),
+}
+
+/// A session that is being brought to the end of its journal.
+pub(super) struct Replay<'r, P> {
+    pub(super) session: Session<P>,
+    pub(super) group: Group,
+    journal: &'r Journal,
+    setting: Setting<'r>,
+}
+
+impl<P: Program> Session<P> {
+    /// Loads a session from its journal by running its program with the recorded answers. The
+    /// program is that of [`Journal::flow`], or another one that is to be tried against the record.
+    ///
+    /// `fold` sees every answer that the program got, in order: executors with state rebuild it
+    /// from there. Nothing is shown on the way. The progress lists everything that has no answer.
+    ///
+    /// # Errors
+    /// Fails at the first request that differs from its record, before its answer is used.
+    pub fn load(
+        journal: &Journal,
+        program: P,
+        setting: Setting<'_>,
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(Session<P>, Progress), ReplayError> {
+        let mut replay = Replay::begin(journal, program, setting)?;
+        for record in &journal.records()[1..] {
+            replay.read(record, fold)?;
+        }
+        let Replay { mut session, mut group, .. } = replay;
+        let mut progress = Progress::default();
+        if !follows_an_answer(journal) {
+            group.events.clear();
+        }
+        session.recover(&mut progress);
+        session.record(group, &mut progress);
+        Ok((session, progress))
+    }
+
+    /// Lists what has no answer, as a new process has to see it.
+    fn recover(&mut self, progress: &mut Progress) {
+        let paths: Vec<Path> = self.asks.keys().cloned().collect();
+        for path in paths {
+            let ask = self.asks.get(&path).expect("a key of the same map");
+            let begun = self.may_begin(ask);
+            let stopped = match ask.handling {
+                Handling::Effect(EffectClass::Once | EffectClass::Idempotent) if begun => {
+                    Stopped::Unknown
+                }
+                Handling::Effect(_) | Handling::Decision | Handling::Timer => Stopped::NotStarted,
+            };
+            let is_once = ask.handling == Handling::Effect(EffectClass::Once);
+            if is_once && begun && ask.standing == Standing::Open {
+                let ask = self.asks.get_mut(&path).expect("a key of the same map");
+                ask.standing = Standing::InDoubt;
+            }
+            let n_withdrawn = progress.withdrawn.len();
+            self.list(&path, progress);
+            for withdrawn in &mut progress.withdrawn[n_withdrawn..] {
+                withdrawn.stopped = stopped;
+            }
+        }
+    }
+}
+
+impl<'r, P: Program> Replay<'r, P> {
+    pub(super) fn begin(
+        journal: &'r Journal,
+        program: P,
+        setting: Setting<'r>,
+    ) -> Result<Replay<'r, P>, ReplayError> {
+        let Some(Record { seq: 0, at, body: Body::Start(start), .. }) = journal.records().first()
+        else {
+            return Err(corrupt(0, "the journal does not begin with a start"));
+        };
+        check_engine(start, setting)?;
+        let input = start.input.value(setting.objects)?;
+        let chain = journal.chain();
+        let start = (**start).clone();
+        let beginning = Beginning { start, input, at: *at, chain, kinds: setting.kinds };
+        let (mut session, group) = Session::begin(program, beginning);
+        session.flow = journal.flow();
+        Ok(Replay { session, group, journal, setting })
+    }
+
+    /// Takes in the next record.
+    pub(super) fn read(
+        &mut self,
+        record: &Record,
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(), ReplayError> {
+        let seq = record.seq;
+        match &record.body {
+            Body::Start(start) => self.leave_parent(start)?,
+            Body::Ask(ask) => self.compare(seq, ask)?,
+            Body::Withdraw(withdraw) => {
+                if !self.group.withdrawn.remove(&withdraw.path) {
+                    return Err(self.leftover(seq, &withdraw.path, "withdraw"));
+                }
+                self.session.withdraw(&withdraw.path);
+            }
+            Body::Answer(answer) => {
+                self.close_group(seq)?;
+                self.answer(record, answer, fold)?;
+            }
+            Body::Attempt(attempt) => {
+                if let Some(ask) = self.session.asks.get_mut(&attempt.path) {
+                    ask.attempt = attempt.n.saturating_add(1);
+                    ask.next_at = Some(attempt.next_at);
+                }
+            }
+            Body::Permit(permit) => {
+                let edited = permit.edited.as_ref();
+                let edited = edited.map(|edited| edited.value(self.setting.objects)).transpose()?;
+                if let Some(ask) = self.session.asks.get_mut(&permit.path) {
+                    ask.permit = Some(Permit { edited });
+                }
+            }
+            Body::Cancel(cancel) => {
+                self.close_group(seq)?;
+                self.group = self.session.stop(cancel, record.at);
+            }
+            Body::End(_) | Body::Continue(_) => {
+                self.close_group(seq)?;
+                self.compare_end(seq, &record.body)?;
+            }
+            Body::Upgrade(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::ScopeEnd(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Goes over to the fork: what is open at the cut is asked anew.
+    fn leave_parent(&mut self, start: &StartRecord) -> Result<(), ReplayError> {
+        check_engine(start, self.setting)?;
+        self.session.become_fork(start.clone(), &mut self.group);
+        Ok(())
+    }
+
+    /// Compares a recorded request with the one that the program made at its path.
+    fn compare(&mut self, seq: u64, recorded: &AskRecord) -> Result<(), ReplayError> {
+        let before = self.group.asks.first_key_value().filter(|(path, _)| **path < recorded.path);
+        if let Some((_, request)) = before {
+            return Err(self.extra(Some(seq), &Arc::clone(request)));
+        }
+        let Some(request) = self.group.asks.remove(&recorded.path) else {
+            return Err(self.leftover(seq, &recorded.path, &recorded.kind));
+        };
+        let bytes = canonical::encode(&request.payload).expect("a run settles every payload");
+        let hash = request.hash_with(&bytes);
+        if hash != recorded.hash {
+            return Err(self.differs(seq, recorded, &request, hash));
+        }
+        self.session.insert(request, hash, recorded.handling);
+        Ok(())
+    }
+
+    /// Uses a recorded answer.
+    fn answer(
+        &mut self,
+        record: &Record,
+        recorded: &AnswerRecord,
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(), ReplayError> {
+        let Ok(ask) = self.session.take(&recorded.path) else {
+            return Err(corrupt(record.seq, "it answers a request that is not open"));
+        };
+        let answer = answer_of(&recorded.outcome, self.setting.objects)?;
+        fold(&ask.request, &answer);
+        if ask.standing != Standing::Withdrawn {
+            self.group = self.session.deliver(&recorded.path, answer, record.at);
+        }
+        Ok(())
+    }
+
+    /// Checks that the program did nothing beyond what was recorded before the next answer.
+    fn close_group(&mut self, seq: u64) -> Result<(), ReplayError> {
+        if let Some(request) = self.group.asks.values().next().cloned() {
+            return Err(self.extra(Some(seq), &request));
+        }
+        if let Some(path) = self.group.withdrawn.first().cloned() {
+            let asked = Some(named("withdraw"));
+            return Err(self.diverged(Difference::Extra, Some(seq), &path, None, asked));
+        }
+        Ok(())
+    }
+
+    fn compare_end(&mut self, seq: u64, recorded: &Body) -> Result<(), ReplayError> {
+        let path = Path::root();
+        if !self.session.asks.is_empty() {
+            return Err(corrupt(seq, "it ends a session whose requests are not all answered"));
+        }
+        let Some(end) = self.session.ending.take() else {
+            return Err(self.leftover(seq, &path, "end"));
+        };
+        let found = end_body(&end, self.session.flow, &mut Vec::new());
+        let difference = match (recorded, &found) {
+            _ if *recorded == found => None,
+            (Body::End(Outcome::Ok(_)), Body::End(Outcome::Ok(_))) => Some(Difference::Payload),
+            (Body::Continue(left), Body::Continue(right)) if left.state == right.state => None,
+            (Body::Continue(_), Body::Continue(_)) => Some(Difference::Payload),
+            _ => Some(Difference::Kind),
+        };
+        if let Some(difference) = difference {
+            let (left, right) = (ended(recorded), ended(&found));
+            let before = Some(named(left.0));
+            let now = Some(named(right.0));
+            let mut divergence = self.divergence(difference, Some(seq), &path, before, now);
+            let value = |stored: Option<&Stored>| stored?.value(self.setting.objects).ok();
+            if let (Some(before), Some(now)) = (value(left.1), result_of(&end)) {
+                divergence.changes = changes(&before, now);
+            }
+            return Err(ReplayError::Diverged(Box::new(divergence)));
+        }
+        self.session.over = Some(end);
+        Ok(())
+    }
+
+    fn differs(
+        &self,
+        seq: u64,
+        recorded: &AskRecord,
+        request: &Request,
+        hash: RequestHash,
+    ) -> ReplayError {
+        let difference = if recorded.kind != request.kind {
+            Difference::Kind
+        } else if recorded.schema != request.schema {
+            Difference::Schema
+        } else {
+            Difference::Payload
+        };
+        let before = Some(Asked {
+            kind: recorded.kind.clone(),
+            hash: Some(recorded.hash),
+            schema: recorded.schema,
+            position: recorded.position,
+        });
+        let now = Some(asked(request, hash));
+        let mut divergence = self.divergence(difference, Some(seq), &request.path, before, now);
+        let payload = recorded.payload.value(self.setting.objects);
+        divergence.changes = payload.map_or(Vec::new(), |left| changes(&left, &request.payload));
+        ReplayError::Diverged(Box::new(divergence))
+    }
+
+    fn leftover(&self, seq: u64, path: &Path, kind: &str) -> ReplayError {
+        self.diverged(Difference::Leftover, Some(seq), path, Some(named(kind)), None)
+    }
+
+    fn extra(&self, seq: Option<u64>, request: &Request) -> ReplayError {
+        let hash = request.hash().expect("a run settles every payload");
+        let now = Some(asked(request, hash));
+        self.diverged(Difference::Extra, seq, &request.path, None, now)
+    }
+
+    fn diverged(
+        &self,
+        difference: Difference,
+        seq: Option<u64>,
+        path: &Path,
+        recorded: Option<Asked>,
+        asked: Option<Asked>,
+    ) -> ReplayError {
+        ReplayError::Diverged(Box::new(self.divergence(difference, seq, path, recorded, asked)))
+    }
+
+    /// Describes a difference, and looks for the place where the record has what is asked now.
+    fn divergence(
+        &self,
+        difference: Difference,
+        seq: Option<u64>,
+        path: &Path,
+        recorded: Option<Asked>,
+        asked: Option<Asked>,
+    ) -> Divergence {
+        let wanted = asked.as_ref().and_then(|asked| asked.hash);
+        let elsewhere = self.journal.records().iter().find(|record| match &record.body {
+            Body::Ask(ask) => Some(ask.hash) == wanted,
+            _ => false,
+        });
+        Divergence {
+            difference,
+            seq,
+            path: path.clone(),
+            recorded,
+            asked,
+            changes: Vec::new(),
+            recorded_elsewhere: elsewhere.map(|record| record.seq),
+        }
+    }
+}
+
+/// Says whether the journal was cut right after something that made the program go on, so that
+/// what it said then was not shown yet.
+fn follows_an_answer(journal: &Journal) -> bool {
+    let last = journal.records().last().map(|record| &record.body);
+    matches!(last, Some(Body::Answer(_) | Body::Start(_) | Body::Cancel(_)))
+}
+
+fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayError> {
+    if start.engine == *setting.engine {
+        return Ok(());
+    }
+    let name = |engine: &crate::Engine| format!("{} {}", engine.language, engine.semantics);
+    Err(ReplayError::Diverged(Box::new(Divergence {
+        difference: Difference::Engine,
+        seq: None,
+        path: Path::root(),
+        recorded: Some(named(&name(&start.engine))),
+        asked: Some(named(&name(setting.engine))),
+        changes: Vec::new(),
+        recorded_elsewhere: None,
+    })))
+}
+
+fn asked(request: &Request, hash: RequestHash) -> Asked {
+    Asked {
+        kind: request.kind.clone(),
+        hash: Some(hash),
+        schema: request.schema,
+        position: request.position,
+    }
+}
+
+fn named(kind: &str) -> Asked {
+    Asked { kind: kind.to_owned(), hash: None, schema: None, position: None }
+}
+
+fn corrupt(seq: u64, reason: &str) -> ReplayError {
+    ReplayError::Corrupt(Corrupt { seq, reason: reason.to_owned() })
+}
+
+/// Reads an answer back from its record.
+fn answer_of(outcome: &Outcome, objects: &dyn Objects) -> Result<Answer, MissingObject> {
+    Ok(match outcome {
+        Outcome::Ok(value) => Answer::Ok(value.value(objects)?),
+        Outcome::Failed { code, message, details } => Answer::Failed(Failure {
+            code: code.clone(),
+            message: message.clone(),
+            details: details.value(objects)?,
+        }),
+        Outcome::TimedOut => Answer::TimedOut,
+        Outcome::Cancelled(stopped) => Answer::Cancelled(*stopped),
+    })
+}
+
+/// Names how a session ended, and what it gave.
+fn ended(body: &Body) -> (&'static str, Option<&Stored>) {
+    match body {
+        Body::End(Outcome::Ok(value)) => ("end ok", Some(value)),
+        Body::End(Outcome::Failed { .. }) => ("end failed", None),
+        Body::Continue(next) => ("continue", Some(&next.state)),
+        _ => ("end cancelled", None),
+    }
+}
+
+fn result_of(end: &End) -> Option<&Value> {
+    match end {
+        End::Done(value) => Some(value),
+        End::Failed(_) | End::Cancelled => end.continued_with(),
+    }
+}

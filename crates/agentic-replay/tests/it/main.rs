@@ -1,0 +1,7 @@
+//! Tests of the crate as its users see it.
+
+mod fork;
+mod record;
+mod run;
+mod session;
+mod tree;

@@ -1,0 +1,181 @@
+//! Records: one byte form each, and nothing else is accepted.
+
+use agentic_model::{AgentName, Cid, Instant, Map, Value};
+use agentic_replay::record::{
+    AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
+    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, Record, ScopeEndRecord, SignalRecord,
+    StartRecord, Stored, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+};
+use agentic_replay::{
+    Chain, EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId,
+    Stopped, sub_chain_hash,
+};
+
+fn every_body() -> Vec<Body> {
+    let path = Path::parse("b1/0").expect("a valid path");
+    let cid = Cid::of(b"x");
+    let stored = Stored::Inline(vec![0xf6]);
+    let session = SessionId::from_bytes([1; 32]);
+    let hash = RecordHash::from_bytes([2; 32]);
+    let text = |text: &str| text.to_owned();
+    let start = StartRecord {
+        session,
+        agent: AgentName::parse("alice").expect("a valid name"),
+        flow: cid,
+        engine: Engine { language: text("rhai"), semantics: 1 },
+        input: stored.clone(),
+        seed: Seed([3; 32]),
+        key: text("k"),
+        allow: vec![text("exec")],
+        head: None,
+        parent: None,
+    };
+    let parent = Some(ForkPoint { session, seq: 4, hash });
+    let fork = StartRecord { head: Some(text("abc")), parent, ..start.clone() };
+    let ask = AskRecord {
+        path: path.clone(),
+        kind: text("exec"),
+        hash: RequestHash::from_bytes([4; 32]),
+        payload: Stored::Object(cid),
+        schema: None,
+        handling: Handling::Effect(EffectClass::Once),
+        timeout_ms: None,
+        position: None,
+    };
+    let position = Some(Position { line: 3, column: 7 });
+    let full = AskRecord {
+        schema: Some(cid),
+        timeout_ms: Some(5),
+        position,
+        handling: Handling::Decision,
+        ..ask.clone()
+    };
+    let failed = Outcome::Failed { code: text("c"), message: text("m"), details: stored.clone() };
+    let answers = [
+        (Outcome::Ok(stored.clone()), By::Executor),
+        (failed.clone(), By::Decision(text("c0ffee"))),
+        (Outcome::TimedOut, By::Timer),
+        (Outcome::Cancelled(Stopped::Unknown), By::Child(session)),
+        (Outcome::Cancelled(Stopped::NotStarted), By::Edited(text("bob"))),
+        (Outcome::Cancelled(Stopped::Stopped), By::System(text("fork"))),
+    ];
+    let answer =
+        |(outcome, by)| Body::Answer(AnswerRecord { path: path.clone(), outcome, by, attempt: 2 });
+    let mut bodies: Vec<Body> = answers.into_iter().map(answer).collect();
+    let path = || path.clone();
+    bodies.extend([
+        Body::Start(Box::new(start)),
+        Body::Start(Box::new(fork)),
+        Body::Ask(Box::new(ask)),
+        Body::Ask(Box::new(full)),
+        Body::Attempt(AttemptRecord {
+            path: path(),
+            n: 1,
+            error: text("e"),
+            next_at: Instant::from_millis(9),
+        }),
+        Body::Signal(SignalRecord { name: text("s"), value: stored.clone() }),
+        Body::Escalate(EscalateRecord { path: path(), to: vec![text("eve")], why: text("w") }),
+        Body::Vote(VoteRecord {
+            path: path(),
+            decision: text("d"),
+            principal: text("p"),
+            action: text("a"),
+        }),
+        Body::Permit(PermitRecord { path: path(), decision: text("d"), edited: None }),
+        Body::Permit(PermitRecord {
+            path: path(),
+            decision: text("d"),
+            edited: Some(stored.clone()),
+        }),
+        Body::Upgrade(UpgradeRecord { from: cid, to: cid, verified: 3 }),
+        Body::Withdraw(WithdrawRecord { path: path(), why: Why::Dropped }),
+        Body::Withdraw(WithdrawRecord { path: path(), why: Why::Ended }),
+        Body::Cancel(CancelRecord { who: text("w"), why: text("y"), mode: CancelMode::Kill }),
+        Body::ScopeEnd(ScopeEndRecord {
+            path: path(),
+            from: 1,
+            to: 2,
+            hash,
+            result: stored.clone(),
+        }),
+        Body::Continue(ContinueRecord { state: stored.clone(), flow: cid }),
+        Body::End(Outcome::Ok(stored)),
+        Body::End(failed),
+    ]);
+    bodies
+}
+
+fn record(body: Body) -> Record {
+    Record { seq: 5, prev: RecordHash::from_bytes([9; 32]), at: Instant::from_millis(8), body }
+}
+
+#[test]
+fn every_record_reads_back_from_its_map() {
+    for body in every_body() {
+        let record = record(body);
+        assert_eq!(Record::from_value(record.to_value()), Ok(record));
+    }
+}
+
+#[test]
+fn a_record_with_a_field_less_or_more_or_of_another_type_is_refused() {
+    for body in every_body() {
+        let Value::Map(map) = record(body).to_value() else { panic!("records are maps") };
+        let refuse = |map: Map, what: &str| {
+            let read = Record::from_value(Value::Map(map.clone()));
+            assert!(
+                read.as_ref().map_or(true, |read| read.to_value() == Value::Map(map)),
+                "{what}"
+            );
+        };
+        let mut more = map.clone();
+        more.insert("zz".to_owned(), Value::Null);
+        assert!(Record::from_value(Value::Map(more)).is_err());
+        for key in map.keys() {
+            let mut less = map.clone();
+            less.remove(key);
+            refuse(less, key);
+            let mut other = map.clone();
+            other.insert(key.clone(), Value::Bool(true));
+            assert!(Record::from_value(Value::Map(other)).is_err(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn a_chain_accepts_only_its_next_record() {
+    let mut chain = Chain::empty();
+    let mut frames = Vec::new();
+    for (n, body) in every_body().into_iter().enumerate() {
+        frames.push(chain.append(Instant::from_millis(n as i64), body).bytes);
+    }
+    let mut copy = Chain::empty();
+    assert!(copy.read(frames[1].clone()).is_err(), "the first is missing");
+    for frame in &frames {
+        let mut torn = copy;
+        assert!(torn.read(frame[..frame.len() - 1].to_vec()).is_err(), "torn");
+        copy.read(frame.clone()).expect("the next record");
+        let mut again = copy;
+        assert!(again.read(frame.clone()).is_err(), "twice");
+    }
+    assert_eq!(copy, chain);
+}
+
+#[test]
+fn time_never_runs_backwards_in_a_chain() {
+    let mut chain = Chain::empty();
+    let bodies = every_body();
+    chain.append(Instant::from_millis(50), bodies[0].clone());
+    let link = chain.append(Instant::from_millis(20), bodies[1].clone());
+    assert_eq!(link.record.at, Instant::from_millis(50));
+}
+
+#[test]
+fn the_hash_of_a_scope_depends_on_every_record_and_their_order() {
+    let hash = |n| RecordHash::from_bytes([n; 32]);
+    let all = sub_chain_hash([hash(1), hash(2)]);
+    for other in [vec![], vec![hash(1)], vec![hash(2), hash(1)], vec![hash(1), hash(3)]] {
+        assert_ne!(sub_chain_hash(other), all);
+    }
+}

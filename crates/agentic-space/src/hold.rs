@@ -1,0 +1,161 @@
+//! Holds: what waits for a human, in all sessions.
+
+use agentic_model::{AgentName, Instant, Value};
+use agentic_replay::{By, RequestId, SessionId};
+
+use crate::decide::{Decision, Policy, find};
+use crate::session::folder::{list_open, read_journal};
+use crate::session::summary::{self, Asked, OpenHold};
+use crate::{Error, Result, Space};
+
+/// A hold with what it asks of its decision.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pending {
+    /// The hold.
+    pub hold: OpenHold,
+    /// What it asks of its decision.
+    pub policy: Policy,
+    /// Whether it is too late to decide it.
+    pub overdue: bool,
+}
+
+/// Which holds are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Of this agent.
+    pub agent: Option<AgentName>,
+    /// Of this kind of request.
+    pub kind: Option<String>,
+    /// That this principal may decide.
+    pub assignee: Option<String>,
+    /// Only those that are overdue.
+    pub overdue_only: Overdue,
+}
+
+/// Whether only overdue holds are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overdue {
+    /// All.
+    #[default]
+    Any,
+    /// Only those.
+    Only,
+}
+
+/// Lists the open holds, oldest first. Derived from the sessions' records each time.
+///
+/// # Errors
+/// Fails when the sessions cannot be listed; one that is damaged is left out.
+pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
+    let mut found = Vec::new();
+    for id in list_open(space)? {
+        let Ok(summary) = summary::read(space, &id) else { continue };
+        if summary.holds.is_empty()
+            || filter.agent.as_ref().is_some_and(|agent| *agent != summary.agent)
+        {
+            continue;
+        }
+        let start = read_journal(space, &id)?.start().clone();
+        for hold in summary.holds {
+            let policy = Policy::of_payload(hold.reason, &hold.payload);
+            let decisions = find(space, &start, &hold.id)?;
+            if policy.settle(&decisions).is_some() {
+                // Decided; whoever opens the session next applies it.
+                continue;
+            }
+            let overdue = policy.is_overdue(space.now());
+            found.push(Pending { hold, policy, overdue });
+        }
+    }
+    found.retain(|pending| matches(pending, filter));
+    found.sort_by_key(|pending| (pending.hold.asked_at, pending.hold.session, pending.hold.id));
+    Ok(found)
+}
+
+fn matches(pending: &Pending, filter: &Filter) -> bool {
+    let kind = filter.kind.as_ref().is_none_or(|kind| *kind == pending.hold.ask.kind);
+    let assignees = &pending.policy.assignees;
+    let assignee = filter
+        .assignee
+        .as_ref()
+        .is_none_or(|assignee| assignees.is_empty() || assignees.contains(assignee));
+    kind && assignee && (filter.overdue_only == Overdue::Any || pending.overdue)
+}
+
+/// What a name of a request leads to.
+#[derive(Debug)]
+pub enum Named {
+    /// An open hold.
+    Open(Box<Pending>),
+    /// A request that was decided.
+    Decided {
+        /// The session.
+        session: SessionId,
+        /// The id of the request.
+        id: RequestId,
+        /// The commit, if it was decided by one that can be read.
+        commit: Option<agentic_model::Oid>,
+        /// The decision.
+        decision: Option<Box<Decision>>,
+    },
+}
+
+/// Finds the hold that a text names: `<session>.<request>`, or an agent with exactly one open hold.
+///
+/// # Errors
+/// Fails when it names none, or several.
+pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
+    let unknown = || Error::UnknownRequest { id: text.to_owned() };
+    let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request))
+    else {
+        let agent = AgentName::parse(text).map_err(|_| unknown())?;
+        space.head(&agent)?;
+        let filter = Filter { agent: Some(agent), ..Filter::default() };
+        let mut open = pending(space, &filter)?;
+        return match open.len() {
+            0 => Err(unknown()),
+            1 => Ok(Named::Open(Box::new(open.remove(0)))),
+            _ => {
+                let id = |pending: &Pending| pending.hold.session.short_request(&pending.hold.id);
+                let candidates = open.iter().map(id).collect();
+                Err(Error::AmbiguousRequest { id: text.to_owned(), candidates })
+            }
+        };
+    };
+    let session = space.find_session(session).map_err(|_| unknown())?;
+    let summary = summary::read(space, &session)?;
+    let named: Vec<&Asked> =
+        summary.asked.iter().filter(|asked| asked.id.to_string().starts_with(request)).collect();
+    let [asked] = named.as_slice() else { return Err(unknown()) };
+    if let Some(hold) = summary.holds.iter().find(|hold| hold.id == asked.id) {
+        let policy = Policy::of_payload(hold.reason, &hold.payload);
+        let overdue = policy.is_overdue(space.now());
+        return Ok(Named::Open(Box::new(Pending { hold: hold.clone(), policy, overdue })));
+    }
+    let Some((_, _, by)) = &asked.answer else { return Err(unknown()) };
+    let commit = match by {
+        By::Decision(commit) => agentic_model::Oid::parse(commit).ok(),
+        _ => None,
+    };
+    let decision = match commit {
+        Some(commit) => Decision::of_commit(space, commit).ok().flatten(),
+        None => None,
+    };
+    Ok(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
+}
+
+fn is_hex(text: &str) -> bool {
+    text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl Pending {
+    /// Returns the question that is asked, if there is one.
+    pub fn question(&self) -> Option<&str> {
+        self.hold.payload.get("question").and_then(Value::as_text)
+    }
+
+    /// Returns how long it has been waiting, in milliseconds.
+    pub fn age_millis(&self, now: Instant) -> i64 {
+        (now.millis() - self.hold.asked_at.millis()).max(0)
+    }
+}

@@ -1,0 +1,249 @@
+//! Effects that touch the space: commits, new agents and child sessions.
+
+use std::collections::BTreeMap;
+
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
+use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
+use agentic_store::git::FileMode;
+
+use super::drive::Driver;
+use super::folder::Folder;
+use super::start::{Begin, start_child};
+use super::{flow_object, flow_of};
+use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
+use crate::spawn::{Origin, spawn_for};
+use crate::{Error, Result, Space};
+
+/// What became of an effect.
+pub enum Performed {
+    /// It has an answer.
+    Answered(Answer, By),
+    /// It will have one later: a child session is not over.
+    Waiting,
+}
+
+/// Performs an effect of the space. A kind that nobody here performs fails in a way that the
+/// program can catch.
+pub fn perform(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    performance: &Performance,
+) -> Result<Performed> {
+    let start = session.started();
+    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    match performance.request.kind.as_str() {
+        "commit" => Ok(executed(perform_commit(space, &start.agent, performance, &asker))),
+        "spawn" => perform_spawn(space, session, performance, &asker),
+        kind => {
+            let failure = Failure::new("unknown-kind", format!("nothing here performs `{kind}`"));
+            Ok(Performed::Answered(Answer::Failed(failure), By::Executor))
+        }
+    }
+}
+
+/// What a refused verb is for a program: a failure that it can catch.
+fn executed(outcome: Result<Value>) -> Performed {
+    let answer = match outcome {
+        Ok(value) => Answer::Ok(value),
+        Err(error) => Answer::Failed(Failure::new("refused", error.to_string())),
+    };
+    Performed::Answered(answer, By::Executor)
+}
+
+fn perform_commit(
+    space: &Space,
+    agent: &AgentName,
+    performance: &Performance,
+    asker: &Asker,
+) -> Result<Value> {
+    if let Some(done) = find_by_request(space, agent, &asker.request)? {
+        return commit_value(space, done);
+    }
+    let payload = &performance.request.payload;
+    let text = |key: &str| payload.get(key).and_then(Value::as_text);
+    let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
+    let kind = match text("kind") {
+        Some(kind) => Some(Kind::parse(kind).map_err(|_| bad("`kind` is no kind"))?),
+        None => None,
+    };
+    let draft = Draft {
+        message: text("message").ok_or_else(|| bad("a commit needs a `message`"))?.to_owned(),
+        kind,
+        fields: payload.get("fields").and_then(Value::as_map).cloned().unwrap_or_default(),
+        source: Source::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
+        capture: Capture::Nothing,
+        expect: None,
+        emptiness: Emptiness::Allowed,
+        asker: Some(asker.clone()),
+    };
+    let done = commit(space, agent, &draft)?;
+    commit_value(space, done.commit)
+}
+
+fn commit_value(space: &Space, commit: Oid) -> Result<Value> {
+    let info = space.read_commit(commit)?;
+    let parent = info.parents.first().map_or(Value::Null, |oid| Value::text(oid.to_string()));
+    // A rebuild makes the commit again from this.
+    let bytes = space.repository().verify_object(commit)?.bytes;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let committer = text.lines().find_map(|line| line.strip_prefix("committer ")).unwrap_or("");
+    Ok(Value::map([
+        ("commit", Value::text(commit.to_string())),
+        ("parent", parent),
+        ("committer", Value::text(committer)),
+    ]))
+}
+
+/// Reads the files of a commit request: text, bytes, or null for those that go.
+pub(super) fn edits(payload: &Value) -> Option<BTreeMap<String, Edit>> {
+    let Some(files) = payload.get("files") else { return Some(BTreeMap::new()) };
+    let edit = |(path, value): (&String, &Value)| {
+        let edit = match value {
+            Value::Null => Edit::Delete,
+            Value::Text(text) => {
+                Edit::Write { content: text.clone().into_bytes(), mode: FileMode::Plain }
+            }
+            Value::Bytes(bytes) => Edit::Write { content: bytes.clone(), mode: FileMode::Plain },
+            _ => return None,
+        };
+        Some((path.clone(), edit))
+    };
+    files.as_map()?.iter().map(edit).collect()
+}
+
+/// Finds the commit on an agent's branch that a request has made already.
+pub fn find_by_request(space: &Space, agent: &AgentName, request: &str) -> Result<Option<Oid>> {
+    let head = space.head(agent)?;
+    for commit in space.own_commits(agent, head)? {
+        let claims = Claims::read(&commit.message);
+        let is_effect = claims.kind.as_ref().is_none_or(|kind| kind.as_str() != "decision");
+        if is_effect && claims.request.as_deref() == Some(request) {
+            return Ok(Some(commit.oid));
+        }
+    }
+    Ok(None)
+}
+
+fn perform_spawn(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    performance: &Performance,
+    asker: &Asker,
+) -> Result<Performed> {
+    let request = &performance.request;
+    let child = match ensure_agent(space, session, request, asker) {
+        Ok(child) => child,
+        Err(error) => return Ok(executed(Err(error))),
+    };
+    if request.payload.get("flow").is_none() {
+        let genesis = child_genesis(space, &child)?;
+        let value =
+            Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
+        return Ok(executed(Ok(value)));
+    }
+    let begin = match child_begin(space, session, request, &child) {
+        Ok(begin) => begin,
+        Err(error) => return Ok(executed(Err(error))),
+    };
+    let id = match start_child(space, begin) {
+        Ok(id) => id,
+        Err(error) => return Ok(executed(Err(error))),
+    };
+    Ok(match Driver::load(space, &id)?.session().end() {
+        None => Performed::Waiting,
+        Some(end) => Performed::Answered(answer_of(end), By::Child(id)),
+    })
+}
+
+fn answer_of(end: &End) -> Answer {
+    match end {
+        End::Done(value) => Answer::Ok(value.clone()),
+        End::Failed(failure) => Answer::Failed(failure.clone()),
+        End::Cancelled => Answer::Failed(Failure::new("cancelled", "the child was cancelled")),
+    }
+}
+
+/// Makes the agent of a spawn request, or adopts the one that it made before a crash.
+fn ensure_agent(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    request: &Request,
+    asker: &Asker,
+) -> Result<AgentName> {
+    let payload = &request.payload;
+    let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
+    let name = payload.get("name").and_then(Value::as_text).map_or_else(
+        || format!("{}-{}", session.started().agent, &asker.request[..8]),
+        str::to_owned,
+    );
+    let name = AgentName::parse(&name).map_err(|error| bad(&error.to_string()))?;
+    if space.head(&name).is_ok() {
+        return match find_by_request(space, &name, &asker.request)? {
+            Some(_) => Ok(name),
+            None => Err(Error::AgentExists { name }),
+        };
+    }
+    let text = payload.get("briefing").and_then(Value::as_text).unwrap_or_default();
+    let briefing = Briefing::of_text(text).to_object()?;
+    let origin = Origin::Agent(session.started().agent.clone());
+    spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
+    Ok(name)
+}
+
+fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {
+    Ok(space.agent(child)?.genesis.map_or(String::new(), |oid| oid.to_string()))
+}
+
+fn child_begin(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    request: &Request,
+    child: &AgentName,
+) -> Result<Begin> {
+    let start = session.started();
+    let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
+    let flow = match Cid::parse(flow) {
+        Ok(cid) => flow_of(space, &Folder::of(space, &start.session), &cid)?,
+        Err(_) => flow_object(flow)?,
+    };
+    let wanted = request.payload.get("allow").and_then(Value::as_list).unwrap_or_default();
+    let wanted = wanted.iter().filter_map(Value::as_text);
+    // A child may do no more than its parent.
+    let wanted = wanted.chain(["commit", "spawn"]);
+    let allow = wanted.filter(|kind| start.allows(kind)).map(str::to_owned).collect();
+    Ok(Begin {
+        agent: child.clone(),
+        flow,
+        input: request.payload.get("input").cloned().unwrap_or(Value::Null),
+        key: child_key(&start.session, request),
+        allow,
+    })
+}
+
+/// The start key of the child session that a request begins.
+fn child_key(parent: &SessionId, request: &Request) -> String {
+    format!("child {parent} {}", request.path)
+}
+
+/// Finds the session that a child session answers to.
+pub fn parent_of(key: &str) -> Option<SessionId> {
+    SessionId::parse(key.strip_prefix("child ")?.split(' ').next()?)
+}
+
+/// Finds the child session that a request has begun.
+pub fn child_of(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    request: &Request,
+) -> Option<SessionId> {
+    if request.kind != "spawn" || request.payload.get("flow").is_none() {
+        return None;
+    }
+    let key = child_key(&session.started().session, request);
+    let open = super::folder::list_open(space).ok()?;
+    open.into_iter().find(|id| {
+        let summary = super::summary::read(space, id);
+        summary.is_ok_and(|summary| summary.key == key)
+    })
+}

@@ -1,0 +1,97 @@
+//! Sessions: durable runs of flows on behalf of agents.
+//!
+//! What a session is, and what every record means, is decided in `agentic-replay`. Here is what
+//! surrounds it: the folder that keeps its records ([`folder`]), the summary that is read from them
+//! without running anything ([`summary`]), and the driver that makes records durable, performs
+//! effects and applies decisions.
+
+pub(crate) mod drive;
+mod effect;
+pub(crate) mod folder;
+mod fork;
+mod process;
+mod rebuild;
+mod replay;
+mod seal;
+mod start;
+pub mod summary;
+
+pub use self::fork::{ForkPlan, fork, upgrade};
+pub use self::rebuild::rebuild;
+pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::start::{Begin, cancel, resume, start, tick};
+pub use self::summary::{Asked, OpenHold, State, Summary};
+
+use agentic_flow::Flow;
+use agentic_model::{Cid, Map, Object, Value};
+use agentic_replay::{Program, SessionId};
+
+use crate::{Error, Result, Space};
+
+impl Space {
+    /// Reads how a session stands, from its records alone.
+    ///
+    /// # Errors
+    /// Fails when there is no such session or its records are damaged.
+    pub fn session(&self, id: &SessionId) -> Result<Summary> {
+        summary::read(self, id)
+    }
+
+    /// Reads how a session stood after so many records.
+    ///
+    /// # Errors
+    /// Fails as [`Space::session`] does.
+    pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
+        let journal = folder::read_journal(self, id)?;
+        summary::of_journal(self, &journal.up_to(n_records))
+    }
+
+    /// Lists the sessions of this space, oldest first.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionId>> {
+        folder::list_all(self)
+    }
+
+    /// Finds the session that a text names: an id or a unique prefix of eight or more digits, or
+    /// an agent's only session that is not over, else its newest.
+    ///
+    /// # Errors
+    /// Fails when there is none, or several.
+    pub fn find_session(&self, text: &str) -> Result<SessionId> {
+        folder::find(self, text)
+    }
+}
+
+/// Wraps the source of a flow into the object that names it.
+///
+/// # Errors
+/// Fails when the source is too long for an object.
+pub fn flow_object(source: &str) -> Result<Object> {
+    Ok(Object::new(Map::from([
+        ("type".to_owned(), Value::text("behaviour")),
+        ("language".to_owned(), Value::text(agentic_flow::LANGUAGE)),
+        ("source".to_owned(), Value::text(source)),
+    ]))?)
+}
+
+/// Makes a run of the flow that an object holds.
+pub(crate) fn program(flow: &Object) -> Result<Box<dyn Program>> {
+    let cid = flow.cid();
+    let source = flow.map().get("source").and_then(Value::as_text);
+    let source = source.ok_or_else(|| Error::NotAFlow { id: cid.to_string() })?;
+    let flow = Flow::parse(source).map_err(|findings| Error::BrokenFlow {
+        id: cid.to_string(),
+        reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
+    })?;
+    Ok(Box::new(flow.program()))
+}
+
+/// Reads the object of a flow: from the session's own folder, else from wherever the space has it.
+pub(crate) fn flow_of(space: &Space, folder: &folder::Folder, cid: &Cid) -> Result<Object> {
+    match folder.read_object(cid)? {
+        Some(bytes) => Ok(Object::decode(&bytes)?),
+        None => space.object(*cid),
+    }
+}

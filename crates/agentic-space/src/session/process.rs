@@ -1,0 +1,158 @@
+//! Programs that a session starts: `exec`.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant as Moment};
+
+use agentic_model::{Map, Value};
+use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
+
+/// How long a program may run unless the request says otherwise.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// The most that is kept of a program's output, in bytes; the rest is read and dropped.
+const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+/// How often a running program is looked at.
+const POLL: Duration = Duration::from_millis(2);
+
+/// A program under way.
+pub struct Process {
+    stop: Arc<AtomicBool>,
+}
+
+impl Process {
+    /// Starts the program of an `exec` request on a thread of its own; its answer is sent.
+    pub fn start(
+        performance: &Performance,
+        folder: &std::path::Path,
+        answers: mpsc::Sender<(Path, Answer)>,
+    ) -> Process {
+        let stop = Arc::new(AtomicBool::new(false));
+        let request = Arc::clone(&performance.request);
+        let folder = folder.to_owned();
+        let key = performance.id.to_string();
+        let flag = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let limit = request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis);
+            let answer = run(&request.payload, &folder, &key, limit, &flag);
+            // A driver that has gone away reads the doubt from its records.
+            let _ = answers.send((request.path.clone(), answer));
+        });
+        Process { stop }
+    }
+
+    /// Stops the program.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+}
+
+fn run(
+    payload: &Value,
+    folder: &std::path::Path,
+    key: &str,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Answer {
+    let Some(mut command) = command_of(payload) else {
+        return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
+    };
+    let folder = payload
+        .get("cwd")
+        .and_then(Value::as_text)
+        .map_or(folder.to_owned(), |cwd| folder.join(cwd));
+    let child = command
+        .current_dir(folder)
+        .env("AGENTIC_REQUEST", key)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut child = match child {
+        Ok(child) => child,
+        Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
+    };
+    feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let status = match wait(&mut child, limit, stop) {
+        Waited::Ended(status) => status,
+        Waited::TimedOut => return Answer::TimedOut,
+        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
+        Waited::Lost(error) => return failed("exec", &error.to_string()),
+    };
+    let text = |output: std::thread::JoinHandle<Vec<u8>>| {
+        Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
+    };
+    Answer::Ok(Value::Map(Map::from([
+        ("status".to_owned(), Value::Int(i64::from(status.code().unwrap_or(-1)))),
+        ("stdout".to_owned(), text(stdout)),
+        ("stderr".to_owned(), text(stderr)),
+    ])))
+}
+
+fn command_of(payload: &Value) -> Option<Command> {
+    if let Some(line) = payload.get("command").and_then(Value::as_text) {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(line);
+        return Some(command);
+    }
+    let argv = payload.get("argv")?.as_list()?;
+    let words: Vec<&str> = argv.iter().map(Value::as_text).collect::<Option<_>>()?;
+    let (program, arguments) = words.split_first()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Some(command)
+}
+
+enum Waited {
+    Ended(std::process::ExitStatus),
+    TimedOut,
+    Stopped,
+    Lost(std::io::Error),
+}
+
+fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Waited {
+    let deadline = Moment::now() + limit;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Waited::Ended(status),
+            Ok(None) => {}
+            Err(error) => return Waited::Lost(error),
+        }
+        let stopped = stop.load(Ordering::Acquire);
+        if stopped || Moment::now() >= deadline {
+            // It may have ended by itself meanwhile, which is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+            return if stopped { Waited::Stopped } else { Waited::TimedOut };
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn feed(child: &mut Child, text: &str) {
+    if let Some(mut stdin) = child.stdin.take() {
+        let text = text.to_owned();
+        // A program that does not read its input is not disturbed by it.
+        std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
+    }
+}
+
+fn collect(
+    stream: Option<impl std::io::Read + Send + 'static>,
+) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        if let Some(mut stream) = stream {
+            let _ = stream.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut kept);
+            let _ = std::io::copy(&mut stream, &mut std::io::sink());
+        }
+        kept
+    })
+}
+
+fn failed(code: &str, message: &str) -> Answer {
+    Answer::Failed(Failure::new(code, message))
+}

@@ -1,0 +1,90 @@
+//! Replaying and comparing sessions without performing anything.
+
+use agentic_model::Object;
+use agentic_replay::{Divergence, Kinds, ReplayError, Session, SessionId, Setting};
+
+use super::folder::{Folder, Values, read_journal};
+use super::{flow_of, program};
+use crate::{Error, Result, Space};
+
+/// What a replay found.
+#[derive(Debug)]
+pub enum Verdict {
+    /// The program made every recorded request.
+    Same,
+    /// It did something else.
+    Diverged(Box<Divergence>),
+    /// The records are damaged.
+    Corrupt(String),
+}
+
+/// Replays a session with its own program, or with another one.
+///
+/// # Errors
+/// Fails when there is no such session or the program does not parse; damage and divergence are
+/// verdicts.
+pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Verdict> {
+    let journal = match read_journal(space, id) {
+        Ok(journal) => journal,
+        Err(Error::Store(agentic_store::Error::Corrupt { reason, .. })) => {
+            return Ok(Verdict::Corrupt(reason));
+        }
+        Err(error) => return Err(error),
+    };
+    let pinned;
+    let flow = match flow {
+        Some(flow) => flow,
+        None => {
+            pinned = flow_of(space, &Folder::of(space, id), &journal.flow())?;
+            &pinned
+        }
+    };
+    let values = Values::of(space, &journal);
+    let (engine, kinds) = (agentic_flow::engine(), Kinds::built_in());
+    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    Ok(match Session::load(&journal, program(flow)?, setting, &mut |_, _| {}) {
+        Ok(_) => Verdict::Same,
+        Err(ReplayError::Diverged(divergence)) => Verdict::Diverged(divergence),
+        Err(ReplayError::Corrupt(corrupt)) => Verdict::Corrupt(corrupt.to_string()),
+        Err(ReplayError::Missing(missing)) => Verdict::Corrupt(missing.to_string()),
+    })
+}
+
+/// The first record in which two sessions differ.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Difference {
+    /// Its position.
+    pub at: u64,
+    /// What the one records there; nothing if it ends before.
+    pub left: Option<agentic_model::Value>,
+    /// What the other records there.
+    pub right: Option<agentic_model::Value>,
+}
+
+/// Compares what two sessions asked and were answered, record by record. Ids, times and positions
+/// in the chain are not compared: a fork has its own.
+///
+/// # Errors
+/// Fails when one does not exist or is damaged.
+pub fn diff(space: &Space, left: &SessionId, right: &SessionId) -> Result<Option<Difference>> {
+    let (left, right) = (read_journal(space, left)?, read_journal(space, right)?);
+    let body = |record: &agentic_replay::Record| {
+        let value = record.to_value();
+        let mut map = value.as_map().cloned().unwrap_or_default();
+        for key in ["seq", "prev", "at", "v"] {
+            map.remove(key);
+        }
+        agentic_model::Value::Map(map)
+    };
+    let is_start =
+        |record: &&agentic_replay::Record| !matches!(record.body, agentic_replay::Body::Start(_));
+    let one: Vec<_> = left.records().iter().filter(is_start).map(body).collect();
+    let other: Vec<_> = right.records().iter().filter(is_start).map(body).collect();
+    for at in 0..one.len().max(other.len()) {
+        let (left, right) = (one.get(at).cloned(), other.get(at).cloned());
+        if left != right {
+            return Ok(Some(Difference { at: at as u64 + 1, left, right }));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,168 @@
+//! Sealing: a session's records and long values as objects of its agent's notes, so that they
+//! travel and survive without the folder.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{AgentName, Cid, Object, Value};
+use agentic_replay::SessionId;
+use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+
+use super::folder::{Folder, segment_kind, segment_object};
+use crate::{Result, Space};
+
+/// The most that one object holds of records or of a value, in bytes.
+const PART_BYTES_MAX: usize = 512 << 10;
+
+/// Seals what is not sealed yet.
+pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
+    if space.head(agent).is_err() {
+        // Without its agent there is no ref that could keep the session.
+        return Ok(());
+    }
+    let sealed = parts(space, Some(agent), &folder.id)?;
+    let frames = folder.frames(space)?;
+    let n_sealed: usize = sealed.values().map(|part| part.records.len()).sum();
+    let mut objects = Vec::new();
+    let mut from = n_sealed;
+    while from < frames.len() {
+        let mut to = from + 1;
+        let mut bytes = frames[from].len();
+        while to < frames.len() && bytes + frames[to].len() <= PART_BYTES_MAX {
+            bytes += frames[to].len();
+            to += 1;
+        }
+        let records = frames[from..to].iter().map(|frame| Value::Bytes(frame.clone())).collect();
+        objects.push(segment_object([
+            ("session", Value::text(folder.id.to_string())),
+            ("from", Value::Int(from as i64)),
+            ("records", Value::List(records)),
+        ])?);
+        from = to;
+    }
+    objects.extend(value_objects(folder)?);
+    if objects.is_empty() {
+        return Ok(());
+    }
+    keep(space, agent, "seal", &objects)
+}
+
+/// Keeps objects in the notes of an agent.
+pub fn keep(space: &Space, agent: &AgentName, verb: &str, objects: &[Object]) -> Result<()> {
+    let signatures = space.signatures(agent)?;
+    let (mut writer, _) = space.writer(agent)?;
+    let transaction = Transaction {
+        verb: verb.to_owned(),
+        objects: Vec::new(),
+        branch: None,
+        notes: Some(NotesEdit {
+            name: agent.notes_ref(),
+            notes: Vec::new(),
+            objects: objects.iter().map(KeptObject::from).collect(),
+        }),
+        taken: Taken::default(),
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    crate::space::Written::from_outcome(outcome, agent.as_str(), None)?;
+    Ok(())
+}
+
+/// Reads the records of a session that was sealed; none if it was not.
+pub fn frames(space: &Space, id: &SessionId) -> Result<Vec<Vec<u8>>> {
+    Ok(parts(space, None, id)?.into_values().flat_map(|part| part.records).collect())
+}
+
+/// Reads a long value that was sealed with a session.
+pub fn value(space: &Space, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
+    let mut pieces = BTreeMap::new();
+    for_each_segment(space, None, &mut |object| {
+        let map = object.map();
+        let is_piece = map.get("session").and_then(Value::as_text) == Some(&id.to_string())
+            && map.get("value").and_then(Value::as_link) == Some(*cid);
+        if let (true, Some(part), Some(Value::Bytes(bytes))) =
+            (is_piece, map.get("part").and_then(Value::as_int), map.get("bytes"))
+        {
+            pieces.insert(part, bytes.clone());
+        }
+    })?;
+    let bytes: Vec<u8> = pieces.into_values().flatten().collect();
+    Ok((Cid::of(&bytes) == *cid).then_some(bytes))
+}
+
+/// Lists the sessions that were sealed.
+pub fn sessions(space: &Space) -> Result<Vec<SessionId>> {
+    let mut ids = Vec::new();
+    for_each_segment(space, None, &mut |object| {
+        let id = object.map().get("session").and_then(Value::as_text).and_then(SessionId::parse);
+        ids.extend(id);
+    })?;
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+struct Part {
+    records: Vec<Vec<u8>>,
+}
+
+fn parts(space: &Space, agent: Option<&AgentName>, id: &SessionId) -> Result<BTreeMap<i64, Part>> {
+    let mut found = BTreeMap::new();
+    for_each_segment(space, agent, &mut |object| {
+        let map = object.map();
+        if map.get("session").and_then(Value::as_text) != Some(&id.to_string()) {
+            return;
+        }
+        let from = map.get("from").and_then(Value::as_int);
+        let records = map.get("records").and_then(Value::as_list);
+        if let (Some(from), Some(records)) = (from, records) {
+            let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
+            found.insert(from, Part { records: records.iter().filter_map(bytes).collect() });
+        }
+    })?;
+    Ok(found)
+}
+
+fn for_each_segment(
+    space: &Space,
+    agent: Option<&AgentName>,
+    visit: &mut dyn FnMut(&Object),
+) -> Result<()> {
+    let refs = match agent {
+        Some(agent) => vec![agent.notes_ref()],
+        None => {
+            let all = space.repository().list_refs("refs/notes/agentic/")?;
+            all.into_iter().map(|found| found.name).collect()
+        }
+    };
+    for name in refs {
+        for (_, bytes) in space.repository().notes(&name)?.read_objects(&segment_kind())? {
+            if let Ok(object) = Object::decode(&bytes) {
+                visit(&object);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Cuts the long values of a session into objects. Typed objects are kept as they are.
+fn value_objects(folder: &Folder) -> Result<Vec<Object>> {
+    let mut objects = Vec::new();
+    for cid in folder.object_ids() {
+        let bytes = folder.read_object(&cid)?.unwrap_or_default();
+        if let Ok(object) = Object::decode(&bytes) {
+            objects.push(object);
+            continue;
+        }
+        for (part, piece) in bytes.chunks(PART_BYTES_MAX).enumerate() {
+            objects.push(segment_object([
+                ("session", Value::text(folder.id.to_string())),
+                ("value", Value::Link(cid)),
+                ("part", Value::Int(part as i64)),
+                ("bytes", Value::Bytes(piece.to_vec())),
+            ])?);
+        }
+    }
+    Ok(objects)
+}

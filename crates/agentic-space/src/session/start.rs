@@ -1,0 +1,175 @@
+//! Starting, resuming and stopping sessions.
+
+use agentic_model::{AgentName, Object, Value};
+use agentic_replay::record::{CancelMode, CancelRecord};
+use agentic_replay::{Kinds, Opening, Session, SessionId};
+
+use super::drive::Driver;
+use super::effect::parent_of;
+use super::folder::{Folder, list_open, read_journal};
+use super::{program, seal};
+use crate::{Error, Result, Space};
+
+/// What a session begins with.
+#[derive(Debug, Clone)]
+pub struct Begin {
+    /// The agent it runs as.
+    pub agent: AgentName,
+    /// The flow, as its object.
+    pub flow: Object,
+    /// The input of the flow.
+    pub input: Value,
+    /// The start key.
+    pub key: String,
+    /// The kinds of effects that it may perform unasked.
+    pub allow: Vec<String>,
+}
+
+/// Starts a session, or returns the one that was started with the same agent, flow, input and key,
+/// and runs it as far as it goes.
+///
+/// # Errors
+/// Fails when there is no such agent, when the flow does not parse, and when the key was used with
+/// another flow or input.
+pub fn start(space: &Space, mut begin: Begin) -> Result<SessionId> {
+    // What stays inside the space needs nobody's leave.
+    begin.allow.extend(["commit".to_owned(), "spawn".to_owned()]);
+    begin.allow.sort();
+    begin.allow.dedup();
+    let mut driver = create(space, begin)?;
+    driver.run()?;
+    let id = driver.id();
+    follow_up(space, driver)?;
+    Ok(id)
+}
+
+/// Starts a child and runs it; its parent is waiting for it already.
+pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
+    let mut driver = create(space, begin)?;
+    driver.run()?;
+    Ok(driver.id())
+}
+
+/// Makes a session, or loads the one that there is.
+fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
+    let head = space.head(&begin.agent)?;
+    let program = program(&begin.flow)?;
+    let opening = Opening {
+        agent: begin.agent.clone(),
+        flow: begin.flow.cid(),
+        engine: agentic_flow::engine(),
+        input: begin.input,
+        key: begin.key,
+        allow: begin.allow,
+        head: Some(head.to_string()),
+    };
+    let bad = |error: agentic_model::canonical::CanonicalError| Error::BadRequest {
+        reason: error.to_string(),
+    };
+    let id = opening.session().map_err(bad)?;
+    let folder = Folder::of(space, &id);
+    let lock = folder.lock(space)?;
+    if !folder.frames(space)?.is_empty() {
+        return Driver::load_locked(space, folder, lock);
+    }
+    check_key(space, &opening, &id)?;
+    // The flow is pinned: here for this run, in the notes for whoever gets the session later.
+    folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
+    seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
+    let begun = Session::start(opening, space.now(), program, &Kinds::built_in()).map_err(bad)?;
+    // The driver that starts a session also runs it: a later one would have to doubt its effects.
+    Driver::begin(space, folder, lock, begun)
+}
+
+/// Refuses a key that names another session of the agent.
+fn check_key(space: &Space, opening: &Opening, id: &SessionId) -> Result<()> {
+    for other in super::folder::list_all(space)? {
+        let Ok(journal) = read_journal(space, &other) else { continue };
+        let start = journal.start();
+        let same_key = start.agent == opening.agent && start.key == opening.key;
+        if same_key && start.parent.is_none() && other != *id {
+            return Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() });
+        }
+    }
+    Ok(())
+}
+
+/// Finishes what a crash left of a session and runs it as far as it goes; then whatever waits for
+/// it: its parent, or the session that it continues as.
+///
+/// # Errors
+/// Fails when the records are damaged or the program diverges from them.
+pub fn resume(space: &Space, id: &SessionId) -> Result<()> {
+    let mut driver = Driver::load(space, id)?;
+    driver.run()?;
+    follow_up(space, driver)
+}
+
+/// Goes on with whatever waited for a session that has just run: its parent, or the session that
+/// it continues as.
+fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
+    let mut ran = driver;
+    loop {
+        let Some(end) = ran.session().end().cloned() else { return Ok(()) };
+        let (id, start, flow) = (ran.id(), ran.session().started().clone(), ran.session().flow());
+        drop(ran);
+        ran = match (end.continued_with(), parent_of(&start.key)) {
+            (Some(state), _) => {
+                let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
+                let (agent, allow, input) = (start.agent, start.allow, state.clone());
+                create(space, Begin { agent, flow, input, key: format!("continue {id}"), allow })?
+            }
+            (None, Some(parent)) => Driver::load(space, &parent)?,
+            (None, None) => return Ok(()),
+        };
+        ran.run()?;
+    }
+}
+
+/// Stops a session: children first, then with a chance to clean up, or at once.
+///
+/// # Errors
+/// Fails with [`Error::SessionOver`] when it is over.
+pub fn cancel(space: &Space, id: &SessionId, mode: CancelMode, who: &str, why: &str) -> Result<()> {
+    if read_journal(space, id)?.is_over() {
+        return Err(Error::SessionOver { id: id.short() });
+    }
+    let mut driver = Driver::load(space, id)?;
+    let cancel = CancelRecord { who: who.to_owned(), why: why.to_owned(), mode };
+    driver.cancel(cancel)?;
+    let start = driver.session().started().clone();
+    drop(driver);
+    if let Some(parent) = parent_of(&start.key) {
+        resume(space, &parent)?;
+    }
+    Ok(())
+}
+
+/// Goes on with every session that is not over and that nobody drives: fires timers that are due,
+/// expires holds, applies decisions. Returns those that got further.
+///
+/// # Errors
+/// Fails when the sessions cannot be listed; a session that cannot go on is left as it is.
+pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
+    let mut due: Vec<(i64, SessionId)> = Vec::new();
+    for id in list_open(space)? {
+        if let Ok(summary) = super::summary::read(space, &id) {
+            due.push((summary.until.map_or(i64::MAX, |until| until.millis()), id));
+        }
+    }
+    due.sort();
+    let mut moved = Vec::new();
+    for (_, id) in due {
+        let Ok(before) = read_journal(space, &id) else { continue };
+        if Folder::of(space, &id).try_lock(space)?.is_none() {
+            continue;
+        }
+        // One session that cannot go on keeps no other from it.
+        let _ = resume(space, &id);
+        let after = read_journal(space, &id).map_or(0, |journal| journal.records().len());
+        if after > before.records().len() {
+            moved.push(id);
+        }
+    }
+    Ok(moved)
+}

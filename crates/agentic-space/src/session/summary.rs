@@ -1,0 +1,343 @@
+//! How a session stands, read from its records without running anything.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{AgentName, Cid, Instant, Value};
+use agentic_replay::record::{AskRecord, Outcome, VoteRecord};
+use agentic_replay::{
+    Body, By, EffectClass, Failure, Handling, HoldReason, Journal, Path, RecordHash, RequestId,
+    SessionId,
+};
+
+use super::folder::{Folder, Values, read_journal};
+use crate::{Result, Space};
+
+/// How a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Something can be done for it, or is being done.
+    Running,
+    /// It waits for a human.
+    Held,
+    /// It waits for an instant or for a child.
+    Waiting,
+    /// It ended with a result.
+    Done,
+    /// It ended with an error.
+    Failed,
+    /// It was stopped.
+    Cancelled,
+}
+
+/// A session, as its records tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The session.
+    pub id: SessionId,
+    /// The agent it runs as.
+    pub agent: AgentName,
+    /// The flow it runs now.
+    pub flow: Cid,
+    /// Its start key.
+    pub key: String,
+    /// When it was started.
+    pub started_at: Instant,
+    /// How it stands.
+    pub state: State,
+    /// How many records there are, shared ones included.
+    pub n_records: u64,
+    /// The hash of the last record.
+    pub chain: RecordHash,
+    /// What it gave, once it is done.
+    pub result: Option<Value>,
+    /// Why it failed, once it has.
+    pub failure: Option<Failure>,
+    /// The earliest instant it waits for.
+    pub until: Option<Instant>,
+    /// The session it was forked from, and after how many records.
+    pub forked_from: Option<(SessionId, u64)>,
+    /// Everything it asked, in order.
+    pub asked: Vec<Asked>,
+    /// What waits for a human, oldest first.
+    pub holds: Vec<OpenHold>,
+}
+
+/// One request of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// Its position in the journal.
+    pub seq: u64,
+    /// Its id.
+    pub id: RequestId,
+    /// Where in the program.
+    pub path: Path,
+    /// What sort.
+    pub kind: String,
+    /// The data.
+    pub payload: Value,
+    /// The answer: its position, what came of it and who gave it.
+    pub answer: Option<(u64, Answered, By)>,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answered {
+    /// A value.
+    Ok(Value),
+    /// A failure.
+    Failed(Failure),
+    /// Its time limit passed.
+    TimedOut,
+    /// It was cancelled.
+    Cancelled,
+}
+
+/// A request that waits for a human.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OpenHold {
+    /// The session.
+    pub session: SessionId,
+    /// The agent.
+    pub agent: AgentName,
+    /// The id of the request.
+    pub id: RequestId,
+    /// Its record.
+    pub ask: AskRecord,
+    /// The data.
+    pub payload: Value,
+    /// Why a human is asked.
+    pub reason: HoldReason,
+    /// When it was asked.
+    pub asked_at: Instant,
+    /// The votes so far.
+    pub votes: Vec<VoteRecord>,
+}
+
+/// Reads a session.
+pub fn read(space: &Space, id: &SessionId) -> Result<Summary> {
+    let journal = read_journal(space, id)?;
+    of_journal(space, &journal)
+}
+
+/// Summarises a journal, or the beginning of one.
+pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
+    let values = Values::of(space, journal);
+    let start = journal.start().clone();
+    let mut reading = Reading::new(&values);
+    for record in journal.records() {
+        reading.read(record.seq, record.at, &record.body)?;
+    }
+    let is_driven =
+        || -> Result<bool> { Ok(Folder::of(space, &start.session).try_lock(space)?.is_none()) };
+    let holds = reading.holds(&start, &is_driven)?;
+    let started_at = journal
+        .records()
+        .iter()
+        .rev()
+        .find(|record| matches!(record.body, Body::Start(_)))
+        .map_or(Instant::from_millis(0), |record| record.at);
+    let (end, until, asked) = (reading.end, reading.until, reading.asked);
+    let n_open = reading.open.len();
+    let (mut result, mut failure) = (None, None);
+    let state = match end {
+        Some(Answered::Ok(value)) => {
+            result = Some(value);
+            State::Done
+        }
+        Some(Answered::Failed(why)) => {
+            failure = Some(why);
+            State::Failed
+        }
+        Some(Answered::TimedOut | Answered::Cancelled) => State::Cancelled,
+        None if !holds.is_empty() => State::Held,
+        None if until.is_some() => State::Waiting,
+        None if n_open > 0 && reading.n_children == n_open => State::Waiting,
+        None => State::Running,
+    };
+    Ok(Summary {
+        id: start.session,
+        agent: start.agent,
+        flow: journal.flow(),
+        key: start.key,
+        started_at,
+        state,
+        n_records: journal.records().len() as u64,
+        chain: journal.chain().head(),
+        result,
+        failure,
+        until,
+        forked_from: start.parent.map(|point| (point.session, point.seq)),
+        asked,
+        holds,
+    })
+}
+
+/// An ask without an answer.
+struct Open {
+    ask: AskRecord,
+    payload: Value,
+    at: Instant,
+    at_index: usize,
+    permitted: bool,
+    withdrawn: bool,
+    votes: Vec<VoteRecord>,
+}
+
+/// What has been read so far.
+struct Reading<'a> {
+    values: &'a Values<'a>,
+    session: String,
+    asked: Vec<Asked>,
+    open: BTreeMap<Path, Open>,
+    end: Option<Answered>,
+    until: Option<Instant>,
+    n_children: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn new(values: &'a Values<'a>) -> Reading<'a> {
+        Reading {
+            values,
+            session: String::new(),
+            asked: Vec::new(),
+            open: BTreeMap::new(),
+            end: None,
+            until: None,
+            n_children: 0,
+        }
+    }
+
+    fn read(&mut self, seq: u64, at: Instant, body: &Body) -> Result<()> {
+        match body {
+            Body::Start(start) => {
+                self.session = start.session.to_string();
+                // A fork asks anew what was open.
+                let open: Vec<usize> = self.open.values().map(|open| open.at_index).collect();
+                self.asked = std::mem::take(&mut self.asked)
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(index, _)| !open.contains(index))
+                    .map(|(_, asked)| asked)
+                    .collect();
+                self.open.clear();
+            }
+            Body::Ask(ask) => self.ask(seq, at, ask)?,
+            Body::Answer(answer) => {
+                let outcome = self.outcome(&answer.outcome)?;
+                if let Some(open) = self.open.remove(&answer.path) {
+                    self.asked[open.at_index].answer = Some((seq, outcome, answer.by.clone()));
+                }
+            }
+            Body::Permit(permit) => {
+                if let Some(open) = self.open.get_mut(&permit.path) {
+                    open.permitted = true;
+                }
+            }
+            Body::Withdraw(withdraw) => {
+                if let Some(open) = self.open.get_mut(&withdraw.path) {
+                    open.withdrawn = true;
+                }
+            }
+            Body::Vote(vote) => {
+                if let Some(open) = self.open.get_mut(&vote.path) {
+                    open.votes.push(vote.clone());
+                }
+            }
+            Body::End(outcome) => self.end = Some(self.outcome(outcome)?),
+            Body::Continue(next) => {
+                self.end = Some(Answered::Ok(self.value(&next.state)?));
+            }
+            Body::Attempt(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Upgrade(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_) => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, seq: u64, at: Instant, ask: &AskRecord) -> Result<()> {
+        let payload = self.value(&ask.payload)?;
+        let id = RequestId::derive(&self.session, &ask.path, &ask.hash);
+        let at_index = self.asked.len();
+        self.asked.push(Asked {
+            seq,
+            id,
+            path: ask.path.clone(),
+            kind: ask.kind.clone(),
+            payload: payload.clone(),
+            answer: None,
+        });
+        let (permitted, withdrawn, votes) = (false, false, Vec::new());
+        let open = Open { ask: ask.clone(), payload, at, at_index, permitted, withdrawn, votes };
+        self.open.insert(ask.path.clone(), open);
+        Ok(())
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> Result<Answered> {
+        Ok(match outcome {
+            Outcome::Ok(stored) => Answered::Ok(self.value(stored)?),
+            Outcome::Failed { code, message, details } => Answered::Failed(Failure {
+                code: code.clone(),
+                message: message.clone(),
+                details: self.value(details)?,
+            }),
+            Outcome::TimedOut => Answered::TimedOut,
+            Outcome::Cancelled(_) => Answered::Cancelled,
+        })
+    }
+
+    fn value(&self, stored: &agentic_replay::Stored) -> Result<Value> {
+        let missing = |error: agentic_replay::record::MissingObject| {
+            agentic_store::Error::corrupt("a session", error)
+        };
+        Ok(stored.value(self.values).map_err(missing)?)
+    }
+
+    /// Tells what waits for a human; notes what waits for an instant or a child on the way.
+    fn holds(
+        &mut self,
+        start: &agentic_replay::StartRecord,
+        is_driven: &dyn Fn() -> Result<bool>,
+    ) -> Result<Vec<OpenHold>> {
+        let mut holds = Vec::new();
+        for open in self.open.values().filter(|open| !open.withdrawn) {
+            let may_begin = open.permitted || start.allows(&open.ask.kind);
+            let reason = match open.ask.handling {
+                Handling::Decision => Some(HoldReason::Asked),
+                Handling::Timer => {
+                    let until = open.payload.get("until").and_then(Value::as_int);
+                    let until = until.map(Instant::from_millis);
+                    self.until = self.until.into_iter().chain(until).min();
+                    None
+                }
+                Handling::Effect(EffectClass::Pure) => None,
+                Handling::Effect(_) if !may_begin => Some(HoldReason::NotAllowed),
+                Handling::Effect(EffectClass::Once) if !is_driven()? => Some(HoldReason::InDoubt),
+                Handling::Effect(_) => {
+                    self.n_children += usize::from(open.ask.kind == "spawn");
+                    None
+                }
+            };
+            if let Some(reason) = reason {
+                let index = open.at_index;
+                holds.push((
+                    index,
+                    OpenHold {
+                        session: start.session,
+                        agent: start.agent.clone(),
+                        id: self.asked[index].id,
+                        ask: open.ask.clone(),
+                        payload: open.payload.clone(),
+                        reason,
+                        asked_at: open.at,
+                        votes: open.votes.clone(),
+                    },
+                ));
+            }
+        }
+        holds.sort_by_key(|(index, _)| *index);
+        Ok(holds.into_iter().map(|(_, hold)| hold).collect())
+    }
+}

@@ -1,0 +1,234 @@
+//! Sessions as JSON.
+
+use agentic_model::json;
+use agentic_replay::{By, Failure};
+use agentic_space::session::summary::Answered;
+use agentic_space::session::{Asked, Difference, State, Summary, Verdict};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+/// A session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionView {
+    /// Its id.
+    pub session: String,
+    /// The agent it runs as.
+    pub agent: String,
+    /// The flow it runs now.
+    pub flow: String,
+    /// Its start key.
+    pub key: String,
+    /// `running`, `held`, `waiting`, `done`, `failed` or `cancelled`.
+    pub state: String,
+    /// When it was started.
+    pub started_at: String,
+    /// How many records there are, shared ones included.
+    pub records: u64,
+    /// The hash of the last record.
+    pub chain: String,
+    /// What it gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Json>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<SessionErrorView>,
+    /// The earliest instant it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The requests that wait for a human.
+    pub pending: Vec<String>,
+    /// The session it was forked from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// After how many records it was forked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forked_at: Option<u64>,
+    /// Everything it asked, in order; only where one session is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Vec<RequestView>>,
+}
+
+/// Why a session failed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SessionErrorView {
+    /// What sort of failure.
+    pub code: String,
+    /// What happened.
+    pub message: String,
+}
+
+/// One request of a session.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RequestView {
+    /// Its id.
+    pub request: String,
+    /// Where in the program.
+    pub path: String,
+    /// What sort.
+    pub kind: String,
+    /// The data.
+    pub payload: Json,
+    /// `{"ok":…}`, `{"failed":…}`, `"timed-out"` or `"cancelled"`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Json>,
+    /// Who answered: `executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO` or `system`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+}
+
+/// The answer of `agentic session diff`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiffView {
+    /// Whether both recorded the same.
+    pub same: bool,
+    /// The first record that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// What the one recorded there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<Json>,
+    /// What the other recorded there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub right: Option<Json>,
+}
+
+/// The verdict of a replay.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VerdictView {
+    /// The session.
+    pub session: String,
+    /// `same`, `diverged` or `corrupt`.
+    pub verdict: String,
+    /// The record that differs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<u64>,
+    /// How it differs: `KIND`, `PAYLOAD`, `SCHEMA`, `LEFTOVER`, `ENGINE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub class: Option<String>,
+    /// What differs, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// The answer of `agentic session verify`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VerifyView {
+    /// The session.
+    pub session: String,
+    /// How many records were checked.
+    pub records: u64,
+    /// The hash of the last one.
+    pub chain: String,
+    /// The commits that were made again, with the same ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<Vec<String>>,
+}
+
+impl SessionView {
+    /// Shows a session without its requests.
+    pub fn brief(summary: &Summary) -> SessionView {
+        let error = |failure: &Failure| SessionErrorView {
+            code: failure.code.clone(),
+            message: failure.message.clone(),
+        };
+        SessionView {
+            session: summary.id.to_string(),
+            agent: summary.agent.to_string(),
+            flow: summary.flow.to_string(),
+            key: summary.key.clone(),
+            state: state_name(summary.state).to_owned(),
+            started_at: summary.started_at.to_string(),
+            records: summary.n_records,
+            chain: summary.chain.to_string(),
+            result: summary.result.as_ref().map(json::to_json),
+            error: summary.failure.as_ref().map(error),
+            until: summary.until.map(|until| until.to_string()),
+            pending: summary.holds.iter().map(|hold| summary.id.short_request(&hold.id)).collect(),
+            parent: summary.forked_from.map(|(parent, _)| parent.to_string()),
+            forked_at: summary.forked_from.map(|(_, at)| at),
+            requests: None,
+        }
+    }
+
+    /// Shows a session with everything it asked.
+    pub fn whole(summary: &Summary) -> SessionView {
+        let request = |asked: &Asked| RequestView {
+            request: summary.id.short_request(&asked.id),
+            path: asked.path.to_string(),
+            kind: asked.kind.clone(),
+            payload: json::to_json(&asked.payload),
+            answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
+            by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
+        };
+        let requests = Some(summary.asked.iter().map(request).collect());
+        SessionView { requests, ..SessionView::brief(summary) }
+    }
+}
+
+impl DiffView {
+    /// Shows what a comparison found.
+    pub fn new(difference: Option<&Difference>) -> DiffView {
+        DiffView {
+            same: difference.is_none(),
+            at: difference.map(|difference| difference.at),
+            left: difference.and_then(|found| found.left.as_ref()).map(json::to_json),
+            right: difference.and_then(|found| found.right.as_ref()).map(json::to_json),
+        }
+    }
+}
+
+impl VerdictView {
+    /// Shows what a replay of a session found.
+    pub fn new(session: String, verdict: &Verdict) -> VerdictView {
+        let (name, at, class, reason) = match verdict {
+            Verdict::Same => ("same", None, None, None),
+            Verdict::Diverged(divergence) => (
+                "diverged",
+                divergence.seq,
+                Some(divergence.difference.name().to_owned()),
+                Some(divergence.to_string()),
+            ),
+            Verdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
+        };
+        VerdictView { session, verdict: name.to_owned(), at, class, reason }
+    }
+}
+
+/// Names a state as `--json` does.
+pub fn state_name(state: State) -> &'static str {
+    match state {
+        State::Running => "running",
+        State::Held => "held",
+        State::Waiting => "waiting",
+        State::Done => "done",
+        State::Failed => "failed",
+        State::Cancelled => "cancelled",
+    }
+}
+
+fn answer(answered: &Answered) -> Json {
+    match answered {
+        Answered::Ok(value) => serde_json::json!({ "ok": json::to_json(value) }),
+        Answered::Failed(failure) => serde_json::json!({
+            "failed": {
+                "code": failure.code,
+                "message": failure.message,
+                "details": json::to_json(&failure.details),
+            }
+        }),
+        Answered::TimedOut => Json::from("timed-out"),
+        Answered::Cancelled => Json::from("cancelled"),
+    }
+}
+
+fn by_name(by: &By) -> String {
+    match by {
+        By::Executor => "executor".to_owned(),
+        By::Decision(commit) => format!("decision {commit}"),
+        By::Timer => "timer".to_owned(),
+        By::Child(session) => format!("child {session}"),
+        By::Edited(who) => format!("edited {who}"),
+        By::System(what) => format!("system {what}"),
+    }
+}
