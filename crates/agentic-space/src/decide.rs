@@ -216,7 +216,9 @@ fn record(
     let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
     if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
         // The trees are equal; a worktree that does not follow shows no difference.
-        let _ = bring_along(space, &worktree, &follow, &[], head, new);
+        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
+        let _ = writer.follow(&worktree, bring);
+        writer.settle(space.now());
     }
     Ok(Recorded::New { commit: new, written })
 }

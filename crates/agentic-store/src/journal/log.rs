@@ -12,6 +12,9 @@ use super::frame::{self, Scan};
 use super::{Durability, SEGMENT_BYTES_MAX, segment};
 use crate::{Error, Result, fault};
 
+/// The folder that holds everything of ours; the names below it are made durable with a log.
+const ROOT: &str = "agentic";
+
 /// A log open for appending. Whoever has one holds the lock of what it belongs to.
 #[derive(Debug)]
 pub struct Log {
@@ -88,9 +91,11 @@ impl Log {
         std::fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         let path = segment::path(dir, number);
         let file = segment::create(&path)?;
-        segment::sync_directory(dir)?;
-        if let Some(parent) = dir.parent() {
-            segment::sync_directory(parent)?;
+        for folder in dir.ancestors() {
+            segment::sync_directory(folder)?;
+            if folder.ends_with(ROOT) {
+                break;
+            }
         }
         Ok(Log { dir: dir.to_owned(), segment: number, path, file, length: 0 })
     }

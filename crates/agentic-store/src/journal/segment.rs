@@ -62,15 +62,15 @@ pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
 
 /// Does the same after a look at every frame.
 pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan)
+    cut_torn(file, path, scan)
 }
 
-/// Does the same for a log, after a look at every frame.
+/// Does the same with a segment of a log, which is read whole anyway.
 pub fn repair_log(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan_log)
+    cut_torn(file, path, scan_log)
 }
 
-fn repair_by(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
+fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let length = bytes.len() as u64;
     match scan(&bytes) {
