@@ -11,6 +11,7 @@ use agentic_store::git::{
 use agentic_store::journal::{
     BranchMove, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
+use agentic_store::recovery::Mended;
 use agentic_store::{Finding, Writer};
 
 use crate::space::Written;
@@ -151,7 +152,6 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let repository = space.repository();
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-    let signatures = space.signatures(agent)?;
 
     // Outside any lock: what is there, and what it becomes.
     let base = base_of(space, agent, draft)?;
@@ -162,10 +162,12 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
+    if (head != base || built.tree == base_tree)
+        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, built.tree)?
+    {
+        return Ok(done);
+    }
     if head != base {
-        if let Some(done) = same_as_rolled_forward(space, &writer, agent, draft, built.tree)? {
-            return Ok(done);
-        }
         return Err(moved(agent, draft, base, head));
     }
     let bound = match draft.capture {
@@ -180,54 +182,25 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         repository.sync_filesystem()?;
     }
 
-    // The commit itself, and everything that it brings.
-    let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
-    let claims = Claims {
-        kind: Some(kind.clone()),
-        agent: Some(agent.clone()),
-        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
-        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
-        fields,
-        ..Claims::default()
-    };
-    let data = CommitData {
-        tree: built.tree,
-        parents: vec![head],
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(&draft.message)?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = repository.name_object(&object);
-    let mut objects = built.objects;
-    objects.push(object);
-    let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
-    let mut notes = Vec::new();
-    let (mut taken, mut trace) = (Taken::default(), None);
-    if let Some(bound) = bound {
-        kept.extend(bound.objects);
-        notes.push((new, bound.note));
-        (taken, trace) = (bound.taken, Some(bound.cid));
-    }
-    let edit = NotesEdit { name: agent.notes_ref(), notes, objects: kept };
-    let has_edit = !edit.notes.is_empty() || !edit.objects.is_empty();
-    let transaction = Transaction {
-        verb: "commit".to_owned(),
-        objects,
-        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
-        notes: has_edit.then_some(edit),
-        taken,
-        follow: follow.as_ref().map(|(_, follow)| follow.clone()),
-        author: signatures.author,
-        committer: signatures.committer,
-    };
+    let trace = bound.as_ref().map(|bound| bound.cid);
+    let (tree, index) = (built.tree, built.index);
+    let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
+    let mut transaction = transaction(space, agent, draft, making)?;
+    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
+    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
 
     // The record decides; the rest follows.
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
     let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
     let left_behind = match follow {
         Some((worktree, follow)) if written.deferred.is_none() => {
-            bring_along(space, &worktree, &follow, &built.index, head, new).err()
+            let bring = || bring_along(space, &worktree, &follow, &index, head, new);
+            let left_behind = writer.follow(&worktree, bring).err();
+            if left_behind.is_none() {
+                // Otherwise the next command tries once more.
+                writer.settle(space.now());
+            }
+            left_behind
         }
         _ => None,
     };
@@ -235,12 +208,73 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         commit: new,
         agent: agent.clone(),
         kind,
-        tree: built.tree,
+        tree,
         parents: vec![head],
         changed,
         trace,
         written,
         worktree_left_behind: left_behind,
+    })
+}
+
+/// Everything that goes into the transaction of a commit.
+struct Making<'a> {
+    kind: &'a Kind,
+    tree: Oid,
+    objects: Vec<GitObject>,
+    head: Oid,
+    bound: Option<Bound>,
+}
+
+/// Makes the commit itself, with everything that it brings.
+fn transaction(
+    space: &Space,
+    agent: &AgentName,
+    draft: &Draft,
+    making: Making<'_>,
+) -> Result<Transaction> {
+    let signatures = space.signatures(agent)?;
+    let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
+    let claims = Claims {
+        kind: Some(making.kind.clone()),
+        agent: Some(agent.clone()),
+        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
+        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
+        fields,
+        ..Claims::default()
+    };
+    let data = CommitData {
+        tree: making.tree,
+        parents: vec![making.head],
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(&draft.message)?,
+    };
+    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
+    let new = space.repository().name_object(&object);
+    let mut objects = making.objects;
+    objects.push(object);
+    let mut edit = NotesEdit {
+        name: agent.notes_ref(),
+        notes: Vec::new(),
+        objects: fields_object.iter().map(KeptObject::from).collect(),
+    };
+    let mut taken = Taken::default();
+    if let Some(bound) = making.bound {
+        edit.objects.extend(bound.objects);
+        edit.notes.push((new, bound.note));
+        taken = bound.taken;
+    }
+    let has_edit = !edit.notes.is_empty() || !edit.objects.is_empty();
+    Ok(Transaction {
+        verb: "commit".to_owned(),
+        objects,
+        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(making.head), new }),
+        notes: has_edit.then_some(edit),
+        taken,
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
     })
 }
 
@@ -360,29 +394,43 @@ fn moved(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
 fn same_as_rolled_forward(
     space: &Space,
     writer: &Writer<'_>,
-    agent: &AgentName,
+    head: Oid,
     draft: &Draft,
     tree: Oid,
 ) -> Result<Option<Committed>> {
-    let commit = writer.findings().iter().find_map(|finding| match finding {
-        Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
+    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
+    let earlier = earlier.filter_map(|one| match &one.mended {
+        Mended::Opened(finding) => Some(finding),
+        _ => None,
     });
-    let Some(commit) = commit else { return Ok(None) };
+    let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
+        Finding::RolledForward { commit } => *commit,
+        Finding::CutTail { .. }
+        | Finding::GaveUp { .. }
+        | Finding::LeftBehind { .. }
+        | Finding::SetAside => None,
+    });
+    let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
     let found = space.read_commit(commit)?;
     let said = agentic_model::trailer::strip(&found.message);
     if found.tree != tree || said.trim() != draft.message.trim() {
         return Ok(None);
     }
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
+    let agent_stream = writer.stream().agent();
+    let agent = agent_stream.expect("commits are made on streams of agents").clone();
+    let trace = space.bound_cid(&agent.notes_ref(), commit)?;
+    let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
+    let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
+    let changed = space.repository().scratch().changed_paths(before, tree)?;
     Ok(Some(Committed {
         commit,
-        agent: agent.clone(),
+        agent,
         kind,
         tree,
         parents: found.parents,
-        changed: Vec::new(),
-        trace: None,
+        changed,
+        trace,
         written: Written::default(),
         worktree_left_behind: None,
     }))

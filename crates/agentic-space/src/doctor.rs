@@ -65,9 +65,16 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
         Ok(mended) => report.mended.extend(mended),
         Err(error) => report.damaged.push(error.to_string()),
     }
-    for stream in recovery::all_streams(space.repository())? {
+    let streams = recovery::all_streams(space.repository())?;
+    if treatment.replay == Replay::Always {
+        match recovery::replay(space.repository(), &streams, space.now()) {
+            Ok(mended) => report.mended.extend(mended),
+            Err(error) => report.damaged.push(error.to_string()),
+        }
+    }
+    for stream in streams {
         report.n_journals += 1;
-        if let Err(error) = treat(space, &stream, treatment, &mut report) {
+        if let Err(error) = treat(space, &stream, &mut report) {
             report.damaged.push(error.to_string());
         }
     }
@@ -77,12 +84,9 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     Ok(report)
 }
 
-fn treat(space: &Space, stream: &Stream, treatment: Treatment, report: &mut Report) -> Result<()> {
+fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     let repository = space.repository();
     journal::records(repository.layout(), stream)?;
-    if treatment.replay == Replay::Always {
-        recovery::replay(repository, stream, space.now(), &mut report.mended)?;
-    }
     let mut writer = Writer::open(repository, stream, space.now())?;
     let mended = writer
         .findings()

@@ -5,7 +5,7 @@ use std::path::Path;
 use agentic_model::{AgentName, Instant, Oid, Person, Signature};
 use agentic_store::git::{CommitInfo, Identity, Repository};
 use agentic_store::recovery::{self, Recovered};
-use agentic_store::{Durability, Outcome, Stream, Writer};
+use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
 use crate::{Clock, Error, Result};
 
@@ -83,6 +83,14 @@ impl Space {
     /// Returns the agent whose branch the current worktree has checked out.
     pub fn current_agent(&self) -> Option<AgentName> {
         AgentName::from_branch_ref(&self.repository.current_branch()?)
+    }
+
+    /// Tells whether an agent's journal or a checkpoint makes its head durable. A head that was
+    /// made without us may not be synced.
+    pub(crate) fn is_journalled(&self, agent: &AgentName, head: Oid) -> Result<bool> {
+        let stream = Stream::Agent(agent.clone());
+        let tail = journal::tail(self.repository.layout(), &stream)?;
+        Ok(tail.is_some_and(|record| record.standing.head == Some(head)))
     }
 
     /// Reads a commit.

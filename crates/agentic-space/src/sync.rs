@@ -3,6 +3,7 @@
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::RefMove;
 use agentic_store::journal::{BranchMove, Taken, Transaction};
+use agentic_store::{Stream, Writer};
 
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
@@ -115,7 +116,10 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
     let registry = format!("refs/agentic/remotes/{remote}/registry");
     if let Some(theirs) = space.repository().find_ref(&registry)? {
         let transaction = unite_transaction(space)?;
-        space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)?;
+        let mut writer = Writer::open(space.repository(), &Stream::Space, space.now())?;
+        writer.with_refs(&[REGISTRY_REF], || {
+            space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)
+        })?;
     }
     let prefix = format!("refs/remotes/{remote}/agents/");
     for found in space.repository().list_refs(&prefix)? {
@@ -130,6 +134,8 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
     for agent in adopt {
         space.head(agent)?;
     }
+    // No journal holds what was fetched, so what is printed as done must be on the disk.
+    space.repository().sync_filesystem()?;
     Ok(fetched)
 }
 
@@ -144,14 +150,18 @@ fn update_agent(
     let repository = space.repository();
     let transaction = unite_transaction(space)?;
     let notes = format!("refs/agentic/remotes/{remote}/notes/{agent}");
-    if let Some(tip) = repository.find_ref(&notes)?
-        && repository.unite_notes(&agent.notes_ref(), tip, &transaction)?
-    {
-        fetched.notes_united.push(agent.clone());
+    let mut writer = Writer::open(repository, &Stream::Agent(agent.clone()), space.now())?;
+    let (branch_ref, notes_ref) = (agent.branch_ref(), agent.notes_ref());
+    if let Some(tip) = repository.find_ref(&notes)? {
+        let unite = || repository.unite_notes(&notes_ref, tip, &transaction);
+        if writer.with_refs(&[&notes_ref], unite)? {
+            fetched.notes_united.push(agent.clone());
+        }
     }
     let Some(ours) = ours else {
-        let step = BranchMove { name: agent.branch_ref(), expect: None, new: theirs };
-        if repository.move_ref(&step, &transaction.committer, "agentic: adopt")? == RefMove::Moved {
+        let step = BranchMove { name: branch_ref.clone(), expect: None, new: theirs };
+        let adopt = || repository.move_ref(&step, &transaction.committer, "agentic: adopt");
+        if writer.with_refs(&[&branch_ref], adopt)? == RefMove::Moved {
             fetched.adopted.push(agent.clone());
         }
         return Ok(());
@@ -163,15 +173,18 @@ fn update_agent(
         fetched.diverged.push(agent.clone());
         return Ok(());
     }
-    let (_writer, head) = space.writer(agent)?;
+    drop(writer);
+    let (mut writer, head) = space.writer(agent)?;
     let trees = (space.read_commit(head)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
     let follow = crate::commit::follow_branch(space, &agent.branch_ref(), &changed)?;
-    let step = BranchMove { name: agent.branch_ref(), expect: Some(ours), new: theirs };
-    if repository.move_ref(&step, &transaction.committer, "agentic: fetch")? == RefMove::Moved {
+    let step = BranchMove { name: branch_ref.clone(), expect: Some(ours), new: theirs };
+    let forward = || repository.move_ref(&step, &transaction.committer, "agentic: fetch");
+    if writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved {
         fetched.fast_forwarded.push(agent.clone());
         if let Some((worktree, follow)) = follow {
-            crate::commit::bring_along(space, &worktree, &follow, &[], ours, theirs)?;
+            let bring = || crate::commit::bring_along(space, &worktree, &follow, &[], ours, theirs);
+            writer.follow(&worktree, bring)?;
         }
     }
     Ok(())

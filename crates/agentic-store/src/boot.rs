@@ -1,6 +1,7 @@
 //! Whether the machine was restarted since the journals were last known to be sound.
 
 use crate::file::{self, Persistence};
+use crate::journal::sync_directory;
 use crate::layout::Layout;
 use crate::{Error, Result};
 
@@ -41,7 +42,11 @@ pub fn record(layout: &Layout) -> Result<()> {
     if path.exists() && compare(layout)? == Boot::Same {
         return Ok(());
     }
-    std::fs::create_dir_all(layout.root()).map_err(Error::io("create", layout.root()))?;
+    let root = layout.root();
+    std::fs::create_dir_all(root).map_err(Error::io("create", root))?;
+    if let Some(above) = root.parent() {
+        sync_directory(above)?;
+    }
     file::replace(&path, current().as_bytes(), Persistence::Synced)
 }
 

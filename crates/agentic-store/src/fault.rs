@@ -1,12 +1,18 @@
-//! Named points at which tests make the process crash or a step fail.
+//! Named points at which tests make the process crash, a step fail, or another program run.
 //!
-//! Without the feature `crash-points` all of this compiles to nothing. With it, `AGENTIC_CRASH_AT`
-//! and `AGENTIC_FAIL_AT` hold `NAME` or `NAME:N` (the N-th time, from 1); the name `*` counts every
-//! point, so that a test can walk through all steps of a verb without knowing their names.
+//! Without the feature `crash-points` all of this compiles to nothing. With it, `AGENTIC_CRASH_AT`,
+//! `AGENTIC_FAIL_AT` and `AGENTIC_RUN_AT` hold `NAME` or `NAME:N` (the N-th time, from 1, or `*` for every time); the name
+//! `*` counts every point, so that a test can walk through all steps of a verb without knowing
+//! their names. What runs is the shell command in `AGENTIC_RUN`, such as a collection by git.
+
+use std::path::Path;
 
 #[cfg(feature = "crash-points")]
 use crate::Error;
 use crate::Result;
+
+/// Whether points do anything; where a point would cost something by itself, this is asked first.
+pub const ARMED: bool = cfg!(feature = "crash-points");
 
 /// Marks a step between two durable states.
 ///
@@ -29,6 +35,9 @@ pub fn point(name: &'static str) -> Result<()> {
     if armed::reached("AGENTIC_FAIL_AT", name) {
         return Err(Error::Injected { point: name });
     }
+    if armed::reached("AGENTIC_RUN_AT", name) {
+        armed::run();
+    }
     Ok(())
 }
 
@@ -39,9 +48,22 @@ pub fn is_armed(name: &str) -> bool {
     wanted.split(':').next() == Some(name)
 }
 
+/// Notes for a test that the disk has the first `length` bytes of a file, or the entries of a
+/// folder: what a power cut cannot take. The notes go to the file that `AGENTIC_SYNC_LOG` names.
+pub fn synced(path: &Path, length: u64) {
+    #[cfg(feature = "crash-points")]
+    armed::note_sync(path, length);
+    #[cfg(not(feature = "crash-points"))]
+    let _ = (path, length);
+}
+
 #[cfg(feature = "crash-points")]
 mod armed {
     use std::collections::BTreeMap;
+    use std::fs::OpenOptions;
+    use std::io::Write as _;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
     use std::sync::Mutex;
 
     static COUNTS: Mutex<BTreeMap<(String, String), u64>> = Mutex::new(BTreeMap::new());
@@ -56,6 +78,23 @@ mod armed {
         let mut counts = COUNTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let count = counts.entry((variable.to_owned(), point.to_owned())).or_default();
         *count += 1;
-        number.parse() == Ok(*count)
+        number == "*" || number.parse() == Ok(*count)
+    }
+
+    /// Appends to the log of syncs.
+    pub fn note_sync(path: &Path, length: u64) {
+        let Some(log) = std::env::var_os("AGENTIC_SYNC_LOG") else { return };
+        let line = format!("{length} {}\n", path.display());
+        let file = OpenOptions::new().create(true).append(true).open(log);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.expect("the log of syncs can be written");
+    }
+
+    /// Runs what the test wants to happen between two steps. It must succeed, or the test would
+    /// prove nothing.
+    pub fn run() {
+        let Ok(command) = std::env::var("AGENTIC_RUN") else { return };
+        let status = Command::new("sh").arg("-c").arg(&command).stdin(Stdio::null()).status();
+        assert!(status.is_ok_and(|status| status.success()), "`{command}` failed at a step");
     }
 }

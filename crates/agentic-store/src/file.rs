@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Error, Result};
+use crate::{Error, Result, fault};
 
 /// Whether a replaced file is on the disk when the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,10 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
     }
     match (persistence, path.parent()) {
         (Persistence::Synced, Some(folder)) => {
-            File::open(folder).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", folder))
+            File::open(folder).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", folder))?;
+            fault::synced(path, content.len() as u64);
+            fault::synced(folder, 0);
+            Ok(())
         }
         _ => Ok(()),
     }

@@ -29,6 +29,14 @@ impl Stream {
         Stream::Branch(hash[..16].to_owned())
     }
 
+    /// Returns the agent that the stream belongs to.
+    pub fn agent(&self) -> Option<&AgentName> {
+        match self {
+            Stream::Agent(agent) => Some(agent),
+            Stream::Branch(_) | Stream::Space => None,
+        }
+    }
+
     /// Parses the name of a journal folder.
     pub fn parse(name: &str) -> Option<Stream> {
         if name == "_space" {
@@ -75,6 +83,11 @@ impl Layout {
     /// Returns where a journal is moved that belongs to an earlier branch of the same name.
     pub fn aside(&self, stream: &Stream, tag: &str) -> PathBuf {
         self.root.join("aside").join(format!("{stream}-{tag}"))
+    }
+
+    /// Returns where objects are moved that a power cut damaged.
+    pub fn damaged_objects(&self) -> PathBuf {
+        self.root.join("aside").join("_objects")
     }
 
     /// Returns the lock file of a stream.

@@ -8,6 +8,7 @@ pub mod boot;
 mod error;
 pub mod fault;
 pub mod file;
+mod follow;
 pub mod git;
 pub mod journal;
 mod layout;

@@ -60,6 +60,23 @@ impl Lock {
         self.overwrite(text.as_bytes())
     }
 
+    /// Notes that git is about to lock the index of a worktree for this holder.
+    ///
+    /// # Errors
+    /// Fails with [`Error::RefLocked`] when another program holds it, and when the lock file cannot
+    /// be written.
+    pub fn announce_index(&mut self, common_dir: &Path, git_dir: &Path) -> Result<()> {
+        let index = git_dir.join("index");
+        if git_dir.join("index.lock").exists() {
+            return Err(Error::RefLocked { name: index.display().to_string() });
+        }
+        let inside = git_dir.canonicalize().map_err(Error::io("read", git_dir))?;
+        match inside.join("index").strip_prefix(common_dir) {
+            Ok(name) => self.announce(&[&name.to_string_lossy()]),
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Removes the note: git holds none of these locks any more.
     ///
     /// # Errors

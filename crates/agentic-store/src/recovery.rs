@@ -1,16 +1,20 @@
 //! Recovery: what every command does before its first read, and what a checkpoint makes needless.
 
+mod replay;
+
 use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
 
 use crate::boot::{self, Boot};
-use crate::git::{RefMove, Repository};
-use crate::journal::{self, Body, BranchMove, Record, Transaction};
+use crate::git::Repository;
+use crate::journal::{self, Body, Record};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer};
 use crate::{Error, Result};
+
+pub use self::replay::replay;
 
 /// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
 /// began before them may still be running.
@@ -30,8 +34,12 @@ pub struct Recovered {
 pub enum Mended {
     /// Opening the stream's writer found something.
     Opened(Finding),
+    /// Something unfinished could not be finished now; the next command tries again.
+    NotYet(String),
     /// A lost or damaged object was written again.
     Object(Oid),
+    /// The index of a worktree was made anew.
+    Worktree(PathBuf),
     /// The branch was moved forward to the newest acknowledged commit.
     Branch(Oid),
     /// The branch had been moved on purpose; the newest acknowledged commit is kept aside.
@@ -54,60 +62,23 @@ pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> 
     if boot::compare(layout)? == Boot::Other {
         let _lock = Lock::take(&layout.space_lock("boot"), repository.common_dir())?;
         if boot::compare(layout)? == Boot::Other {
-            for stream in streams_in(&layout.dirty_marks())? {
-                replay(repository, &stream, now, &mut report)?;
-            }
+            let streams = streams_in(&layout.dirty_marks())?;
+            report.extend(replay(repository, &streams, now)?);
             boot::record(layout)?;
         }
     }
     for stream in streams_in(&layout.open_marks())? {
-        if let Some(writer) = Writer::try_open(repository, &stream, now)? {
-            report.extend(findings(&writer));
-        }
-    }
-    Ok(report)
-}
-
-/// Replays one journal after the machine was restarted, or at `agentic doctor --replay`.
-///
-/// # Errors
-/// Fails when the journal is damaged or the repository cannot be written.
-pub fn replay(
-    repository: &Repository,
-    stream: &Stream,
-    now: Instant,
-    report: &mut Vec<Recovered>,
-) -> Result<()> {
-    let mut done = |mended| report.push(Recovered { stream: stream.clone(), mended });
-    let lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
-    if let journal::Opened::Ready { cut, .. } = journal::Journal::open(repository.layout(), stream)?
-        && cut > 0
-    {
-        done(Mended::Opened(Finding::CutTail { bytes: cut }));
-    }
-    let decided = decided(journal::records(repository.layout(), stream)?);
-    for transaction in &decided {
-        for object in &transaction.objects {
-            if repository.restore_object(object)? {
-                done(Mended::Object(repository.name_object(object)));
+        match Writer::try_open(repository, &stream, now) {
+            Ok(Some(writer)) => report.extend(findings(&writer)),
+            Ok(None) => {}
+            // Whoever needs this stream is told again; nobody else is kept from working.
+            Err(error) => {
+                let mended = Mended::NotYet(error.to_string());
+                report.push(Recovered { stream, mended });
             }
         }
     }
-    if let Some(mended) = restore_branch(repository, stream, &decided)? {
-        done(mended);
-    }
-    if let Some(edit) = decided.iter().find_map(|transaction| transaction.notes.as_ref()) {
-        repository.restore_notes_ref(&edit.name)?;
-    }
-    for transaction in &decided {
-        if let Some(edit) = &transaction.notes {
-            repository.apply_notes(edit, transaction)?;
-        }
-    }
-    drop(lock);
-    let writer = Writer::open(repository, stream, now)?;
-    report.extend(findings(&writer));
-    Ok(())
+    Ok(report)
 }
 
 /// What a checkpoint did.
@@ -142,16 +113,20 @@ pub fn checkpoint(
     if is_young || keep || repository.common_dir().join("gc.pid").exists() {
         return Ok(Checkpoint::TooEarly);
     }
-    for transaction in decided(records) {
-        for object in &transaction.objects {
-            repository.restore_object(object)?;
+    let mut notes_name = None;
+    for decided in replay::decided(records) {
+        for object in &decided.transaction.objects {
+            repository.verify_object(repository.name_object(object))?;
         }
+        notes_name = decided.transaction.notes.map(|edit| edit.name).or(notes_name);
     }
+    // Read before the sync, so that the sync covers it.
+    let notes = notes_name.map(|name| repository.find_ref(&name)).transpose()?.flatten();
     repository.sync_filesystem()?;
     let pending = writer.pending_entries()?;
     let stream = writer.stream().clone();
     let journal = writer.journal();
-    journal.restart(pending, now)?;
+    journal.restart(pending, notes, now)?;
     journal.drop_older_segments()?;
     let mark = layout.dirty(&stream);
     match std::fs::remove_file(&mark) {
@@ -191,49 +166,4 @@ fn findings(writer: &Writer<'_>) -> Vec<Recovered> {
         mended: Mended::Opened(finding.clone()),
     };
     writer.findings().iter().map(recovered).collect()
-}
-
-/// Keeps the transactions that were decided: those that were not given up.
-fn decided(records: Vec<Record>) -> Vec<Transaction> {
-    let mut kept: Vec<Transaction> = Vec::new();
-    for record in records {
-        match record.body {
-            Body::Transaction(transaction) => kept.push(*transaction),
-            Body::Abort { .. } => {
-                kept.pop();
-            }
-            Body::Open | Body::Entry(_) | Body::Done => {}
-        }
-    }
-    kept
-}
-
-/// Moves a branch forward along its recorded chain, if it stands on it and nobody moved it away.
-fn restore_branch(
-    repository: &Repository,
-    stream: &Stream,
-    decided: &[Transaction],
-) -> Result<Option<Mended>> {
-    let steps: Vec<(&BranchMove, &Transaction)> = decided
-        .iter()
-        .filter_map(|transaction| Some((transaction.branch.as_ref()?, transaction)))
-        .collect();
-    let Some((last, transaction)) = steps.last() else { return Ok(None) };
-    let found = repository.find_sound_commit(&last.name)?;
-    if let Some(found) = found
-        && repository.is_ancestor(last.new, found)?
-    {
-        return Ok(None);
-    }
-    let on_chain = steps.iter().any(|(step, _)| step.expect == found || Some(step.new) == found);
-    if on_chain && !repository.moved_away(&last.name, last.new)? {
-        let step = BranchMove { name: last.name.clone(), expect: found, new: last.new };
-        repository.forget_damaged_ref(&last.name)?;
-        let moved = repository.move_ref(&step, &transaction.committer, "agentic: recover")?;
-        return Ok((moved == RefMove::Moved).then_some(Mended::Branch(last.new)));
-    }
-    let name = format!("refs/agentic/rescued/{stream}/{}", last.new);
-    let step = BranchMove { name: name.clone(), expect: None, new: last.new };
-    let rescued = repository.move_ref(&step, &transaction.committer, "agentic: rescue")?;
-    Ok((rescued == RefMove::Moved).then_some(Mended::Rescued { commit: last.new, name }))
 }

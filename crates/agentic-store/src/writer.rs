@@ -10,12 +10,12 @@ use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
 use crate::journal::{
-    self, Body, Content, Durability, Follow, GitKind, GitObject, Journal, Opened, Standing,
+    self, Body, BranchMove, Content, Durability, GitKind, GitObject, Journal, Opened, Standing,
     Transaction,
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::{Error, Result, fault};
+use crate::{Error, Result, fault, follow};
 
 /// The most that a record holds of objects, in bytes: 8 MiB.
 const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
@@ -46,6 +46,13 @@ pub enum Finding {
     GaveUp {
         /// Where the branch was.
         found: Option<Oid>,
+        /// The ref that keeps the commit: somebody may have been told that it was decided.
+        kept: Option<String>,
+    },
+    /// A worktree could not follow its branch; `agentic worktree sync` brings it along.
+    LeftBehind {
+        /// What stood in the way.
+        why: String,
     },
     /// A journal of an earlier branch of the same name was set aside.
     SetAside,
@@ -139,9 +146,14 @@ impl<'a> Writer<'a> {
             if journal.standing().genesis == genesis {
                 return Ok(());
             }
+            // Others may have forked from what only the old journal makes safe.
+            self.repository.sync_filesystem()?;
             self.set_aside()?;
+        } else if head.is_some() {
+            // Somebody else made that commit, and may not have synced it.
+            self.repository.sync_filesystem()?;
         }
-        let standing = Standing { genesis, head, taken_before: 0, n_pending: 0 };
+        let standing = Standing { genesis, head, taken_before: 0, n_pending: 0, notes: None };
         let layout = self.repository.layout();
         crate::boot::record(layout)?;
         self.journal = Some(Journal::create(layout, &self.stream, standing, now)?);
@@ -169,7 +181,9 @@ impl<'a> Writer<'a> {
         journal::pending_entries(self.repository.layout(), &self.stream)
     }
 
-    /// Decides a write and carries it out: one durable record, then objects, branch and notes.
+    /// Decides a write and carries it out: one durable record, then objects, branch and notes. A
+    /// write that names a worktree is finished by [`Writer::follow`] and [`Writer::settle`]; if the
+    /// process dies before, the next one lets the worktree follow.
     ///
     /// # Errors
     /// Fails only while nothing is decided: when another program holds the branch's lock, and when
@@ -182,10 +196,18 @@ impl<'a> Writer<'a> {
     ) -> Result<Outcome> {
         let transaction = self.spill(transaction)?;
         self.wait_for_foreign_locks(&transaction)?;
-        journal::mark_dirty(self.repository.layout(), &self.stream)?;
-        let mark = self.repository.layout().open_mark(&self.stream);
+        let layout = self.repository.layout();
+        let notes = match &transaction.notes {
+            Some(edit) => self.repository.find_ref(&edit.name)?,
+            None => self.journal().standing().notes,
+        };
+        let stream = self.stream.clone();
+        self.journal().mark_dirty(layout, &stream)?;
+        let mark = layout.open_mark(&self.stream);
         make_mark(&mark)?;
-        if let Err(error) = self.journal().append_transaction(transaction.clone(), durability) {
+        fault::point("before-record")?;
+        let record = transaction.clone();
+        if let Err(error) = self.journal().append_transaction(record, notes, durability) {
             remove_mark(&mark);
             return Err(error);
         }
@@ -195,9 +217,8 @@ impl<'a> Writer<'a> {
         }
         match self.make_visible(&transaction) {
             Ok(RefMove::Moved) => {
-                let done = self.journal().append_done(now);
-                if done.is_ok() {
-                    remove_mark(&mark);
+                if transaction.follow.is_none() {
+                    self.settle(now);
                 }
                 Ok(Outcome::Done)
             }
@@ -207,6 +228,54 @@ impl<'a> Writer<'a> {
                 Ok(Outcome::Lost { found })
             }
             Err(why) => Ok(Outcome::Deferred { why }),
+        }
+    }
+
+    /// Brings a worktree to where its branch is now. If the process dies meanwhile, the next one
+    /// removes the lock that git would find on the worktree's index.
+    ///
+    /// # Errors
+    /// Fails when another program holds that lock, and as `bring` does.
+    pub fn follow(
+        &mut self,
+        worktree: &Worktree,
+        bring: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        fault::point("before-follow")?;
+        self.lock.announce_index(self.repository.common_dir(), &worktree.git_dir)?;
+        let brought = bring();
+        self.lock.retract()?;
+        brought?;
+        fault::point("after-follow")
+    }
+
+    /// Moves a ref that no transaction moves, under the protection of this writer's lock.
+    ///
+    /// # Errors
+    /// Fails as `change` does.
+    pub fn with_refs<T>(
+        &mut self,
+        names: &[&str],
+        change: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        for name in names {
+            self.repository.wait_for_ref_lock(name)?;
+        }
+        self.lock.announce(names)?;
+        let outcome = change();
+        self.lock.retract()?;
+        outcome
+    }
+
+    /// Notes that the last write is visible in every place. Without that note the next command looks
+    /// again, which is harmless.
+    pub fn settle(&mut self, now: Instant) {
+        let is_open = self.journal.as_ref().is_some_and(|journal| journal.unfinished().is_some());
+        if !is_open || fault::point("before-done").is_err() {
+            return;
+        }
+        if self.journal().append_done(now).is_ok() {
+            remove_mark(&self.repository.layout().open_mark(&self.stream));
         }
     }
 
@@ -220,6 +289,7 @@ impl<'a> Writer<'a> {
             .chain(transaction.notes.iter().map(|notes| notes.name.as_str()))
             .collect();
         self.lock.announce(&names)?;
+        fault::point("announced")?;
         if let Some(branch) = &transaction.branch {
             let why = format!("agentic: {}", transaction.verb);
             let moved = self.repository.move_ref(branch, &transaction.committer, &why)?;
@@ -240,7 +310,7 @@ impl<'a> Writer<'a> {
         }
         self.lock.retract()?;
         // A prune that ran between the first write and the move may have taken some away.
-        self.repository.write_objects(&transaction.objects)?;
+        self.repository.ensure_objects(&transaction.objects)?;
         Ok(RefMove::Moved)
     }
 
@@ -270,23 +340,45 @@ impl<'a> Writer<'a> {
     fn finish_earlier(&mut self, now: Instant) -> Result<()> {
         let unfinished = self.journal.as_ref().and_then(Journal::unfinished).cloned();
         if let Some(transaction) = unfinished {
-            let found = match self.make_visible(&transaction)? {
+            // Whoever wrote the record may have died before the disk had it.
+            self.journal().sync()?;
+            match self.make_visible(&transaction)? {
                 RefMove::Moved => {
-                    follow(self.repository, &transaction)?;
-                    self.journal().append_done(now)?;
-                    Finding::RolledForward {
-                        commit: transaction.branch.as_ref().map(|branch| branch.new),
+                    if let Err(error) = self.follow_again(&transaction) {
+                        self.found.push(Finding::LeftBehind { why: error.to_string() });
                     }
+                    self.journal().append_done(now)?;
+                    let commit = transaction.branch.as_ref().map(|branch| branch.new);
+                    self.found.push(Finding::RolledForward { commit });
                 }
                 RefMove::Lost { found } => {
+                    let kept = self.keep_aside(&transaction)?;
                     self.journal().append_abort(found, now)?;
-                    Finding::GaveUp { found }
+                    self.found.push(Finding::GaveUp { found, kept });
                 }
-            };
-            self.found.push(found);
+            }
         }
         remove_mark(&self.repository.layout().open_mark(&self.stream));
         Ok(())
+    }
+
+    fn follow_again(&mut self, transaction: &Transaction) -> Result<()> {
+        let repository = self.repository;
+        let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
+        self.lock.announce_index(repository.common_dir(), &worktree.git_dir)?;
+        let followed = follow::again(&worktree, transaction);
+        self.lock.retract()?;
+        followed
+    }
+
+    /// Keeps the commit of a write that is given up: whoever made it may have been told that it was
+    /// decided, if only making it visible failed.
+    fn keep_aside(&self, transaction: &Transaction) -> Result<Option<String>> {
+        let Some(branch) = &transaction.branch else { return Ok(None) };
+        let name = rescue_ref(&self.stream, branch.new);
+        let step = BranchMove { name: name.clone(), expect: None, new: branch.new };
+        let _there_already = self.repository.move_ref(&step, &transaction.committer, "rescue")?;
+        Ok(Some(name))
     }
 
     /// Waits for other programs' locks on the refs that will move, before anything is decided.
@@ -327,28 +419,9 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Lets the worktree that a transaction names follow its branch, as far as it has not.
-fn follow(repository: &Repository, transaction: &Transaction) -> Result<()> {
-    let Some(branch) = &transaction.branch else { return Ok(()) };
-    let find = |path: &String| -> Result<Option<Worktree>> {
-        let found = repository.worktree_of(&branch.name)?;
-        Ok(found.filter(|worktree| worktree.path == Path::new(path)))
-    };
-    match &transaction.follow {
-        Some(Follow::Index(path)) => {
-            if let Some(worktree) = find(path)? {
-                worktree.reset_index()?;
-                worktree.set_base(branch.new)?;
-            }
-        }
-        Some(Follow::Files(path)) => {
-            if let (Some(worktree), Some(from)) = (find(path)?, branch.expect) {
-                worktree.bring_along(from, branch.new)?;
-            }
-        }
-        None => {}
-    }
-    Ok(())
+/// Names the ref that keeps a commit which its branch does not have.
+pub(crate) fn rescue_ref(stream: &Stream, commit: Oid) -> String {
+    format!("refs/agentic/rescued/{stream}/{commit}")
 }
 
 fn make_mark(mark: &Path) -> Result<()> {

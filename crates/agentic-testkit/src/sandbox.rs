@@ -14,6 +14,9 @@ use crate::{Error, Setup};
 /// How long a command may take that prepares or observes a sandbox.
 const OWN_COMMAND_LIMIT: Duration = Duration::from_secs(60);
 
+/// Where Linux keeps files in memory.
+const MEMORY_FOLDER: &str = "/dev/shm";
+
 /// How deep folders are copied; a new repository nests far less.
 const FOLDER_DEPTH_MAX: usize = 40;
 
@@ -61,6 +64,38 @@ impl Sandbox {
         Ok(sandbox)
     }
 
+    /// Makes a sandbox in memory where the system has a folder for that, and on the disk elsewhere:
+    /// for tests that make thousands of files and ask nothing of the disk itself.
+    ///
+    /// # Errors
+    /// Fails as [`Sandbox::new`] does.
+    pub fn in_memory(setup: Setup) -> Result<Sandbox, Error> {
+        let folder = [Path::new(MEMORY_FOLDER)].into_iter().find(|folder| folder.is_dir());
+        let mut sandbox = Sandbox::without_repository_in(folder)?;
+        sandbox.start = sandbox.work().join(setup.start());
+        setup.build(&sandbox)?;
+        Ok(sandbox)
+    }
+
+    /// Copies everything that the sandbox's repositories are to a folder beside them, in place of
+    /// what was there.
+    ///
+    /// # Errors
+    /// Fails when files cannot be copied.
+    pub fn save(&self, name: &str) -> Result<(), Error> {
+        replace_folder(&self.work(), &self.root().join(name))
+            .map_err(Error::file(format!("save `{name}`")))
+    }
+
+    /// Puts the repositories back to what was saved.
+    ///
+    /// # Errors
+    /// Fails when files cannot be copied.
+    pub fn restore(&self, name: &str) -> Result<(), Error> {
+        replace_folder(&self.root().join(name), &self.work())
+            .map_err(Error::file(format!("restore `{name}`")))
+    }
+
     /// Makes a sandbox of its own that holds what another one holds.
     pub(crate) fn copy_of(template: &Sandbox, setup: Setup) -> Result<Sandbox, Error> {
         let mut sandbox = Sandbox::without_repository()?;
@@ -72,10 +107,17 @@ impl Sandbox {
     }
 
     fn without_repository() -> Result<Sandbox, Error> {
-        let root = tempfile::Builder::new()
-            .prefix("agentic-")
-            .tempdir()
-            .map_err(Error::file("make a temporary folder"))?;
+        Sandbox::without_repository_in(None)
+    }
+
+    fn without_repository_in(folder: Option<&Path>) -> Result<Sandbox, Error> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("agentic-");
+        let root = match folder {
+            Some(folder) => builder.tempdir_in(folder),
+            None => builder.tempdir(),
+        };
+        let root = root.map_err(Error::file("make a temporary folder"))?;
         let sandbox = Sandbox { start: root.path().join("work"), root };
         for folder in ["home", "bin", "tmp", "work"] {
             let path = sandbox.root().join(folder);
@@ -184,6 +226,16 @@ impl Sandbox {
         }
         Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
     }
+}
+
+/// Makes `to` a copy of `from`.
+fn replace_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(to) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::create_dir_all(to)?;
+    copy_folder(from, to, 0)
 }
 
 /// Copies files and folders with their permissions; what git makes holds no links.

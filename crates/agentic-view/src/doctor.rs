@@ -60,12 +60,20 @@ impl From<&Recovered> for MendedView {
             Mended::Opened(Finding::RolledForward { commit: None }) => {
                 "finished a write of notes".to_owned()
             }
-            Mended::Opened(Finding::GaveUp { .. }) => {
+            Mended::Opened(Finding::GaveUp { kept: None, .. }) => {
                 "gave up a write whose branch had moved".to_owned()
+            }
+            Mended::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
+                format!("gave up a write whose branch had moved, and kept it at {name}")
             }
             Mended::Opened(Finding::SetAside) => {
                 "set the journal of an earlier branch aside".to_owned()
             }
+            Mended::Opened(Finding::LeftBehind { why }) => {
+                format!("a worktree could not follow: {why}; run `agentic worktree sync`")
+            }
+            Mended::NotYet(why) => format!("something unfinished waits: {why}"),
+            Mended::Worktree(path) => format!("made the index of `{}` anew", path.display()),
             Mended::Object(oid) => format!("wrote object {oid} again"),
             Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
             Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),

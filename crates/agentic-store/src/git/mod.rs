@@ -7,7 +7,6 @@ mod difference;
 mod index;
 mod merge;
 mod notes;
-
 mod object;
 mod reference;
 mod repair;
@@ -22,6 +21,7 @@ pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes};
 pub use self::reference::{RefMove, RefName};
+pub use self::repair::RefState;
 pub use self::repository::{Identity, Repository, Scratch};
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};

@@ -5,19 +5,23 @@
 //! Readers accept any fan-out. The writer restores ours where it writes: a folder with more than
 //! [`SHARD_ENTRIES_MAX`] leaves splits by two more hexadecimal digits.
 
-use agentic_model::{Cid, Kind, Oid, trace};
-use gix::bstr::{BString, ByteSlice as _};
-use gix::objs::tree::{Entry, EntryKind};
-use gix::objs::{Tree, WriteTo as _};
+mod edit;
 
-use super::{RefMove, Repository, to_id, to_oid};
-use crate::journal::{BranchMove, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
-use crate::{Error, Result, fault};
+use std::collections::BTreeSet;
+
+use agentic_model::{Cid, Kind, Oid};
+use gix::bstr::ByteSlice as _;
+use gix::objs::Tree;
+use gix::objs::tree::Entry;
+
+use super::{Repository, to_id, to_oid};
+use crate::{Error, Result};
 
 /// How many leaves a folder of a notes tree holds before it splits.
 pub const SHARD_ENTRIES_MAX: usize = 256;
-/// How often a writer applies its edit again because somebody else moved the notes ref.
-const RACES_MAX: usize = 1000;
+
+/// How deep the folders of a notes tree nest; a digest has 32 bytes, and two folders stand above.
+const DEPTH_MAX: usize = 40;
 
 /// One state of a notes ref.
 pub struct Notes<'a> {
@@ -71,92 +75,11 @@ impl Repository {
         Ok(Notes { repository: self, tip, tree })
     }
 
-    /// Applies a transaction's notes edit to whatever the notes ref holds. Doing it again changes
-    /// nothing.
-    ///
-    /// # Errors
-    /// Fails when the ref is locked or cannot be written.
-    pub fn apply_notes(&self, edit: &NotesEdit, transaction: &Transaction) -> Result<()> {
-        for _ in 0..RACES_MAX {
-            let notes = self.notes(&edit.name)?;
-            let Some(tree) = notes.edited(edit)? else { return Ok(()) };
-            fault::point("before-notes")?;
-            let parents = notes.tip.into_iter().collect();
-            match self.commit_notes(&edit.name, notes.tip, tree, parents, transaction)? {
-                RefMove::Moved => return Ok(()),
-                RefMove::Lost { .. } => {}
-            }
-        }
-        Err(Error::RefLocked { name: edit.name.clone() })
-    }
-
-    /// Unites another state of a notes ref into ours, by a notes commit with two parents. Objects
-    /// are united, note texts line by line. Returns whether anything changed.
-    ///
-    /// # Errors
-    /// Fails when the ref is locked or cannot be written.
-    pub fn unite_notes(&self, name: &str, theirs: Oid, transaction: &Transaction) -> Result<bool> {
-        for _ in 0..RACES_MAX {
-            let ours = self.notes(name)?;
-            if ours.tip.is_some_and(|tip| tip == theirs) {
-                return Ok(false);
-            }
-            let moved = match ours.tip {
-                Some(tip) if self.is_ancestor(theirs, tip)? => return Ok(false),
-                Some(tip) if !self.is_ancestor(tip, theirs)? => {
-                    let edit = self.notes_at(Some(theirs))?.missing_from(&ours, name)?;
-                    let tree = ours.edited(&edit)?.or(ours.tree).expect("ours has a tip");
-                    self.commit_notes(name, ours.tip, tree, vec![tip, theirs], transaction)?
-                }
-                expect => {
-                    let step = BranchMove { name: name.to_owned(), expect, new: theirs };
-                    self.move_ref(&step, &transaction.committer, "agentic: fetch")?
-                }
-            };
-            if moved == RefMove::Moved {
-                return Ok(true);
-            }
-        }
-        Err(Error::RefLocked { name: name.to_owned() })
-    }
-
-    fn commit_notes(
-        &self,
-        name: &str,
-        expect: Option<Oid>,
-        tree: Oid,
-        parents: Vec<Oid>,
-        transaction: &Transaction,
-    ) -> Result<RefMove> {
-        let commit = agentic_model::commit::CommitData {
-            tree,
-            parents,
-            author: transaction.author.clone(),
-            committer: transaction.committer.clone(),
-            message: format!("agentic {}\n", transaction.verb),
-        };
-        let object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
-        let new = self.name_object(&object);
-        self.write_objects(&[object])?;
-        let step = BranchMove { name: name.to_owned(), expect, new };
-        self.move_ref(&step, &transaction.committer, &format!("agentic: {}", transaction.verb))
-    }
-
     fn load_tree(&self, oid: Oid) -> Result<Tree> {
         let failed = || Error::git::<gix::Error>(format!("read notes tree {oid}"));
         let tree = self.inner.find_tree(to_id(oid)).map_err(failed())?;
         let decoded = tree.decode();
         Ok(decoded.map_err(Error::git(format!("read notes tree {oid}")))?.into())
-    }
-
-    fn store_tree(&self, mut tree: Tree) -> Result<Oid> {
-        tree.entries.sort();
-        let mut bytes = Vec::new();
-        tree.write_to(&mut bytes).map_err(Error::git("write a notes tree"))?;
-        let object = GitObject { kind: GitKind::Tree, bytes };
-        let oid = self.name_object(&object);
-        self.write_objects(&[object])?;
-        Ok(oid)
     }
 }
 
@@ -221,15 +144,36 @@ impl Notes<'_> {
         blobs.into_iter().map(|(cid, blob)| Ok((cid, self.checked(cid, blob)?))).collect()
     }
 
-    /// Tells whether every folder, note and object of this state can be read.
-    pub fn is_whole(&self) -> bool {
-        let objects = || -> Result<()> {
-            for (cid, blob) in self.object_blobs(None)? {
-                self.checked(cid, blob)?;
+    /// Tells whether this state and its whole history can be read, down to `known`, a state that is
+    /// known to be durable.
+    pub fn is_whole(&self, known: Option<Oid>) -> bool {
+        let mut seen = BTreeSet::from_iter(known);
+        let mut next: Vec<Oid> = self.tip.into_iter().collect();
+        while let Some(oid) = next.pop() {
+            if !seen.insert(oid) {
+                continue;
             }
-            Ok(())
-        };
-        self.all_notes().is_ok() && objects().is_ok()
+            let Ok(commit) = self.repository.read_commit(oid) else { return false };
+            if !self.has_all(commit.tree, 0, &mut seen) {
+                return false;
+            }
+            next.extend(commit.parents);
+        }
+        true
+    }
+
+    fn has_all(&self, tree: Oid, depth: usize, seen: &mut BTreeSet<Oid>) -> bool {
+        if !seen.insert(tree) {
+            return true;
+        }
+        let Ok(tree) = self.repository.load_tree(tree) else { return false };
+        tree.entries.iter().all(|entry| {
+            let oid = to_oid(&entry.oid);
+            match entry.mode.is_tree() {
+                true => depth < DEPTH_MAX && self.has_all(oid, depth + 1, seen),
+                false => seen.contains(&oid) || self.repository.has_object(oid),
+            }
+        })
     }
 
     /// Lists the notes that a commit has had, newest first.
@@ -251,84 +195,6 @@ impl Notes<'_> {
             versions.pop();
         }
         Ok(versions)
-    }
-
-    /// Returns the tree with an edit applied; nothing if the edit changes nothing.
-    fn edited(&self, edit: &NotesEdit) -> Result<Option<Oid>> {
-        let mut root = match self.tree {
-            Some(tree) => self.repository.load_tree(tree)?,
-            None => Tree::empty(),
-        };
-        for (commit, ours) in &edit.notes {
-            let text = match self.note(*commit)? {
-                Some(theirs) => trace::replace_in_note(&theirs, ours),
-                None => ours.clone(),
-            };
-            let blob = self.store_blob(text.into_bytes())?;
-            let key = commit.to_string();
-            root = self.insert(root, &Leaf { key: &key, style: LeafStyle::Note }, 0, blob)?;
-        }
-        for object in &edit.objects {
-            root = self.insert_object(root, object)?;
-        }
-        let tree = self.repository.store_tree(root)?;
-        Ok((self.tree != Some(tree)).then_some(tree))
-    }
-
-    fn insert_object(&self, mut root: Tree, object: &KeptObject) -> Result<Tree> {
-        let blob = match &object.content {
-            Content::Inline(bytes) => self.store_blob(bytes.clone())?,
-            Content::Stored(oid) => *oid,
-        };
-        let mut objects = self.subtree(&root, "objects")?;
-        let mut kind = self.subtree(&objects, object.kind.as_str())?;
-        let (key, name) = (key_of(object.cid), object.cid.to_string());
-        kind = self.insert(kind, &Leaf { key: &key, style: LeafStyle::Object(&name) }, 0, blob)?;
-        let kind = self.repository.store_tree(kind)?;
-        set_entry(&mut objects, object.kind.as_str(), EntryKind::Tree, kind);
-        let objects = self.repository.store_tree(objects)?;
-        set_entry(&mut root, "objects", EntryKind::Tree, objects);
-        Ok(root)
-    }
-
-    /// Puts a leaf where our fan-out wants it, and removes it from where another writer put it.
-    fn insert(&self, mut tree: Tree, leaf: &Leaf<'_>, depth: usize, blob: Oid) -> Result<Tree> {
-        let (shard, name) = (leaf.shard(depth), leaf.name(depth));
-        if let Some(entry) = find_entry(&tree, shard).filter(|entry| entry.mode.is_tree()) {
-            let inner = self.repository.load_tree(to_oid(&entry.oid))?;
-            let inner = self.insert(inner, leaf, depth + 1, blob)?;
-            let inner = self.repository.store_tree(inner)?;
-            tree.entries.retain(|entry| entry.filename != name);
-            set_entry(&mut tree, shard, EntryKind::Tree, inner);
-            return Ok(tree);
-        }
-        set_entry(&mut tree, name, EntryKind::Blob, blob);
-        let n_leaves = tree.entries.iter().filter(|entry| leaf.is_like(entry, depth)).count();
-        if n_leaves > SHARD_ENTRIES_MAX {
-            return self.split(tree, leaf, depth);
-        }
-        Ok(tree)
-    }
-
-    /// Moves all leaves of a folder one folder further in.
-    fn split(&self, mut tree: Tree, like: &Leaf<'_>, depth: usize) -> Result<Tree> {
-        let (leaves, rest): (Vec<Entry>, Vec<Entry>) =
-            tree.entries.into_iter().partition(|entry| like.is_like(entry, depth));
-        tree.entries = rest;
-        for entry in leaves {
-            let name = entry.filename.to_str_lossy().into_owned();
-            let key = like.key_of_sibling(&name, depth);
-            let style = match like.style {
-                LeafStyle::Note => LeafStyle::Note,
-                LeafStyle::Object(_) => LeafStyle::Object(&name),
-            };
-            let leaf = Leaf { key: &key, style };
-            let mut inner = self.subtree(&tree, leaf.shard(depth))?;
-            set_entry(&mut inner, leaf.name(depth + 1), EntryKind::Blob, to_oid(&entry.oid));
-            let inner = self.repository.store_tree(inner)?;
-            set_entry(&mut tree, leaf.shard(depth), EntryKind::Tree, inner);
-        }
-        Ok(tree)
     }
 
     fn find(&self, tree: Option<Oid>, leaf: &Leaf<'_>, depth: usize) -> Result<Option<Oid>> {
@@ -397,28 +263,6 @@ impl Notes<'_> {
         Ok(())
     }
 
-    /// Lists what `ours` lacks, as an edit of it. Note texts are united line by line.
-    fn missing_from(&self, ours: &Notes<'_>, name: &str) -> Result<NotesEdit> {
-        let mut edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
-        for (commit, text) in self.all_notes()? {
-            let before = ours.note(commit)?.unwrap_or_default();
-            if before != text {
-                edit.notes.push((commit, unite_lines(&before, &text)));
-            }
-        }
-        for folder in self.type_folders()? {
-            let Ok(kind) = Kind::parse(&folder.filename.to_str_lossy()) else { continue };
-            let known = ours.objects(Some(&kind))?;
-            for (cid, bytes) in self.read_objects(&kind)? {
-                if known.binary_search(&cid).is_err() {
-                    let content = Content::Inline(bytes);
-                    edit.objects.push(KeptObject { kind: kind.clone(), cid, content });
-                }
-            }
-        }
-        Ok(edit)
-    }
-
     fn subtree(&self, tree: &Tree, name: &str) -> Result<Tree> {
         match find_entry(tree, name).filter(|entry| entry.mode.is_tree()) {
             Some(entry) => self.repository.load_tree(to_oid(&entry.oid)),
@@ -436,13 +280,6 @@ impl Notes<'_> {
 
     fn text(&self, blob: Oid) -> Result<String> {
         Ok(String::from_utf8_lossy(&self.repository.read_blob(blob)?).into_owned())
-    }
-
-    fn store_blob(&self, bytes: Vec<u8>) -> Result<Oid> {
-        let object = GitObject { kind: GitKind::Blob, bytes };
-        let oid = self.repository.name_object(&object);
-        self.repository.write_objects(&[object])?;
-        Ok(oid)
     }
 }
 
@@ -489,22 +326,4 @@ fn is_hex(text: &str) -> bool {
 
 fn find_entry<'a>(tree: &'a Tree, name: &str) -> Option<&'a Entry> {
     tree.entries.iter().find(|entry| entry.filename == name)
-}
-
-fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {
-    tree.entries.retain(|entry| entry.filename != name);
-    tree.entries.push(Entry { mode: kind.into(), filename: BString::from(name), oid: to_id(oid) });
-}
-
-/// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.
-fn unite_lines(ours: &str, theirs: &str) -> String {
-    let mut lines: Vec<&str> = ours.lines().collect();
-    for line in theirs.lines() {
-        if line.is_empty() || !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let mut text = lines.join("\n");
-    text.push('\n');
-    text
 }

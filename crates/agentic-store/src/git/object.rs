@@ -20,8 +20,19 @@ impl Repository {
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
     pub fn write_objects(&self, objects: &[GitObject]) -> Result<()> {
+        if !objects.is_empty() {
+            fault::point("before-objects")?;
+        }
+        self.ensure_objects(objects)?;
+        fault::point("after-objects")
+    }
+
+    /// Writes those objects again that a prune took away meanwhile.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or the repository is read-only.
+    pub fn ensure_objects(&self, objects: &[GitObject]) -> Result<()> {
         for object in objects {
-            fault::point("before-object")?;
             let oid = self.name_object(object);
             if !self.has_object(oid) {
                 self.inner
@@ -76,7 +87,8 @@ impl Repository {
     pub fn sync_filesystem(&self) -> Result<()> {
         let path = self.common_dir();
         let dir = std::fs::File::open(path).map_err(Error::io("open", path))?;
-        rustix::fs::syncfs(&dir).map_err(|error| Error::io("sync", path)(error.into()))
+        rustix::fs::syncfs(&dir).map_err(|error| Error::io("sync", path)(error.into()))?;
+        fault::point("filesystem-synced")
     }
 }
 

@@ -63,15 +63,7 @@ impl Worktree {
     /// # Errors
     /// Fails when the file that names it is damaged.
     pub fn base(&self, head: Oid) -> Result<Oid> {
-        let path = self.git_dir.join(BASE_FILE);
-        let recorded = match std::fs::read_to_string(&path) {
-            Ok(text) => Some(
-                Oid::parse(text.trim())
-                    .map_err(|error| Error::corrupt(format!("`{}`", path.display()), error))?,
-            ),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Err(error) => return Err(Error::io("read", &path)(error)),
-        };
+        let recorded = self.recorded_base()?;
         let logged = self.last_logged();
         Ok(match (recorded, logged) {
             (Some(recorded), _) if recorded == head => head,
@@ -79,6 +71,38 @@ impl Worktree {
             (Some(recorded), _) => recorded,
             (None, logged) => logged.unwrap_or(head),
         })
+    }
+
+    /// Tells whether a power cut damaged what git or we keep about this folder.
+    pub fn is_damaged(&self) -> bool {
+        let arguments = ["ls-files", "--cached", "--", "."];
+        let is_index_whole = run_git(&self.path, &arguments).is_ok_and(|git| git.success);
+        self.recorded_base().is_err() || !is_index_whole
+    }
+
+    /// Makes the index anew from a commit, whatever state it is in.
+    ///
+    /// # Errors
+    /// Fails when git does.
+    pub fn rebuild_index(&self) -> Result<()> {
+        let path = self.git_dir.join("index");
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(Error::io("remove", &path)(error))
+            }
+            _ => self.reset_index(),
+        }
+    }
+
+    fn recorded_base(&self) -> Result<Option<Oid>> {
+        let path = self.git_dir.join(BASE_FILE);
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Oid::parse(text.trim())
+                .map(Some)
+                .map_err(|error| Error::corrupt(format!("`{}`", path.display()), error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &path)(error)),
+        }
     }
 
     /// Records the commit that the folder was brought to.

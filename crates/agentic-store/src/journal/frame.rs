@@ -1,8 +1,10 @@
 //! Frames: how one record stands in a segment file.
 //!
 //! `length · crc32c · payload · length`, lengths and checksum as little-endian 32-bit numbers. The
-//! second length makes the last frame findable from the end of the file. A frame that is cut short
-//! or does not match its checksum is torn if nothing good follows it, and damage otherwise.
+//! second length makes the last frame findable from the end of the file. No payload is empty: zeros,
+//! which a power cut leaves where bytes never arrived, are no frame. A frame that is cut short or
+//! does not match its checksum is torn if nothing after it shows that it was once whole on the disk,
+//! and damage otherwise.
 
 /// The bytes of a frame beside its payload.
 pub const FRAME_OVERHEAD: usize = 12;
@@ -23,7 +25,7 @@ pub fn encode(payload: &[u8]) -> Vec<u8> {
 /// Reads the frame that begins at `at`: its payload and where the next one begins.
 pub fn at(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let length = number(bytes, at)?;
-    if length > PAYLOAD_BYTES_MAX {
+    if length == 0 || length > PAYLOAD_BYTES_MAX {
         return None;
     }
     let payload = bytes.get(at + 8..at + 8 + length)?;
@@ -50,31 +52,34 @@ pub enum Scan {
         /// Where the good frames end.
         end: usize,
     },
-    /// A bad frame with a good one after it.
+    /// A bad frame, and after it a good one that was written when the disk had the bad one whole.
     Damaged {
         /// Where the bad frame begins.
         start: usize,
     },
 }
 
-/// Looks at every frame of a segment.
-pub fn scan(bytes: &[u8]) -> Scan {
+/// Looks at every frame of a segment. Writes that were not synced yet may reach the disk in any
+/// order, so a good frame after a bad one is no proof of damage by itself: `synced` reads from a
+/// payload how many bytes of the segment the disk was known to have when it was written.
+pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
     let mut start = 0;
     while start < bytes.len() {
         match at(bytes, start) {
             Some((_, next)) => start = next,
-            None if good_frame_after(bytes, start + 1) => return Scan::Damaged { start },
+            None if was_whole(bytes, start, &synced) => return Scan::Damaged { start },
             None => return Scan::Torn { end: start },
         }
     }
     Scan::Whole
 }
 
-/// Tells whether a good, non-empty frame begins anywhere from `from` on. Lengths that do not fit
-/// rule out almost every offset without computing a checksum.
-fn good_frame_after(bytes: &[u8], from: usize) -> bool {
-    (from..bytes.len())
-        .any(|start| at(bytes, start).is_some_and(|(payload, _)| !payload.is_empty()))
+/// Tells whether a good frame after the bad one at `bad` shows that the disk once had the bad one.
+/// Lengths that do not fit rule out almost every offset without computing a checksum.
+fn was_whole(bytes: &[u8], bad: usize, synced: impl Fn(&[u8]) -> Option<u64>) -> bool {
+    (bad + 1..bytes.len())
+        .filter_map(|start| at(bytes, start))
+        .any(|(payload, _)| synced(payload).is_some_and(|length| length > bad as u64))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
@@ -85,6 +90,16 @@ fn number(bytes: &[u8], at: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Reads the test payloads as written when the disk had everything before them.
+    fn all(_: &[u8]) -> Option<u64> {
+        Some(u64::MAX)
+    }
+
+    /// Reads the test payloads as written together, with one sync at the end that never came.
+    fn none(_: &[u8]) -> Option<u64> {
+        Some(0)
+    }
 
     fn three() -> Vec<u8> {
         [encode(b"one"), encode(b"two two"), encode(b"three")].concat()
@@ -104,9 +119,9 @@ mod tests {
     fn every_cut_of_the_last_frame_is_torn_and_keeps_the_others() {
         let bytes = three();
         let last = bytes.len() - encode(b"three").len();
-        assert_eq!(scan(&bytes), Scan::Whole);
+        assert_eq!(scan(&bytes, all), Scan::Whole);
         for end in last + 1..bytes.len() {
-            assert_eq!(scan(&bytes[..end]), Scan::Torn { end: last }, "cut at {end}");
+            assert_eq!(scan(&bytes[..end], all), Scan::Torn { end: last }, "cut at {end}");
         }
     }
 
@@ -116,7 +131,24 @@ mod tests {
         for at in 0..15 {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x40;
-            assert_eq!(scan(&bytes), Scan::Damaged { start: 0 }, "flipped at {at}");
+            assert_eq!(scan(&bytes, all), Scan::Damaged { start: 0 }, "flipped at {at}");
+        }
+    }
+
+    #[test]
+    fn a_bad_frame_that_was_never_synced_is_torn_whatever_follows() {
+        let mut bytes = three();
+        bytes[20] ^= 0x40;
+        assert_eq!(scan(&bytes, none), Scan::Torn { end: 15 });
+    }
+
+    #[test]
+    fn zeros_are_no_frame() {
+        let whole = three();
+        for n_zeros in 1..64 {
+            let bytes = [whole.clone(), vec![0; n_zeros]].concat();
+            assert_eq!(before(&bytes, bytes.len()), None, "{n_zeros} zeros");
+            assert_eq!(scan(&bytes, all), Scan::Torn { end: whole.len() }, "{n_zeros} zeros");
         }
     }
 
@@ -124,7 +156,7 @@ mod tests {
     fn no_bytes_make_the_scan_panic() {
         for byte in [0x00, 0x01, 0x7f, 0xff] {
             for length in 0..64 {
-                scan(&vec![byte; length]);
+                scan(&vec![byte; length], all);
             }
         }
     }

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use agentic_model::{Value, canonical};
+
 use super::frame::{self, Scan};
 use super::{Durability, SEGMENT_BYTES_MAX, segment};
 use crate::{Error, Result, fault};
@@ -32,7 +34,7 @@ impl Log {
         };
         let path = segment::path(dir, number);
         let file = segment::open(&path)?;
-        let (length, cut) = segment::repair(&file, &path)?;
+        let (length, cut) = segment::repair_synced(&file, &path)?;
         Ok((Log { dir: dir.to_owned(), segment: number, path, file, length }, cut))
     }
 
@@ -47,7 +49,11 @@ impl Log {
         if self.length >= SEGMENT_BYTES_MAX {
             *self = Log::begin(&self.dir, self.segment + 1)?;
         }
-        let bytes: Vec<u8> = payloads.iter().flat_map(|payload| frame::encode(payload)).collect();
+        // One frame for all of them: a power cut takes the last frame whole, or not at all.
+        let list = payloads.iter().map(|payload| Value::Bytes(payload.to_vec())).collect();
+        let list = canonical::encode(&Value::List(list))
+            .map_err(|error| Error::corrupt("new records of a session", error))?;
+        let bytes = frame::encode(&list);
         fault::point("before-session-record")?;
         let written = self.write(&bytes, durability);
         if let Err(error) = written {
@@ -98,16 +104,21 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
         }
         let path = segment::path(dir, number);
         let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let end = match frame::scan(&bytes) {
+        let end = match segment::scan_synced(&bytes) {
             Scan::Whole => bytes.len(),
             Scan::Torn { end } => end,
             Scan::Damaged { start } => return Err(segment::damaged(&path, start)),
         };
         let mut at = 0;
         while let Some((payload, next)) = frame::at(&bytes[..end], at) {
-            found.push(payload.to_vec());
+            found.extend(unpack(payload).ok_or_else(|| segment::damaged(&path, at))?);
             at = next;
         }
     }
     Ok(found)
+}
+
+fn unpack(payload: &[u8]) -> Option<Vec<Vec<u8>>> {
+    let list = canonical::decode(payload).ok()?;
+    list.as_list()?.iter().map(|item| item.as_bytes().map(<[u8]>::to_vec)).collect()
 }

@@ -12,13 +12,14 @@ mod transaction;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Instant, Oid};
 
 pub use self::log::{Log, payloads};
 pub use self::read::{pending_entries, records, tail, unfinished};
 pub use self::record::{Body, Record, RecordHash, Standing};
+pub(crate) use self::segment::sync_directory;
 pub use self::transaction::{
     BranchMove, Content, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
@@ -48,6 +49,10 @@ pub struct Journal {
     path: PathBuf,
     file: File,
     length: u64,
+    /// How many bytes of the segment the disk is known to have.
+    synced: u64,
+    /// Folders with new names in them that the next durable append makes durable too.
+    unsynced: Vec<PathBuf>,
     last: Record,
     last_hash: RecordHash,
 }
@@ -72,6 +77,23 @@ impl Journal {
     /// # Errors
     /// Fails when the journal is damaged anywhere but in its last record, or cannot be read.
     pub fn open(layout: &Layout, stream: &Stream) -> Result<Opened> {
+        Journal::open_with(layout, stream, segment::repair)
+    }
+
+    /// Does the same after the machine stopped, when what was not synced may be there in part. Every
+    /// record of the last segment is looked at, not only the last one.
+    ///
+    /// # Errors
+    /// Fails as [`Journal::open`] does.
+    pub fn open_after_power_cut(layout: &Layout, stream: &Stream) -> Result<Opened> {
+        Journal::open_with(layout, stream, segment::repair_whole)
+    }
+
+    fn open_with(
+        layout: &Layout,
+        stream: &Stream,
+        repair: fn(&File, &Path) -> Result<(u64, u64)>,
+    ) -> Result<Opened> {
         let dir = layout.journal(stream);
         loop {
             let Some(segment) = segment::list(&dir)?.last().copied() else {
@@ -79,7 +101,7 @@ impl Journal {
             };
             let path = segment::path(&dir, segment);
             let file = segment::open(&path)?;
-            let (length, cut) = segment::repair(&file, &path)?;
+            let (length, cut) = repair(&file, &path)?;
             if length == 0 {
                 // A segment without a record was never acknowledged.
                 std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
@@ -88,12 +110,16 @@ impl Journal {
             let payload = segment::last_payload(&file, &path, length)?;
             let last = Record::decode(&payload)?;
             let last_hash = *hash(&payload).as_bytes();
-            let journal = Journal { dir, segment, path, file, length, last, last_hash };
+            let (synced, unsynced) = (last.synced, Vec::new());
+            let journal =
+                Journal { dir, segment, path, file, length, synced, unsynced, last, last_hash };
             return Ok(Opened::Ready { journal: Box::new(journal), cut });
         }
     }
 
-    /// Begins a stream's journal. The caller has made sure that there is none.
+    /// Begins a stream's journal. The caller has made sure that there is none. It is durable with
+    /// the first durable append: all names are made first, so that one commit of the filesystem
+    /// covers them.
     ///
     /// # Errors
     /// Fails when its folder or first segment cannot be made.
@@ -105,12 +131,37 @@ impl Journal {
     ) -> Result<Journal> {
         let dir = layout.journal(stream);
         std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
-        mark_dirty(layout, stream)?;
-        let record = Record { seq: 0, prev: [0; 32], at, standing, body: Body::Open };
-        let journal = Journal::begin_segment(dir, 0, record)?;
-        segment::sync_directory(&layout.journals())?;
-        segment::sync_directory(layout.root())?;
+        let marks = mark_dirty(layout, stream)?;
+        let record = Record { seq: 0, prev: [0; 32], at, synced: 0, standing, body: Body::Open };
+        let mut journal = Journal::begin_segment(dir, 0, record)?;
+        journal.unsynced.extend([layout.journals(), layout.root().to_owned()]);
+        journal.unsynced.extend(marks);
+        fault::point("journal-begun")?;
         Ok(journal)
+    }
+
+    /// Notes durably, with the next durable append, that this journal holds records which only a
+    /// replay makes safe after a power cut.
+    ///
+    /// # Errors
+    /// Fails when the mark cannot be made.
+    pub fn mark_dirty(&mut self, layout: &Layout, stream: &Stream) -> Result<()> {
+        self.unsynced.extend(mark_dirty(layout, stream)?);
+        Ok(())
+    }
+
+    /// Makes everything durable that was appended, whoever appended it.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    pub fn sync(&mut self) -> Result<()> {
+        self.file.sync_data().map_err(Error::io("sync", &self.path))?;
+        fault::synced(&self.path, self.length);
+        for folder in std::mem::take(&mut self.unsynced) {
+            segment::sync_directory(&folder)?;
+        }
+        self.synced = self.length;
+        Ok(())
     }
 
     /// Returns where the stream stands after the last record.
@@ -158,6 +209,7 @@ impl Journal {
     pub fn append_transaction(
         &mut self,
         transaction: Transaction,
+        notes: Option<Oid>,
         durability: Durability,
     ) -> Result<()> {
         fault::point("before-record")?;
@@ -172,6 +224,7 @@ impl Journal {
                 _ => self.last.seq + 1,
             },
             n_pending: before.n_pending - transaction.taken.count,
+            notes,
         };
         let at = transaction.committer.at;
         let body = Body::Transaction(Box::new(transaction));
@@ -204,6 +257,7 @@ impl Journal {
                 _ => transaction.taken.from,
             },
             n_pending: before.n_pending + transaction.taken.count,
+            notes: before.notes,
         };
         self.append(vec![(Body::Abort { found }, standing)], at, Durability::Full)
     }
@@ -213,15 +267,15 @@ impl Journal {
     ///
     /// # Errors
     /// Fails when the segment cannot be written; the journal is then as before.
-    pub fn restart(&mut self, pending: Vec<Entry>, at: Instant) -> Result<()> {
-        let n_pending = pending.len() as u64;
+    pub fn restart(&mut self, pending: Vec<Entry>, notes: Option<Oid>, at: Instant) -> Result<()> {
         let seq = self.last.seq + 1;
-        let standing = Standing { taken_before: seq, n_pending: 0, ..self.last.standing.clone() };
-        let open = Record { seq, prev: self.last_hash, at, standing, body: Body::Open };
+        let standing =
+            Standing { taken_before: seq, n_pending: 0, notes, ..self.last.standing.clone() };
+        let open = Record { seq, prev: self.last_hash, at, synced: 0, standing, body: Body::Open };
+        self.sync()?;
         let mut next = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
-        if n_pending > 0 {
-            next.append_entries(pending, at, Durability::Full)?;
-        }
+        next.append_entries(pending, at, Durability::Git)?;
+        next.sync()?;
         *self = next;
         Ok(())
     }
@@ -241,24 +295,23 @@ impl Journal {
     fn begin_segment(dir: PathBuf, number: u64, open: Record) -> Result<Journal> {
         let path = segment::path(&dir, number);
         let file = segment::create(&path)?;
+        fault::point("segment-created")?;
         let payload = open.encode()?;
         let frame = frame::encode(&payload);
-        let written = file
-            .write_all_at(&frame, 0)
-            .and_then(|()| file.sync_data())
-            .map_err(Error::io("write", &path));
-        if let Err(error) = written {
+        if let Err(error) = file.write_all_at(&frame, 0).map_err(Error::io("write", &path)) {
             // An empty segment would only be cleaned up by the next writer.
             let _ = std::fs::remove_file(&path);
             return Err(error);
         }
-        segment::sync_directory(&dir)?;
+        fault::point("segment-begun")?;
         Ok(Journal {
+            unsynced: vec![dir.clone()],
             dir,
             segment: number,
             path,
             file,
             length: frame.len() as u64,
+            synced: 0,
             last_hash: *hash(&payload).as_bytes(),
             last: open,
         })
@@ -279,7 +332,7 @@ impl Journal {
         let mut last = None;
         for (body, standing) in bodies {
             seq += 1;
-            let record = Record { seq, prev, at, standing, body };
+            let record = Record { seq, prev, at, synced: self.synced, standing, body };
             let payload = record.encode()?;
             prev = *hash(&payload).as_bytes();
             bytes.extend_from_slice(&frame::encode(&payload));
@@ -287,17 +340,19 @@ impl Journal {
         }
         let Some(last) = last else { return Ok(()) };
         self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
-        self.length += bytes.len() as u64;
         (self.last, self.last_hash) = (last, prev);
         Ok(())
     }
 
-    /// Begins a new segment because the current one is long enough.
+    /// Begins a new segment because the current one is long enough. The chain must not break where
+    /// the old one ends, so its last records, which may not be synced yet, are.
     fn roll(&mut self, at: Instant) -> Result<()> {
+        self.sync()?;
         let open = Record {
             seq: self.last.seq + 1,
             prev: self.last_hash,
             at,
+            synced: 0,
             standing: self.last.standing.clone(),
             body: Body::Open,
         };
@@ -305,39 +360,54 @@ impl Journal {
         Ok(())
     }
 
-    fn write(&self, bytes: &[u8], durability: Durability, reserve: bool) -> Result<()> {
-        let failed = Error::io("append to", &self.path);
+    fn write(&mut self, bytes: &[u8], durability: Durability, reserve: bool) -> Result<()> {
+        let before = self.length;
+        let outcome = self.try_write(bytes, durability, reserve);
+        if outcome.is_err() {
+            // A record that was refused must not be found and redone later.
+            self.length = before;
+            let _ = self.file.set_len(before);
+        }
+        outcome
+    }
+
+    fn try_write(&mut self, bytes: &[u8], durability: Durability, reserve: bool) -> Result<()> {
         let write = || {
             if reserve {
                 segment::reserve(&self.file, self.length, bytes.len() as u64 + OUTCOME_BYTES)?;
             }
-            self.file.write_all_at(bytes, self.length)?;
-            match durability {
-                Durability::Full => self.file.sync_data(),
-                Durability::Git => Ok(()),
-            }
+            self.write_bytes(bytes)
         };
-        write().map_err(|error| {
-            // A record that was refused must not be found and redone later.
-            let _ = self.file.set_len(self.length);
-            failed(error)
-        })
+        write().map_err(Error::io("append to", &self.path))?;
+        self.length += bytes.len() as u64;
+        fault::point("record-written")?;
+        match durability {
+            Durability::Full => self.sync(),
+            Durability::Git => Ok(()),
+        }
+    }
+
+    fn write_bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+        if !fault::ARMED {
+            return self.file.write_all_at(bytes, self.length);
+        }
+        let (first, second) = bytes.split_at(bytes.len() / 2);
+        self.file.write_all_at(first, self.length)?;
+        fault::point("half-record").map_err(std::io::Error::other)?;
+        self.file.write_all_at(second, self.length + first.len() as u64)
     }
 }
 
-/// Notes durably, unless that is noted, that a journal holds records which only a replay makes safe after a power cut.
-///
-/// # Errors
-/// Fails when the mark cannot be made.
-pub fn mark_dirty(layout: &Layout, stream: &Stream) -> Result<()> {
+/// Makes the mark of a stream unless it is there; returns the folder that is to be synced then.
+fn mark_dirty(layout: &Layout, stream: &Stream) -> Result<Option<PathBuf>> {
     let mark = layout.dirty(stream);
     if mark.exists() {
-        return Ok(());
+        return Ok(None);
     }
     let marks = layout.dirty_marks();
     std::fs::create_dir_all(&marks).map_err(Error::io("create", &marks))?;
     File::create(&mark).map_err(Error::io("create", &mark))?;
-    segment::sync_directory(&marks)
+    Ok(Some(marks))
 }
 
 fn hash(payload: &[u8]) -> blake3::Hash {

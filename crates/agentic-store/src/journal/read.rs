@@ -28,7 +28,10 @@ pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<Record>> {
             let bytes = read(&path)?;
             for payload in good_payloads(&path, &bytes)? {
                 let record = Record::decode(payload)?;
-                if prev.is_some_and(|prev| prev != record.prev) {
+                if record.is_restart() {
+                    // Everything before was dropped; a power cut may have brought some of it back.
+                    records.clear();
+                } else if prev.is_some_and(|prev| prev != record.prev) {
                     let reason = format!("record {} does not follow the one before", record.seq);
                     return Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
                 }
@@ -88,8 +91,9 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
             let bytes = read(&path)?;
             let mut end = good_end(&path, &bytes)?;
             while end > 0 {
-                let (payload, start) =
-                    frame::before(&bytes, end).ok_or_else(|| segment::damaged(&path, end))?;
+                let Some((payload, start)) = frame::before(&bytes, end) else {
+                    return Err(segment::damaged(&path, end));
+                };
                 let record = Record::decode(payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
                 let all_found = entries.len() as u64 == standing.n_pending;
@@ -130,7 +134,7 @@ fn good_end(path: &Path, bytes: &[u8]) -> Result<usize> {
     if bytes.is_empty() || frame::before(bytes, bytes.len()).is_some() {
         return Ok(bytes.len());
     }
-    match frame::scan(bytes) {
+    match segment::scan(bytes) {
         Scan::Whole => Ok(bytes.len()),
         Scan::Torn { end } => Ok(end),
         Scan::Damaged { start } => Err(segment::damaged(path, start)),

@@ -21,6 +21,8 @@ pub struct Record {
     pub prev: RecordHash,
     /// When it was written.
     pub at: Instant,
+    /// How many bytes of its segment the disk was known to have when it was written.
+    pub synced: u64,
     /// Where the stream stands after this record.
     pub standing: Standing,
     /// What it records.
@@ -39,6 +41,9 @@ pub struct Standing {
     pub taken_before: u64,
     /// How many trace entries are not.
     pub n_pending: u64,
+    /// Where the notes ref of the last transaction was before it; after a power cut that damaged
+    /// the ref and its log, the state to begin again from.
+    pub notes: Option<Oid>,
 }
 
 /// What a record says.
@@ -60,6 +65,12 @@ pub enum Body {
 }
 
 impl Record {
+    /// Tells whether the log was cut here: pending entries are repeated after this record, and
+    /// nothing before it counts.
+    pub fn is_restart(&self) -> bool {
+        matches!(self.body, Body::Open) && self.standing.taken_before == self.seq
+    }
+
     /// Writes the canonical payload.
     ///
     /// # Errors
@@ -71,6 +82,7 @@ impl Record {
             ("seq".to_owned(), Value::Int(self.seq as i64)),
             ("prev".to_owned(), Value::Bytes(self.prev.to_vec())),
             ("at".to_owned(), Value::Int(self.at.millis())),
+            ("synced".to_owned(), Value::Int(self.synced as i64)),
             ("taken".to_owned(), Value::Int(self.standing.taken_before as i64)),
             ("pending".to_owned(), Value::Int(self.standing.n_pending as i64)),
             ("kind".to_owned(), Value::text(kind)),
@@ -83,6 +95,7 @@ impl Record {
         };
         put_oid("genesis", self.standing.genesis);
         put_oid("head", self.standing.head);
+        put_oid("notes", self.standing.notes);
         canonical::encode(&Value::Map(map)).map_err(|error| Error::corrupt("a new record", error))
     }
 
@@ -102,11 +115,13 @@ impl Record {
             head: fields.optional_oid("head")?,
             taken_before: fields.count("taken")?,
             n_pending: fields.count("pending")?,
+            notes: fields.optional_oid("notes")?,
         };
         Ok(Record {
             seq: fields.count("seq")?,
             prev: prev.try_into().map_err(|_| fields.wrong("prev"))?,
             at: Instant::from_millis(fields.int("at")?),
+            synced: fields.count("synced")?,
             standing,
             body: Body::from_value(fields.text("kind")?, fields.get("body")?)?,
         })

@@ -4,8 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use super::Record;
 use super::frame::{self, Scan};
-use crate::{Error, Result};
+use crate::{Error, Result, fault};
 
 /// How much of the end of a segment is read at first to find the last frame, in bytes.
 const TAIL_BYTES: u64 = 4 << 10;
@@ -54,17 +55,43 @@ pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
     if length == 0 || last_frame(file, path, length)?.is_some() {
         return Ok((length, 0));
     }
+    repair_whole(file, path)
+}
+
+/// Does the same after a look at every frame.
+pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
+    repair_by(file, path, scan)
+}
+
+/// Does the same for a file whose frames were each synced before the next one was written.
+pub fn repair_synced(file: &File, path: &Path) -> Result<(u64, u64)> {
+    repair_by(file, path, scan_synced)
+}
+
+fn repair_by(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
-    match frame::scan(&bytes) {
+    let length = bytes.len() as u64;
+    match scan(&bytes) {
         Scan::Whole => Ok((length, 0)),
         Scan::Torn { end } => {
             let end = end as u64;
             file.set_len(end).map_err(Error::io("cut", path))?;
             file.sync_data().map_err(Error::io("cut", path))?;
+            fault::synced(path, end);
             Ok((end, length - end))
         }
         Scan::Damaged { start } => Err(damaged(path, start)),
     }
+}
+
+/// Looks at every frame of a segment.
+pub fn scan(bytes: &[u8]) -> Scan {
+    frame::scan(bytes, |payload| Record::decode(payload).ok().map(|record| record.synced))
+}
+
+/// Looks at every frame of a segment whose frames were each synced before the next one was written.
+pub fn scan_synced(bytes: &[u8]) -> Scan {
+    frame::scan(bytes, |_| Some(u64::MAX))
 }
 
 /// Reads the payload of the last frame. The segment must have been repaired.
@@ -85,7 +112,9 @@ pub fn reserve(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
 
 /// Makes the entries of a folder durable.
 pub fn sync_directory(path: &Path) -> Result<()> {
-    File::open(path).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))
+    File::open(path).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))?;
+    fault::synced(path, 0);
+    Ok(())
 }
 
 /// The error of a segment with a bad frame before a good one.

@@ -39,7 +39,8 @@ fn transaction(count: u64, from: u64) -> Transaction {
 }
 
 fn begin(place: &Place) -> Journal {
-    let standing = Standing { genesis: None, head: None, taken_before: 0, n_pending: 0 };
+    let standing =
+        Standing { genesis: None, head: None, taken_before: 0, n_pending: 0, notes: None };
     Journal::create(&place.layout, &place.stream, standing, now()).expect("writable")
 }
 
@@ -64,12 +65,12 @@ fn entries_stay_pending_until_a_transaction_takes_them() {
     let (mut journal, _) = reopen(&place);
     assert_eq!(pending(&place), ["a", "b"]);
     let from = journal.standing().taken_before;
-    journal.append_transaction(transaction(2, from), Durability::Full).expect("room");
+    journal.append_transaction(transaction(2, from), None, Durability::Full).expect("room");
     assert!(pending(&place).is_empty());
     journal.append_abort(None, now()).expect("room");
     assert_eq!(pending(&place), ["a", "b"]);
     let from = journal.standing().taken_before;
-    journal.append_transaction(transaction(2, from), Durability::Full).expect("room");
+    journal.append_transaction(transaction(2, from), None, Durability::Full).expect("room");
     journal.append_done(now()).expect("room");
     journal.append_entries(vec![entry("c")], now(), Durability::Full).expect("room");
     assert_eq!(pending(&place), ["c"]);
@@ -80,7 +81,7 @@ fn entries_stay_pending_until_a_transaction_takes_them() {
 fn a_transaction_without_outcome_is_found_again() {
     let place = place();
     let mut journal = begin(&place);
-    journal.append_transaction(transaction(0, 0), Durability::Full).expect("room");
+    journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
     assert_eq!(reopen(&place).0.unfinished(), Some(&transaction(0, 0)));
     assert_eq!(unfinished(&place.layout, &place.stream).expect("whole"), Some(transaction(0, 0)));
 }
@@ -137,8 +138,75 @@ fn a_restarted_journal_carries_its_pending_entries() {
     let mut journal = begin(&place);
     journal.append_entries(vec![entry("a")], now(), Durability::Full).expect("room");
     let entries = pending_entries(&place.layout, &place.stream).expect("whole");
-    journal.restart(entries, now()).expect("room");
+    journal.restart(entries, None, now()).expect("room");
     journal.drop_older_segments().expect("removable");
     assert_eq!(pending(&place), ["a"]);
     assert_eq!(reopen(&place).0.standing().n_pending, 1);
+}
+
+#[test]
+fn zeros_at_the_end_are_cut_and_nothing_else() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("kept")], now(), Durability::Full).expect("room");
+    let (path, kept) = (journal.path.clone(), journal.length);
+    let whole = std::fs::read(&path).expect("readable");
+    for n_zeros in [1, 11, 12, 13, 4096] {
+        std::fs::write(&path, [whole.clone(), vec![0; n_zeros]].concat()).expect("writable");
+        assert_eq!(pending(&place), ["kept"], "{n_zeros} zeros");
+        let (journal, cut) = reopen(&place);
+        assert_eq!((journal.length, cut), (kept, n_zeros as u64), "{n_zeros} zeros");
+    }
+}
+
+#[test]
+fn a_batch_that_reached_the_disk_in_part_is_cut_whole() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("kept")], now(), Durability::Full).expect("room");
+    let (path, kept) = (journal.path.clone(), journal.length as usize);
+    let lost = vec![entry("first"), entry("second")];
+    journal.append_entries(lost, now(), Durability::Full).expect("room");
+    let mut bytes = std::fs::read(&path).expect("readable");
+    bytes[kept..kept + 40].fill(0);
+    std::fs::write(&path, &bytes).expect("writable");
+    match Journal::open_after_power_cut(&place.layout, &place.stream) {
+        Ok(Opened::Ready { journal, .. }) => assert_eq!(journal.length as usize, kept),
+        other => panic!("the journal is there and sound: {other:?}"),
+    }
+    assert_eq!(pending(&place), ["kept"]);
+}
+
+#[test]
+fn a_synced_record_that_rots_before_an_unsynced_one_is_damage() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("kept")], now(), Durability::Full).expect("room");
+    let synced = journal.length as usize;
+    journal.append_entries(vec![entry("a")], now(), Durability::Git).expect("room");
+    let path = journal.path.clone();
+    let mut bytes = std::fs::read(&path).expect("readable");
+    bytes[synced - 8] ^= 1;
+    std::fs::write(&path, &bytes).expect("writable");
+    assert!(matches!(Journal::open(&place.layout, &place.stream), Ok(Opened::Ready { .. })));
+    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Corrupt { .. })));
+}
+
+#[test]
+fn segments_that_come_back_after_the_log_was_cut_do_not_count() {
+    let place = place();
+    let mut journal = begin(&place);
+    let long = "x".repeat(600_000);
+    for _ in 0..4 {
+        journal.append_entries(vec![entry(&long)], now(), Durability::Git).expect("room");
+    }
+    let dir = place.layout.journal(&place.stream);
+    let dropped = segment::path(&dir, 0);
+    let bytes = std::fs::read(&dropped).expect("readable");
+    journal.restart(vec![entry("kept")], None, now()).expect("room");
+    journal.drop_older_segments().expect("removable");
+    std::fs::write(&dropped, bytes).expect("writable");
+    assert_eq!(pending(&place), ["kept"]);
+    let records = records(&place.layout, &place.stream).expect("whole");
+    assert!(records[0].is_restart() && records.len() == 2);
 }

@@ -1,0 +1,303 @@
+//! Editing notes trees: the new trees are made in memory, written, and then named by the ref.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{Kind, Oid, trace};
+use gix::bstr::{BString, ByteSlice as _};
+use gix::objs::tree::{Entry, EntryKind};
+use gix::objs::{Tree, TreeRef, WriteTo as _};
+
+use super::{Leaf, LeafStyle, Notes, SHARD_ENTRIES_MAX, find_entry, key_of};
+use crate::git::{RefMove, Repository, to_id, to_oid};
+use crate::journal::{BranchMove, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
+use crate::{Error, Result, fault};
+
+/// How often a writer applies its edit again because somebody else moved the notes ref.
+const RACES_MAX: usize = 1000;
+
+/// A notes tree on its way to its next state. Nothing is written before it is finished.
+struct Draft<'a> {
+    notes: &'a Notes<'a>,
+    root: Tree,
+    fresh: BTreeMap<Oid, GitObject>,
+}
+
+/// A notes tree that is ready to be written: its id, and every object that it may lack.
+struct Finished {
+    tree: Oid,
+    objects: Vec<GitObject>,
+}
+
+impl Repository {
+    /// Applies a transaction's notes edit to whatever the notes ref holds. Doing it again changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// Fails when the ref is locked or cannot be written.
+    pub fn apply_notes(&self, edit: &NotesEdit, transaction: &Transaction) -> Result<()> {
+        for _ in 0..RACES_MAX {
+            let notes = self.notes(&edit.name)?;
+            let mut draft = Draft::of(&notes)?;
+            draft.apply(edit)?;
+            let Some(draft) = draft.finish()? else { return Ok(()) };
+            fault::point("before-notes")?;
+            let parents = notes.tip.into_iter().collect();
+            match self.commit_notes(&edit.name, notes.tip, draft, parents, transaction)? {
+                RefMove::Moved => return Ok(()),
+                RefMove::Lost { .. } => {}
+            }
+        }
+        Err(Error::RefLocked { name: edit.name.clone() })
+    }
+
+    /// Unites another state of a notes ref into ours, by a notes commit with two parents. Objects
+    /// are united, note texts line by line. Returns whether anything changed.
+    ///
+    /// # Errors
+    /// Fails when the ref is locked or cannot be written.
+    pub fn unite_notes(&self, name: &str, theirs: Oid, transaction: &Transaction) -> Result<bool> {
+        for _ in 0..RACES_MAX {
+            let ours = self.notes(name)?;
+            if ours.tip.is_some_and(|tip| tip == theirs) {
+                return Ok(false);
+            }
+            let moved = match ours.tip {
+                Some(tip) if self.is_ancestor(theirs, tip)? => return Ok(false),
+                Some(tip) if !self.is_ancestor(tip, theirs)? => {
+                    let edit = self.notes_at(Some(theirs))?.missing_from(&ours, name)?;
+                    let mut draft = Draft::of(&ours)?;
+                    draft.apply(&edit)?;
+                    let unchanged = || Finished {
+                        tree: ours.tree.expect("a tip has a tree"),
+                        objects: Vec::new(),
+                    };
+                    let draft = draft.finish()?.unwrap_or_else(unchanged);
+                    self.commit_notes(name, ours.tip, draft, vec![tip, theirs], transaction)?
+                }
+                expect => {
+                    let step = BranchMove { name: name.to_owned(), expect, new: theirs };
+                    self.move_ref(&step, &transaction.committer, "agentic: fetch")?
+                }
+            };
+            if moved == RefMove::Moved {
+                return Ok(true);
+            }
+        }
+        Err(Error::RefLocked { name: name.to_owned() })
+    }
+
+    fn commit_notes(
+        &self,
+        name: &str,
+        expect: Option<Oid>,
+        draft: Finished,
+        parents: Vec<Oid>,
+        transaction: &Transaction,
+    ) -> Result<RefMove> {
+        let commit = agentic_model::commit::CommitData {
+            tree: draft.tree,
+            parents,
+            author: transaction.author.clone(),
+            committer: transaction.committer.clone(),
+            message: format!("agentic {}\n", transaction.verb),
+        };
+        let object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
+        let new = self.name_object(&object);
+        let mut objects = draft.objects;
+        objects.push(object);
+        self.write_objects(&objects)?;
+        fault::point("notes-written")?;
+        let step = BranchMove { name: name.to_owned(), expect, new };
+        let why = format!("agentic: {}", transaction.verb);
+        let moved = self.move_ref(&step, &transaction.committer, &why)?;
+        // A prune that ran before the move may have taken some away.
+        self.ensure_objects(&objects)?;
+        Ok(moved)
+    }
+}
+
+impl Notes<'_> {
+    /// Lists what `ours` lacks, as an edit of it. Note texts are united line by line.
+    fn missing_from(&self, ours: &Notes<'_>, name: &str) -> Result<NotesEdit> {
+        let mut edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
+        for (commit, text) in self.all_notes()? {
+            let before = ours.note(commit)?.unwrap_or_default();
+            if before != text {
+                edit.notes.push((commit, unite_lines(&before, &text)));
+            }
+        }
+        for folder in self.type_folders()? {
+            let Ok(kind) = Kind::parse(&folder.filename.to_str_lossy()) else { continue };
+            let known = ours.objects(Some(&kind))?;
+            for (cid, bytes) in self.read_objects(&kind)? {
+                if known.binary_search(&cid).is_err() {
+                    let content = Content::Inline(bytes);
+                    edit.objects.push(KeptObject { kind: kind.clone(), cid, content });
+                }
+            }
+        }
+        Ok(edit)
+    }
+}
+
+impl<'a> Draft<'a> {
+    fn of(notes: &'a Notes<'a>) -> Result<Draft<'a>> {
+        let root = match notes.tree {
+            Some(tree) => notes.repository.load_tree(tree)?,
+            None => Tree::empty(),
+        };
+        Ok(Draft { notes, root, fresh: BTreeMap::new() })
+    }
+
+    /// Sets notes and adds objects. A note text that somebody changed is kept, and ours replaced in
+    /// it or appended.
+    fn apply(&mut self, edit: &NotesEdit) -> Result<()> {
+        let mut root = std::mem::replace(&mut self.root, Tree::empty());
+        for (commit, ours) in &edit.notes {
+            let text = match self.notes.note(*commit)? {
+                Some(theirs) => trace::replace_in_note(&theirs, ours),
+                None => ours.clone(),
+            };
+            let blob = self.store(GitKind::Blob, text.into_bytes());
+            let key = commit.to_string();
+            root = self.insert(root, &Leaf { key: &key, style: LeafStyle::Note }, 0, blob)?;
+        }
+        for object in &edit.objects {
+            root = self.insert_object(root, object)?;
+        }
+        self.root = root;
+        Ok(())
+    }
+
+    /// Returns the new tree with the objects that it needs; nothing if nothing changed.
+    fn finish(mut self) -> Result<Option<Finished>> {
+        let root = std::mem::replace(&mut self.root, Tree::empty());
+        let tree = self.store_tree(root)?;
+        if self.notes.tree == Some(tree) {
+            return Ok(None);
+        }
+        let mut objects = Vec::new();
+        self.take_reachable(tree, &mut objects)?;
+        Ok(Some(Finished { tree, objects }))
+    }
+
+    /// Moves the fresh objects below a tree over, those that are named before those that name them.
+    /// States in between, which several edits of one folder leave, stay behind.
+    fn take_reachable(&mut self, oid: Oid, objects: &mut Vec<GitObject>) -> Result<()> {
+        let Some(object) = self.fresh.remove(&oid) else { return Ok(()) };
+        if object.kind == GitKind::Tree {
+            for entry in decode(oid, &object.bytes)?.entries {
+                self.take_reachable(to_oid(&entry.oid), objects)?;
+            }
+        }
+        objects.push(object);
+        Ok(())
+    }
+
+    fn insert_object(&mut self, mut root: Tree, object: &KeptObject) -> Result<Tree> {
+        let blob = match &object.content {
+            Content::Inline(bytes) => self.store(GitKind::Blob, bytes.clone()),
+            Content::Stored(oid) => *oid,
+        };
+        let mut objects = self.subtree(&root, "objects")?;
+        let mut kind = self.subtree(&objects, object.kind.as_str())?;
+        let (key, name) = (key_of(object.cid), object.cid.to_string());
+        kind = self.insert(kind, &Leaf { key: &key, style: LeafStyle::Object(&name) }, 0, blob)?;
+        let kind = self.store_tree(kind)?;
+        set_entry(&mut objects, object.kind.as_str(), EntryKind::Tree, kind);
+        let objects = self.store_tree(objects)?;
+        set_entry(&mut root, "objects", EntryKind::Tree, objects);
+        Ok(root)
+    }
+
+    /// Puts a leaf where our fan-out wants it, and removes it from where another writer put it.
+    fn insert(&mut self, mut tree: Tree, leaf: &Leaf<'_>, depth: usize, blob: Oid) -> Result<Tree> {
+        let (shard, name) = (leaf.shard(depth), leaf.name(depth));
+        if let Some(entry) = find_entry(&tree, shard).filter(|entry| entry.mode.is_tree()) {
+            let inner = self.load(to_oid(&entry.oid))?;
+            let inner = self.insert(inner, leaf, depth + 1, blob)?;
+            let inner = self.store_tree(inner)?;
+            tree.entries.retain(|entry| entry.filename != name);
+            set_entry(&mut tree, shard, EntryKind::Tree, inner);
+            return Ok(tree);
+        }
+        set_entry(&mut tree, name, EntryKind::Blob, blob);
+        let n_leaves = tree.entries.iter().filter(|entry| leaf.is_like(entry, depth)).count();
+        if n_leaves > SHARD_ENTRIES_MAX {
+            return self.split(tree, leaf, depth);
+        }
+        Ok(tree)
+    }
+
+    /// Moves all leaves of a folder one folder further in.
+    fn split(&mut self, mut tree: Tree, like: &Leaf<'_>, depth: usize) -> Result<Tree> {
+        let (leaves, rest): (Vec<Entry>, Vec<Entry>) =
+            tree.entries.into_iter().partition(|entry| like.is_like(entry, depth));
+        tree.entries = rest;
+        for entry in leaves {
+            let name = entry.filename.to_str_lossy().into_owned();
+            let key = like.key_of_sibling(&name, depth);
+            let style = match like.style {
+                LeafStyle::Note => LeafStyle::Note,
+                LeafStyle::Object(_) => LeafStyle::Object(&name),
+            };
+            let leaf = Leaf { key: &key, style };
+            let mut inner = self.subtree(&tree, leaf.shard(depth))?;
+            set_entry(&mut inner, leaf.name(depth + 1), EntryKind::Blob, to_oid(&entry.oid));
+            let inner = self.store_tree(inner)?;
+            set_entry(&mut tree, leaf.shard(depth), EntryKind::Tree, inner);
+        }
+        Ok(tree)
+    }
+
+    fn subtree(&self, tree: &Tree, name: &str) -> Result<Tree> {
+        match find_entry(tree, name).filter(|entry| entry.mode.is_tree()) {
+            Some(entry) => self.load(to_oid(&entry.oid)),
+            None => Ok(Tree::empty()),
+        }
+    }
+
+    fn load(&self, oid: Oid) -> Result<Tree> {
+        match self.fresh.get(&oid) {
+            Some(object) => decode(oid, &object.bytes),
+            None => self.notes.repository.load_tree(oid),
+        }
+    }
+
+    fn store_tree(&mut self, mut tree: Tree) -> Result<Oid> {
+        tree.entries.sort();
+        let mut bytes = Vec::new();
+        tree.write_to(&mut bytes).map_err(Error::git("write a notes tree"))?;
+        Ok(self.store(GitKind::Tree, bytes))
+    }
+
+    fn store(&mut self, kind: GitKind, bytes: Vec<u8>) -> Oid {
+        let object = GitObject { kind, bytes };
+        let oid = self.notes.repository.name_object(&object);
+        self.fresh.insert(oid, object);
+        oid
+    }
+}
+
+fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
+    let tree = TreeRef::from_bytes(bytes, to_id(oid).kind());
+    Ok(tree.map_err(Error::git(format!("read notes tree {oid}")))?.into())
+}
+
+fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {
+    tree.entries.retain(|entry| entry.filename != name);
+    tree.entries.push(Entry { mode: kind.into(), filename: BString::from(name), oid: to_id(oid) });
+}
+
+/// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.
+fn unite_lines(ours: &str, theirs: &str) -> String {
+    let mut lines: Vec<&str> = ours.lines().collect();
+    for line in theirs.lines() {
+        if line.is_empty() || !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,10 @@
+//! The store's promises, tested on the binary: a write is there whole or not at all, whatever
+//! happens between two of its steps. What is there is read with stock git.
+
+mod disk;
+mod kill;
+mod power;
+mod stage;
+mod state;
+mod verb;
+mod walk;

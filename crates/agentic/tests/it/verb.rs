@@ -1,0 +1,157 @@
+//! Every verb that writes, with what it needs beforehand.
+
+use agentic_testkit::Setup;
+
+/// A verb that writes.
+pub struct Verb {
+    /// What is tested.
+    pub name: &'static str,
+    /// The repositories.
+    pub setup: Setup,
+    /// What is there before: a script.
+    pub before: &'static str,
+    /// The verb itself: a script whose last command is the verb.
+    pub run: &'static str,
+    /// How it may end when it is run again after it was done.
+    pub again: &'static [i32],
+    /// How much of it is there after a crash.
+    pub whole: Whole,
+}
+
+/// How much of a verb is there after a crash and the next command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whole {
+    /// All of it or nothing.
+    Always,
+    /// Each agent's part or nothing of it; running the verb again completes it.
+    EachPart,
+}
+
+/// A verb on one agent `alice`.
+const fn on_alice(name: &'static str, before: &'static str, run: &'static str) -> Verb {
+    Verb { name, setup: Setup::Repository, before, run, again: &[0, 1, 3], whole: Whole::Always }
+}
+
+/// All verbs that write.
+pub const VERBS: &[Verb] = &[
+    on_alice("spawn", "", "agentic spawn alice -m 'fix it'"),
+    on_alice("spawn in a repository that is in use", "agentic spawn bob -m x", "agentic spawn alice -m y"),
+    on_alice(
+        "spawn --from",
+        "agentic spawn zoe -m x
+         echo '{\"a\":\"1\"}' | agentic commit --agent zoe -m one --stdin",
+        "agentic spawn alice --from zoe -m y",
+    ),
+    on_alice(
+        "spawn --from a head that git made",
+        "agentic spawn zoe -m x
+         git update-ref refs/heads/agents/zoe $(git commit-tree -p agents/zoe -m plain main^{tree})",
+        "agentic spawn alice --from zoe -m y",
+    ),
+    on_alice(
+        "commit --stdin",
+        "agentic spawn alice -m x
+         echo '{\"a/b\":\"1\",\"c\":\"2\"}' | agentic commit --agent alice -m one --stdin",
+        "echo '{\"a/b\":\"3\"}' | agentic commit --agent alice -m two --stdin",
+    ),
+    on_alice(
+        "commit in a worktree",
+        "agentic spawn alice -m x --at main --worktree ../alice
+         echo 1 > ../alice/README.md; echo 2 > ../alice/new",
+        "agentic -C ../alice commit -m one",
+    ),
+    on_alice(
+        "commit --stdin under a worktree",
+        "agentic spawn alice -m x --at main --worktree ../alice",
+        "echo '{\"README.md\":\"1\",\"new\":\"2\"}' | agentic commit --agent alice -m one --stdin",
+    ),
+    on_alice(
+        "commit --trace",
+        "agentic spawn alice -m x
+         agentic trace add --agent alice first; agentic trace add --agent alice second",
+        "echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace",
+    ),
+    on_alice(
+        "commit --trace in a worktree",
+        "agentic spawn alice -m x --at main --worktree ../alice
+         agentic trace add --agent alice first; agentic trace add --agent alice second
+         echo 1 > ../alice/README.md",
+        "agentic -C ../alice commit -m one --trace --field 'severity=\"high\"'",
+    ),
+    on_alice(
+        "commit on a branch that git made",
+        "git branch agents/alice main",
+        "echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin",
+    ),
+    on_alice(
+        "merge into an agent",
+        "agentic spawn alice -m x; agentic spawn bob --from alice -m y
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin
+         echo '{\"b\":\"1\"}' | agentic commit --agent bob -m two --stdin
+         agentic trace add --agent alice first",
+        "agentic merge bob --into alice --trace",
+    ),
+    on_alice(
+        "merge into main",
+        "agentic spawn alice --at main -m x
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin",
+        "agentic merge alice --into main",
+    ),
+    on_alice("trace add", "agentic spawn alice -m x", "agentic trace add --agent alice first"),
+    on_alice(
+        "trace add of a long text",
+        "agentic spawn alice -m x; agentic trace add --agent alice first",
+        "yes 0123456789 | head -c 200000 | agentic trace add --agent alice -",
+    ),
+    on_alice(
+        "trace attach",
+        "agentic spawn alice -m x
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin
+         agentic trace add --agent alice first; agentic trace add --agent alice second",
+        "agentic trace attach agents/alice --agent alice",
+    ),
+    on_alice(
+        "trace attach over another trace",
+        "agentic spawn alice -m x
+         agentic trace add --agent alice first
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace
+         agentic trace add --agent alice second",
+        "agentic trace attach agents/alice --agent alice",
+    ),
+    on_alice(
+        "relate",
+        "agentic spawn alice -m x; agentic spawn bob -m y",
+        "agentic relate alice reviews bob",
+    ),
+    on_alice(
+        "unrelate",
+        "agentic spawn alice -m x; agentic relate user:eve reviews alice",
+        "agentic unrelate user:eve reviews alice",
+    ),
+    on_alice("kind add", "", "agentic kind add bugfix -m 'a fix'"),
+    on_alice(
+        "object put",
+        "agentic spawn alice -m x",
+        "echo '{\"type\":\"plan\",\"steps\":[1,2]}' | agentic object put - --agent alice",
+    ),
+    on_alice(
+        "a commit of 12 MiB",
+        "agentic spawn alice -m x",
+        "head -c 9000000 /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 | base64 -w0 > ../big
+         (printf '{\"big\":{\"base64\":\"'; cat ../big; printf '\"}}') |
+             agentic commit --agent alice -m big --stdin",
+    ),
+    Verb {
+        name: "fetch",
+        setup: Setup::TwoSpaces,
+        before: "agentic init; agentic -C ../there init
+         agentic spawn alice -m x; agentic spawn bob -m y; agentic push
+         agentic -C ../there fetch --adopt alice
+         agentic relate alice reviews bob
+         echo '{\"a\":\"1\"}' | agentic -C ../there commit --agent alice -m one --stdin
+         agentic -C ../there kind add bugfix; agentic -C ../there push alice",
+        run: "agentic fetch",
+        again: &[0],
+        whole: Whole::EachPart,
+    },
+];
