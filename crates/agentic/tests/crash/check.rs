@@ -157,9 +157,13 @@ fn check_effects(world: &World, end: End, n_agents: usize, seen: &Seen) -> Resul
 /// Recovering what is recovered changes nothing.
 fn check_nothing_is_left(world: &World) -> Result<(), String> {
     let state = || GroundState::read(world.sandbox()).map_err(|error| error.to_string());
+    let recover = || {
+        world.succeed("agentic session resume alice", &[0, 1])?;
+        world.succeed("agentic session tick", &[0]).map(drop)
+    };
+    recover()?;
     let before = state()?;
-    world.succeed("agentic session resume alice", &[0, 1])?;
-    world.succeed("agentic session tick", &[0])?;
+    recover()?;
     let difference = before.difference(&state()?);
     demand(difference.is_empty(), &format!("recovering again: {}", difference.join(", ")))
 }

@@ -21,6 +21,10 @@ use crate::scenario::Scenario;
 const POINTS: [&str; 2] = [ANY_POINT, "mid-session-record"];
 /// How many schedules are named for each thing that is wrong.
 const SHOWN_MAX: usize = 4;
+/// How much of what is wrong is shown, in characters.
+const SHOWN_CHARS_MAX: usize = 500;
+/// A word of at least so many letters and digits is an id.
+const ID_DIGITS_MIN: usize = 9;
 
 /// Walks one scenario and fails with everything that is wrong after some schedule.
 fn check_scenario(scenario: &Scenario) {
@@ -32,7 +36,7 @@ fn check_scenario(scenario: &Scenario) {
         let (met, found) = scenario.attempt(schedule, &templates);
         n_failed += usize::from(!found.is_empty());
         for wrong in found {
-            wrongs.entry(wrong).or_default().push(schedule.to_string());
+            wrongs.entry(masked(&wrong)).or_default().push(schedule.to_string());
         }
         met
     });
@@ -48,6 +52,28 @@ fn told(wrongs: &BTreeMap<String, Vec<String>>) -> String {
         format!("{wrong}\n    {} schedules: {shown}\n", schedules.len())
     };
     wrongs.iter().map(line).collect()
+}
+
+/// Leaves out ids and the names of temporary folders, so that the same thing is told once.
+fn masked(wrong: &str) -> String {
+    let is_id = |word: &str| {
+        word.len() >= ID_DIGITS_MIN && word.contains(|c: char| c.is_ascii_digit())
+            || word.starts_with("bafy")
+    };
+    let words = wrong.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let mask = |word: &str| {
+        let bare = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+        if is_id(bare) { word.replace(bare, "…") } else { word.to_owned() }
+    };
+    let text: String = words.map(mask).collect();
+    let text = match text.split_once("agentic-") {
+        Some((before, after)) if before.ends_with("/tmp/") => {
+            let rest = after.split_once('/').map_or("", |(_, rest)| rest);
+            format!("{before}…/{rest}")
+        }
+        _ => text,
+    };
+    text.chars().take(SHOWN_CHARS_MAX).collect()
 }
 
 #[test]

@@ -110,6 +110,9 @@ impl World {
     fn told(&self, line: &str, finished: &Finished) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         let (out, err) = (text(&finished.stdout), text(&finished.stderr));
-        format!("`{line}` ended with {:?}: {out} {err}", finished.ending)
+        // A session as JSON is long; how it failed stands in `error`.
+        let error = out.split_once("\"error\":").map_or(out.as_str(), |(_, error)| error);
+        let verb: Vec<&str> = line.split(' ').take(4).collect();
+        format!("`{}` ended with {:?}: {err} {error}", verb.join(" "), finished.ending)
     }
 }
