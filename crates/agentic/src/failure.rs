@@ -50,6 +50,12 @@ impl Failure {
         Failure::new(NOT_ALLOWED, message, hint)
     }
 
+    /// Makes the failure that a program ended with.
+    pub fn program(code: &str, message: &str, hint: &str) -> Failure {
+        let because = Some(format!("the program ended with `{code}`"));
+        Failure { because, ..Failure::new(REFUSED, message, hint) }
+    }
+
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
         let mut failure = Failure::new(
