@@ -94,10 +94,10 @@ fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<O
     for record in journal.records() {
         match &record.body {
             agentic_replay::Body::Start(start) => session = start.session.to_string(),
-            agentic_replay::Body::Ask(ask) => {
-                if RequestId::derive(&session, &ask.path, &ask.hash) == *id {
-                    path = Some(ask.path.clone());
-                }
+            agentic_replay::Body::Ask(ask)
+                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
+            {
+                path = Some(ask.path.clone());
             }
             agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
                 used.extend(Oid::parse(&permit.decision).ok());

@@ -163,7 +163,7 @@ pub(crate) struct Signatures {
 #[derive(Debug, Default)]
 pub struct Written {
     /// Why the write is decided but not visible yet; nothing if it is.
-    pub deferred: Option<agentic_store::Error>,
+    pub deferred: Option<Box<agentic_store::Error>>,
 }
 
 impl Written {
@@ -175,7 +175,7 @@ impl Written {
     ) -> Result<Written> {
         match outcome {
             Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(why) }),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(Box::new(why)) }),
             Outcome::Lost { found } => Err(Error::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),

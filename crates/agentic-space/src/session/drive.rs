@@ -26,6 +26,9 @@ use crate::{Error, Result, Space};
 /// How many characters of a value a trace entry shows.
 const SHOWN_CHARS_MAX: usize = 200;
 
+/// What a program under way has come to.
+type Answered = (Path, Answer);
+
 /// A session being driven.
 pub struct Driver<'a> {
     space: &'a Space,
@@ -39,7 +42,7 @@ pub struct Driver<'a> {
     /// Programs under way.
     running: BTreeMap<Path, Process>,
     timers: BTreeMap<Path, Instant>,
-    answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
+    answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
     /// The holds that the trace has been told of.
     told: BTreeSet<RequestId>,
     /// Whether the session was over when it was loaded.
@@ -165,10 +168,10 @@ impl<'a> Driver<'a> {
             .filter_map(|request| super::effect::child_of(self.space, &self.session, request))
             .collect();
         for child in children {
-            if let Some(mut driver) = Driver::try_load(self.space, &child)? {
-                if driver.session.end().is_none() {
-                    driver.cancel(cancel.clone())?;
-                }
+            if let Some(mut driver) = Driver::try_load(self.space, &child)?
+                && driver.session.end().is_none()
+            {
+                driver.cancel(cancel.clone())?;
             }
         }
         let progress = self.session.cancel(cancel, self.space.now());
