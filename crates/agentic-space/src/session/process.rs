@@ -78,14 +78,23 @@ fn run(
         Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
+    let deadline = Moment::now() + limit;
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let status = match wait(&mut child, limit, stop) {
+    let status = match wait(&mut child, deadline, stop) {
         Waited::Ended(status) => status,
         Waited::TimedOut => return Answer::TimedOut,
         Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
         Waited::Lost(error) => return failed("exec", &error.to_string()),
     };
+    // What the program left running may hold its output open.
+    while !(stdout.is_finished() && stderr.is_finished()) {
+        if stop.load(Ordering::Acquire) || Moment::now() >= deadline {
+            kill_group(&mut child);
+            break;
+        }
+        std::thread::sleep(POLL);
+    }
     let text = |output: std::thread::JoinHandle<Vec<u8>>| {
         Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
     };
@@ -117,8 +126,7 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Waited {
-    let deadline = Moment::now() + limit;
+fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Waited::Ended(status),
