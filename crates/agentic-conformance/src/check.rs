@@ -47,7 +47,7 @@ pub(crate) fn streams_text(finished: &Finished) -> String {
         let lines: String = shown.map(|line| format!("    {line}\n")).collect();
         format!("{}:\n{lines}", stream.name())
     };
-    show(Stream::Stdout) + &show(Stream::Stderr)
+    show(Stream::Stdout) + show(Stream::Stderr).as_str()
 }
 
 fn check_ending(expected: i32, finished: &Finished) -> Result<(), String> {

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
-use agentic_store::git::{
-    FileMode, IndexUpdate, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path,
-};
+pub use agentic_store::git::FileMode;
+use agentic_store::git::{IndexUpdate, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path};
 use agentic_store::journal::{
     BranchMove, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };

@@ -78,9 +78,34 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
         return Ok(found);
     }
     let trusted = trusted(space, start)?;
-    found.retain(|(commit, _)| trusted.contains(commit));
+    let used = used(space, start, id)?;
+    found.retain(|(commit, _)| trusted.contains(commit) && !used.contains(commit));
     found.reverse();
     Ok(found)
+}
+
+/// Lists the decisions of a request that have let its effect begin. A decision counts once: an
+/// effect that a crash then caught is a new question.
+fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<Oid>> {
+    let journal = crate::session::folder::read_journal(space, &start.session)?;
+    let mut session = start.session.to_string();
+    let mut path = None;
+    let mut used = BTreeSet::new();
+    for record in journal.records() {
+        match &record.body {
+            agentic_replay::Body::Start(start) => session = start.session.to_string(),
+            agentic_replay::Body::Ask(ask)
+                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
+            {
+                path = Some(ask.path.clone());
+            }
+            agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
+                used.extend(Oid::parse(&permit.decision).ok());
+            }
+            _ => {}
+        }
+    }
+    Ok(used)
 }
 
 /// Lists the commits that are decisions by record: those of `decide` transactions, and votes that
@@ -191,7 +216,9 @@ fn record(
     let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
     if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
         // The trees are equal; a worktree that does not follow shows no difference.
-        let _ = bring_along(space, &worktree, &follow, &[], head, new);
+        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
+        let _ = writer.follow(&worktree, bring);
+        writer.settle(space.now());
     }
     Ok(Recorded::New { commit: new, written })
 }
@@ -303,7 +330,7 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
     }
     let not_allowed =
         |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
-    if draft.principal == format!("agent:{}", hold.agent) || !draft.principal.contains(':') {
+    if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
     if !policy.assignees.is_empty() && !is_assigned(space, policy, &draft.principal)? {
@@ -318,28 +345,42 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
         return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
     }
-    check_value(policy, draft)
+    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
+    if given > VALUE_BYTES_MAX {
+        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
+        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+    }
+    let value = policy.effective_value(draft.action, draft.value.as_ref());
+    check_value(hold, policy, draft.action, value.as_ref())
 }
 
-fn check_value(policy: &Policy, draft: &Draft) -> Result<()> {
+fn check_value(
+    hold: &OpenHold,
+    policy: &Policy,
+    action: Action,
+    value: Option<&Value>,
+) -> Result<()> {
     let misfit =
         |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
-    let Some(value) = &draft.value else {
-        return match draft.action {
+    let Some(value) = value else {
+        return match action {
             Action::Edit | Action::Respond => {
                 Err(misfit("", "this action needs a value".to_owned()))
+            }
+            Action::Approve if policy.schema.is_some() => {
+                Err(misfit("", "there is nothing to approve without a value".to_owned()))
             }
             _ => Ok(()),
         };
     };
-    if json::to_text(value).len() > VALUE_BYTES_MAX {
-        return Err(misfit("", format!("it is longer than {VALUE_BYTES_MAX} bytes")));
-    }
     if agentic_model::canonical::encode(value).is_err() {
         return Err(misfit("", "it is no data".to_owned()));
     }
+    if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
+        return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
+    }
     let Some(schema) = &policy.schema else { return Ok(()) };
-    if draft.action == Action::Reject {
+    if action == Action::Reject {
         return Ok(());
     }
     let validator = jsonschema::validator_for(&json::to_json(schema))
@@ -350,6 +391,14 @@ fn check_value(policy: &Policy, draft: &Draft) -> Result<()> {
         Some(error) => Err(misfit(&error.instance_path().to_string(), error.to_string())),
         None => Ok(()),
     }
+}
+
+/// Tells whether an `exec` could start this.
+fn is_program(value: &Value) -> bool {
+    let is_text = |item: &Value| item.as_text().is_some();
+    let argv = value.get("argv").and_then(Value::as_list);
+    let has_argv = argv.is_some_and(|argv| !argv.is_empty() && argv.iter().all(is_text));
+    has_argv || value.get("command").is_some_and(is_text)
 }
 
 fn is_assigned(space: &Space, policy: &Policy, principal: &str) -> Result<bool> {

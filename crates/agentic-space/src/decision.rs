@@ -12,6 +12,8 @@ use crate::{Result, Space};
 
 /// The version of the decision record.
 const VERSION: i64 = 1;
+/// Who a hold is assigned to whose assignees cannot be read. No principal is called like this.
+const NOBODY: &str = "nobody";
 
 /// What a decision does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -115,16 +117,47 @@ impl Policy {
         };
         let offered: Vec<Action> =
             texts("actions").iter().filter_map(|name| Action::parse(name)).collect();
-        let all = vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond];
-        let need = get("quorum").and_then(|quorum| quorum.get("need")).and_then(Value::as_int);
+        // What has not begun can only be let go, changed or refused; what may have happened can
+        // be told.
+        let all = match reason {
+            HoldReason::Asked => {
+                vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond]
+            }
+            HoldReason::NotAllowed => vec![Action::Approve, Action::Reject, Action::Edit],
+            HoldReason::InDoubt => vec![Action::Approve, Action::Reject, Action::Respond],
+        };
+        // What is malformed lets nobody in.
+        let assignees = match get("assignees") {
+            None => Vec::new(),
+            Some(Value::Text(one)) => vec![one.clone()],
+            Some(Value::List(all)) if all.iter().all(|item| item.as_text().is_some()) => {
+                texts("assignees")
+            }
+            Some(_) => vec![NOBODY.to_owned()],
+        };
+        let need = match get("quorum").map(|quorum| quorum.get("need").and_then(Value::as_int)) {
+            None => 1,
+            Some(need) => {
+                need.and_then(|need| usize::try_from(need).ok()).unwrap_or(usize::MAX).max(1)
+            }
+        };
         Policy {
             actions: if offered.is_empty() { all } else { offered },
-            assignees: texts("assignees"),
+            assignees,
             deadline: get("deadline").and_then(instant),
             on_expiry: get("on_expiry").cloned(),
-            need: need.map_or(1, |need| usize::try_from(need).unwrap_or(1).max(1)),
-            subject: if is_asked { payload.get("payload").cloned() } else { Some(payload.clone()) },
+            need,
+            subject: if is_asked { payload.get("payload").cloned() } else { None },
             schema: get("schema").cloned(),
+        }
+    }
+
+    /// Returns the value that an answer has in effect: an approval without one takes what was
+    /// offered.
+    pub fn effective_value(&self, action: Action, value: Option<&Value>) -> Option<Value> {
+        match (action, value) {
+            (Action::Approve, None) => self.subject.clone(),
+            (_, value) => value.cloned(),
         }
     }
 
@@ -225,7 +258,7 @@ impl Decision {
         }
         Decision {
             action: draft.action,
-            value: draft.value.clone(),
+            value: policy.effective_value(draft.action, draft.value.as_ref()),
             principal: draft.principal.clone(),
             rationale: draft.rationale.clone(),
             record,

@@ -51,7 +51,7 @@ pub enum Merged {
         /// Whether everything is visible.
         written: Written,
         /// Why a worktree could not follow, if one could not.
-        worktree_left_behind: Option<agentic_store::Error>,
+        worktree_left_behind: Option<Box<agentic_store::Error>>,
     },
     /// The target has all of it already.
     UpToDate {
@@ -168,7 +168,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         parents: [head, theirs],
         trace,
         written,
-        worktree_left_behind: left_behind,
+        worktree_left_behind: left_behind.map(Box::new),
     })
 }
 

@@ -121,6 +121,13 @@ impl Error {
         move |source| Error::Git { doing, source: source.into() }
     }
 
+    /// Tells whether nothing can be written here.
+    pub fn is_read_only(&self) -> bool {
+        use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        let Error::Io { source, .. } = self else { return false };
+        matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem)
+    }
+
     /// Makes the error of something damaged.
     pub fn corrupt(what: impl Into<String>, reason: impl ToString) -> Error {
         Error::Corrupt { what: what.into(), reason: reason.to_string() }

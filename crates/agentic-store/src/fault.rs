@@ -33,6 +33,8 @@ pub fn point(name: &'static str) -> Result<()> {
         std::process::abort();
     }
     if armed::reached("AGENTIC_FAIL_AT", name) {
+        // Said aloud even where the step that fails is one that nobody has to hear of.
+        eprintln!("made to fail at `{name}`");
         return Err(Error::Injected { point: name });
     }
     if armed::reached("AGENTIC_RUN_AT", name) {

@@ -85,6 +85,11 @@ impl Layout {
         self.root.join("aside").join(format!("{stream}-{tag}"))
     }
 
+    /// Returns the folder of the packs that belong to a stream's journal.
+    pub fn packs(&self, stream: &Stream) -> PathBuf {
+        self.root.join("pack").join(stream.to_string())
+    }
+
     /// Returns where objects are moved that a power cut damaged.
     pub fn damaged_objects(&self) -> PathBuf {
         self.root.join("aside").join("_objects")

@@ -59,13 +59,15 @@ pub enum Mended {
 pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
     let layout = repository.layout();
     let mut report = Vec::new();
-    if boot::compare(layout)? == Boot::Other {
-        let _lock = Lock::take(&layout.space_lock("boot"), repository.common_dir())?;
-        if boot::compare(layout)? == Boot::Other {
-            let streams = streams_in(&layout.dirty_marks())?;
-            report.extend(replay(repository, &streams, now)?);
-            boot::record(layout)?;
+    if boot::compare(layout)? == Boot::Other
+        && let Err(error) = replay_after_restart(repository, now, &mut report)
+    {
+        if !error.is_read_only() {
+            return Err(error);
         }
+        // Whoever only reads is served as well as can be.
+        let mended = Mended::NotYet(error.to_string());
+        report.push(Recovered { stream: Stream::Space, mended });
     }
     for stream in streams_in(&layout.open_marks())? {
         match Writer::try_open(repository, &stream, now) {
@@ -79,6 +81,21 @@ pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> 
         }
     }
     Ok(report)
+}
+
+fn replay_after_restart(
+    repository: &Repository,
+    now: Instant,
+    report: &mut Vec<Recovered>,
+) -> Result<()> {
+    let layout = repository.layout();
+    let _lock = Lock::take(&layout.space_lock("boot"), repository.common_dir())?;
+    if boot::compare(layout)? == Boot::Other {
+        let streams = streams_in(&layout.dirty_marks())?;
+        report.extend(replay(repository, &streams, now)?);
+        boot::record(layout)?;
+    }
+    Ok(())
 }
 
 /// What a checkpoint did.
@@ -128,6 +145,7 @@ pub fn checkpoint(
     let journal = writer.journal();
     journal.restart(pending, notes, now)?;
     journal.drop_older_segments()?;
+    repository.release_packs(&stream)?;
     let mark = layout.dirty(&stream);
     match std::fs::remove_file(&mark) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

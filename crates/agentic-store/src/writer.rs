@@ -314,25 +314,25 @@ impl<'a> Writer<'a> {
         Ok(RefMove::Moved)
     }
 
-    /// Keeps a record short: what is too large for it is written and made durable beforehand.
+    /// Keeps a record short: what is too large for it becomes a pack beside the journal.
     fn spill(&self, mut transaction: Transaction) -> Result<Transaction> {
         if transaction.object_bytes() <= RECORD_OBJECT_BYTES_MAX {
             return Ok(transaction);
         }
-        let (commits, others): (Vec<GitObject>, Vec<GitObject>) =
+        let (commits, mut others): (Vec<GitObject>, Vec<GitObject>) =
             std::mem::take(&mut transaction.objects)
                 .into_iter()
                 .partition(|object| object.kind == GitKind::Commit);
-        self.repository.write_objects(&others)?;
         transaction.objects = commits;
         for object in transaction.notes.iter_mut().flat_map(|notes| &mut notes.objects) {
             if let Content::Inline(bytes) = &mut object.content {
                 let blob = GitObject { kind: GitKind::Blob, bytes: std::mem::take(bytes) };
                 object.content = Content::Stored(self.repository.name_object(&blob));
-                self.repository.write_objects(&[blob])?;
+                others.push(blob);
             }
         }
-        self.repository.sync_filesystem()?;
+        self.repository.keep_as_pack(&self.stream, &others)?;
+        fault::point("spilled")?;
         Ok(transaction)
     }
 
@@ -366,7 +366,7 @@ impl<'a> Writer<'a> {
         let repository = self.repository;
         let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
         self.lock.announce_index(repository.common_dir(), &worktree.git_dir)?;
-        let followed = follow::again(&worktree, transaction);
+        let followed = follow::again(repository, &worktree, transaction);
         self.lock.retract()?;
         followed
     }

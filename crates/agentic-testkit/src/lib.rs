@@ -5,11 +5,16 @@
 //! repositories, [`run`] runs a program in it within a time limit, and [`GroundState`] is what must
 //! not change when a command is refused.
 
+pub mod crash;
+mod kills;
+mod load;
 mod process;
 mod sandbox;
 mod setup;
 mod state;
 
+pub use crate::kills::{KillReport, Kills, kill_at_random};
+pub use crate::load::{Load, LoadReport, Work, put_under_load, work};
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
 pub use crate::setup::{Setup, Templates};

@@ -70,8 +70,18 @@ impl Sandbox {
     /// # Errors
     /// Fails as [`Sandbox::new`] does.
     pub fn in_memory(setup: Setup) -> Result<Sandbox, Error> {
-        let folder = [Path::new(MEMORY_FOLDER)].into_iter().find(|folder| folder.is_dir());
-        let mut sandbox = Sandbox::without_repository_in(folder)?;
+        match Path::new(MEMORY_FOLDER) {
+            folder if folder.is_dir() => Sandbox::in_folder(folder, setup),
+            _ => Sandbox::new(setup),
+        }
+    }
+
+    /// Makes a sandbox inside a folder, for tests that measure a disk.
+    ///
+    /// # Errors
+    /// Fails as [`Sandbox::new`] does.
+    pub fn in_folder(folder: &Path, setup: Setup) -> Result<Sandbox, Error> {
+        let mut sandbox = Sandbox::without_repository_in(Some(folder))?;
         sandbox.start = sandbox.work().join(setup.start());
         setup.build(&sandbox)?;
         Ok(sandbox)

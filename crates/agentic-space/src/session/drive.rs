@@ -20,7 +20,7 @@ use super::effect::{Performed, perform};
 use super::executor::{Executor, Printed};
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
-use super::{Language, flow_of, program, seal};
+use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
@@ -29,6 +29,8 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 /// A session, and who performs what it asks for.
 type Ran = (Session<Box<dyn Program>>, Executor);
+/// What a program under way has come to.
+type Answered = (Path, Answer);
 
 /// How the answer of a program is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,9 +54,11 @@ pub struct Driver<'a> {
     /// Programs under way.
     running: BTreeMap<Path, (Process, Reading)>,
     timers: BTreeMap<Path, Instant>,
-    answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
+    answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
     /// The holds that the trace has been told of.
     told: BTreeSet<RequestId>,
+    /// Whether the session was over when it was loaded.
+    was_over: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -78,8 +82,7 @@ impl<'a> Driver<'a> {
     /// Fails when the records are damaged, and with [`Error::Diverged`] when its program does
     /// something else than was recorded; nothing is performed then.
     pub fn load(space: &'a Space, id: &SessionId) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
         Driver::load_locked(space, folder, lock)
     }
 
@@ -88,20 +91,21 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// Fails as [`Driver::load`] does.
     pub fn try_load(space: &'a Space, id: &SessionId) -> Result<Option<Driver<'a>>> {
-        let folder = Folder::of(space, id);
-        match folder.try_lock(space)? {
-            Some(lock) => Driver::load_locked(space, folder, lock).map(Some),
+        match Folder::try_lock(space, id)? {
+            Some((folder, lock)) => Driver::load_locked(space, folder, lock).map(Some),
             None => Ok(None),
         }
     }
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
+        folder.restore(space)?;
         let journal = read_journal(space, &folder.id)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
-        let (ran, progress) = replayed(space, &folder.id, &journal, &flow)?;
+        let (ran, progress) = replayed(space, &folder, &journal, &flow)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
+        driver.was_over = driver.session.end().is_some();
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -112,7 +116,11 @@ impl<'a> Driver<'a> {
         lock: Lock,
         (session, executor): Ran,
     ) -> Result<Driver<'a>> {
-        let (log, _) = Log::open(&folder.log())?;
+        let (log, cut) = Log::open(&folder.log())?;
+        if cut > 0 {
+            let id = folder.id.short();
+            space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
+        }
         Ok(Driver {
             space,
             folder,
@@ -125,6 +133,7 @@ impl<'a> Driver<'a> {
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
             told: BTreeSet::new(),
+            was_over: false,
         })
     }
 
@@ -140,6 +149,9 @@ impl<'a> Driver<'a> {
 
     /// Runs the session as far as it goes without a human, an instant or a child.
     pub fn run(&mut self) -> Result<()> {
+        if self.was_over {
+            return self.folder.retire(self.space);
+        }
         self.apply_decisions()?;
         loop {
             self.start_ready()?;
@@ -167,10 +179,10 @@ impl<'a> Driver<'a> {
             .filter_map(|request| super::effect::child_of(self.space, &self.session, request))
             .collect();
         for child in children {
-            if let Some(mut driver) = Driver::try_load(self.space, &child)? {
-                if driver.session.end().is_none() {
-                    driver.cancel(cancel.clone())?;
-                }
+            if let Some(mut driver) = Driver::try_load(self.space, &child)?
+                && driver.session.end().is_none()
+            {
+                driver.cancel(cancel.clone())?;
             }
         }
         let progress = self.session.cancel(cancel, self.space.now());
@@ -490,7 +502,7 @@ impl<'a> Driver<'a> {
 /// Runs a program over the records of a session.
 fn replayed(
     space: &Space,
-    id: &SessionId,
+    folder: &Folder,
     journal: &Journal,
     flow: &Object,
 ) -> Result<(Ran, Progress)> {
@@ -500,8 +512,8 @@ fn replayed(
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let mut fold = |request: &Request, _: &Answer| executor.fold(request);
-    let loaded = Session::load(journal, program(flow)?, setting, &mut fold);
-    let (session, progress) = loaded.map_err(|error| replay_error(id, error))?;
+    let loaded = Session::load(journal, program_of(space, folder, flow)?, setting, &mut fold);
+    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
     Ok(((session, executor), progress))
 }
 
@@ -530,10 +542,10 @@ pub fn decision_entry(text: String, at: Instant) -> Entry {
 impl<'a> Driver<'a> {
     /// Loads a session with another program than its own, which must make every recorded request.
     pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
+        folder.restore(space)?;
         let journal = read_journal(space, id)?;
-        let (ran, progress) = replayed(space, id, &journal, flow)?;
+        let (ran, progress) = replayed(space, &folder, &journal, flow)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)

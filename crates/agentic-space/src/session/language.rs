@@ -7,7 +7,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentic_flow::Flow;
 use agentic_lang_agent::{Capture, RunOptions};
 use agentic_lang_pipeline::run::FlowProgram;
 use agentic_model::{Map, Object, Value};
@@ -131,26 +130,8 @@ impl Language {
     }
 }
 
-/// Makes a run of the program that an object holds.
-pub(crate) fn program(flow: &Object) -> Result<Box<dyn Program>> {
-    let language = Language::of(flow)?;
-    let source = flow.map().get("source").and_then(Value::as_text);
-    let source = source.ok_or_else(|| Error::NotAFlow { id: flow.cid().to_string() })?;
-    match language {
-        Language::Rhai => script(flow, source),
-        Language::AgentLang => agentlang(flow, source),
-        Language::Pipeline => pipeline(flow, source),
-    }
-}
-
-fn script(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
-    let parsed = Flow::parse(source).map_err(|findings| {
-        broken(flow, findings.first().map(|finding| finding.message.as_str()))
-    })?;
-    Ok(Box::new(parsed.program()))
-}
-
-fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+/// Makes a run of an AgentLang program.
+pub(super) fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
     let source = agentic_lang_agent::read(AGENTLANG, source.as_bytes())
         .map_err(|finding| broken(flow, Some(&finding.message)))?;
     let module = agentic_lang_agent::compile(&source).map_err(|findings| {
@@ -169,7 +150,8 @@ fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
     }))
 }
 
-fn pipeline(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+/// Makes a run of a program of the pipeline language.
+pub(super) fn pipeline(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
     let registry = flow.map().get("registry").unwrap_or(&Value::Null);
     let registry = Registry::from_value(registry)
         .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;

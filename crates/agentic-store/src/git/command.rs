@@ -1,5 +1,6 @@
 //! The `git` program, for what gix does not do: pushing, fetching, worktrees on disk.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,15 +37,34 @@ impl Program {
 /// # Errors
 /// Fails when there is no such program.
 pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
-    let output = Command::new("git")
+    run_git_with_input(directory, arguments, b"")
+}
+
+/// Does the same with something to read on standard input. What git prints must be short: it is
+/// read when the input has been written.
+///
+/// # Errors
+/// Fails when there is no such program.
+pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Result<Program> {
+    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
+    let mut child = Command::new("git")
         .current_dir(directory)
         .args(arguments)
         .env_remove("GIT_DIR")
         .env_remove("GIT_WORK_TREE")
         .env_remove("GIT_INDEX_FILE")
-        .stdin(Stdio::null())
-        .output()
+        // A look at a worktree must not leave a lock behind when it is killed.
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .stdin(stdin)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .map_err(Error::io("run `git` in", directory))?;
+    if let Some(mut pipe) = child.stdin.take() {
+        // A git that does not read it to its end says why with its exit code.
+        let _ = pipe.write_all(input);
+    }
+    let output = child.wait_with_output().map_err(Error::io("run `git` in", directory))?;
     Ok(Program {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -8,6 +8,7 @@ mod index;
 mod merge;
 mod notes;
 mod object;
+mod pack;
 mod reference;
 mod repair;
 mod repository;
@@ -15,7 +16,7 @@ mod snapshot;
 mod tree;
 mod worktree;
 
-pub use self::command::{Program, run_git};
+pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};

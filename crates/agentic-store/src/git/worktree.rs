@@ -6,6 +6,7 @@ use agentic_model::Oid;
 
 use super::{Repository, run_git};
 use crate::file::{self, Persistence};
+use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
 /// The file in a worktree's git directory that names the commit it was last brought to.
@@ -56,6 +57,29 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Names the content of a file in a worktree as git would add it; nothing if there is none.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read.
+    pub fn name_file(&self, worktree: &Worktree, path: &str) -> Result<Option<Oid>> {
+        let full = worktree.path.join(path);
+        match full.symlink_metadata() {
+            Ok(found) if found.is_symlink() => {
+                let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
+                let bytes = target.into_os_string().into_encoded_bytes();
+                Ok(Some(self.name_object(&GitObject { kind: GitKind::Blob, bytes })))
+            }
+            Ok(found) if found.is_file() => {
+                let arguments = ["hash-object", "--", path];
+                let named = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+                Ok(Oid::parse(named.trim()).ok())
+            }
+            Ok(_) | Err(_) => Ok(None),
+        }
+    }
+}
+
 impl Worktree {
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
     /// itself, which logs every commit, reset and checkout that happens in this folder.
@@ -71,13 +95,6 @@ impl Worktree {
             (Some(recorded), _) => recorded,
             (None, logged) => logged.unwrap_or(head),
         })
-    }
-
-    /// Tells whether a power cut damaged what git or we keep about this folder.
-    pub fn is_damaged(&self) -> bool {
-        let arguments = ["ls-files", "--cached", "--", "."];
-        let is_index_whole = run_git(&self.path, &arguments).is_ok_and(|git| git.success);
-        self.recorded_base().is_err() || !is_index_whole
     }
 
     /// Makes the index anew from a commit, whatever state it is in.

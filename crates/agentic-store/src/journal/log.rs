@@ -12,6 +12,9 @@ use super::frame::{self, Scan};
 use super::{Durability, SEGMENT_BYTES_MAX, segment};
 use crate::{Error, Result, fault};
 
+/// The folder that holds everything of ours; the names below it are made durable with a log.
+const ROOT: &str = "agentic";
+
 /// A log open for appending. Whoever has one holds the lock of what it belongs to.
 #[derive(Debug)]
 pub struct Log {
@@ -34,7 +37,7 @@ impl Log {
         };
         let path = segment::path(dir, number);
         let file = segment::open(&path)?;
-        let (length, cut) = segment::repair_synced(&file, &path)?;
+        let (length, cut) = segment::repair_log(&file, &path)?;
         Ok((Log { dir: dir.to_owned(), segment: number, path, file, length }, cut))
     }
 
@@ -49,11 +52,16 @@ impl Log {
         if self.length >= SEGMENT_BYTES_MAX {
             *self = Log::begin(&self.dir, self.segment + 1)?;
         }
-        // One frame for all of them: a power cut takes the last frame whole, or not at all.
-        let list = payloads.iter().map(|payload| Value::Bytes(payload.to_vec())).collect();
-        let list = canonical::encode(&Value::List(list))
-            .map_err(|error| Error::corrupt("new records of a session", error))?;
-        let bytes = frame::encode(&list);
+        // Each frame says what the disk had before this append: a good frame after a bad one is
+        // damage only if the bad one had been synced.
+        let synced = i64::try_from(self.length).unwrap_or(i64::MAX);
+        let mut bytes = Vec::new();
+        for payload in payloads {
+            let item = Value::List(vec![Value::Int(synced), Value::Bytes(payload.to_vec())]);
+            let item = canonical::encode(&item)
+                .map_err(|error| Error::corrupt("a new record of a session", error))?;
+            bytes.extend_from_slice(&frame::encode(&item));
+        }
         fault::point("before-session-record")?;
         let written = self.write(&bytes, durability);
         if let Err(error) = written {
@@ -83,9 +91,11 @@ impl Log {
         std::fs::create_dir_all(dir).map_err(Error::io("create", dir))?;
         let path = segment::path(dir, number);
         let file = segment::create(&path)?;
-        segment::sync_directory(dir)?;
-        if let Some(parent) = dir.parent() {
-            segment::sync_directory(parent)?;
+        for folder in dir.ancestors() {
+            segment::sync_directory(folder)?;
+            if folder.ends_with(ROOT) {
+                break;
+            }
         }
         Ok(Log { dir: dir.to_owned(), segment: number, path, file, length: 0 })
     }
@@ -104,21 +114,23 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
         }
         let path = segment::path(dir, number);
         let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let end = match segment::scan_synced(&bytes) {
+        let end = match segment::scan_log(&bytes) {
             Scan::Whole => bytes.len(),
             Scan::Torn { end } => end,
             Scan::Damaged { start } => return Err(segment::damaged(&path, start)),
         };
         let mut at = 0;
         while let Some((payload, next)) = frame::at(&bytes[..end], at) {
-            found.extend(unpack(payload).ok_or_else(|| segment::damaged(&path, at))?);
+            found.push(unpack(payload).ok_or_else(|| segment::damaged(&path, at))?);
             at = next;
         }
     }
     Ok(found)
 }
 
-fn unpack(payload: &[u8]) -> Option<Vec<Vec<u8>>> {
-    let list = canonical::decode(payload).ok()?;
-    list.as_list()?.iter().map(|item| item.as_bytes().map(<[u8]>::to_vec)).collect()
+fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
+    match canonical::decode(payload).ok()?.as_list()? {
+        [Value::Int(_), Value::Bytes(bytes)] => Some(bytes.clone()),
+        _ => None,
+    }
 }

@@ -91,9 +91,8 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
             let bytes = read(&path)?;
             let mut end = good_end(&path, &bytes)?;
             while end > 0 {
-                let Some((payload, start)) = frame::before(&bytes, end) else {
-                    return Err(segment::damaged(&path, end));
-                };
+                let (payload, start) =
+                    frame::before(&bytes, end).ok_or_else(|| segment::damaged(&path, end))?;
                 let record = Record::decode(payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
                 let all_found = entries.len() as u64 == standing.n_pending;

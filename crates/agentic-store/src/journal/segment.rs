@@ -5,6 +5,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Record;
+use agentic_model::canonical;
+
 use super::frame::{self, Scan};
 use crate::{Error, Result, fault};
 
@@ -60,15 +62,15 @@ pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
 
 /// Does the same after a look at every frame.
 pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan)
+    cut_torn(file, path, scan)
 }
 
-/// Does the same for a file whose frames were each synced before the next one was written.
-pub fn repair_synced(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan_synced)
+/// Does the same with a segment of a log, which is read whole anyway.
+pub fn repair_log(file: &File, path: &Path) -> Result<(u64, u64)> {
+    cut_torn(file, path, scan_log)
 }
 
-fn repair_by(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
+fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let bytes = std::fs::read(path).map_err(Error::io("read", path))?;
     let length = bytes.len() as u64;
     match scan(&bytes) {
@@ -89,9 +91,13 @@ pub fn scan(bytes: &[u8]) -> Scan {
     frame::scan(bytes, |payload| Record::decode(payload).ok().map(|record| record.synced))
 }
 
-/// Looks at every frame of a segment whose frames were each synced before the next one was written.
-pub fn scan_synced(bytes: &[u8]) -> Scan {
-    frame::scan(bytes, |_| Some(u64::MAX))
+/// Looks at every frame of a log, whose payloads begin with the length that was synced before.
+pub fn scan_log(bytes: &[u8]) -> Scan {
+    let synced = |payload: &[u8]| {
+        let value = canonical::decode(payload).ok()?;
+        u64::try_from(value.as_list()?.first()?.as_int()?).ok()
+    };
+    frame::scan(bytes, synced)
 }
 
 /// Reads the payload of the last frame. The segment must have been repaired.

@@ -102,6 +102,7 @@ fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mende
     {
         mended.push(Mended::Opened(Finding::CutTail { bytes: cut }));
     }
+    repository.link_packs(stream)?;
     for decided in decided(journal::records(repository.layout(), stream)?) {
         for object in &decided.transaction.objects {
             let oid = repository.name_object(object);
@@ -220,18 +221,18 @@ fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-/// Makes a worktree whole that the last write with a worktree names.
+/// Lets the worktree follow that the last write with a worktree names, if its branch still is there:
+/// git does not sync an index, and neither do we.
 fn restore_worktree(repository: &Repository, stream: &Stream) -> Result<Option<Mended>> {
     let _lock = lock(repository, stream)?;
     let decided = decided(journal::records(repository.layout(), stream)?);
     let last = decided.iter().rev().find(|one| one.transaction.follow.is_some());
     let Some(Decided { transaction, .. }) = last else { return Ok(None) };
-    let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(None) };
-    if !worktree.is_damaged() {
+    let Some(branch) = &transaction.branch else { return Ok(None) };
+    if repository.find_ref(&branch.name)? != Some(branch.new) {
         return Ok(None);
     }
-    let Some(head) = transaction.branch.as_ref().map(|branch| branch.new) else { return Ok(None) };
-    worktree.rebuild_index()?;
-    worktree.set_base(head)?;
+    let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(None) };
+    follow::again(repository, &worktree, transaction)?;
     Ok(Some(Mended::Worktree(worktree.path)))
 }

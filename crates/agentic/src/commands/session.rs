@@ -230,6 +230,7 @@ pub fn principal(space: &Space) -> Result<String, Failure> {
 /// Prints how a session stands, and returns its exit code.
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
+    space.take_mended().iter().for_each(|what| talk(what));
     context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
     for hold in &summary.holds {
         let request = summary.id.short_request(&hold.id);
@@ -312,7 +313,7 @@ fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionView>, Failu
     for id in ids {
         match space.session(id) {
             Ok(summary) => views.push(SessionView::brief(&summary)),
-            Err(error) => talk(&format!("warning: session {} is left out: {error}", id.short())),
+            Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
         }
     }
     Ok(views)

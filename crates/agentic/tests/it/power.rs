@@ -1,1 +1,228 @@
+//! What survives a power cut, and what the next command makes of it.
+//!
+//! The disk has what was synced; the store tells which files and folders that were. Of every other
+//! file that was written since, the disk may have the old state, nothing, zeros, a part, or all.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use agentic_testkit::Ending;
+
+use crate::stage::{Stage, copy_when_synced, text, watch_syncs};
+use crate::state::State;
+use crate::verb::{Verb, Whole};
+use crate::walk::for_each_verb;
+
+/// How many power cuts every verb suffers.
+const SEEDS: u64 = 24;
+
+#[test]
+fn a_power_cut_loses_nothing_that_was_acknowledged() {
+    let wanted: Option<u64> =
+        std::env::var("AGENTIC_TEST_SEED").ok().and_then(|seed| seed.parse().ok());
+    let failures = for_each_verb(|verb| {
+        let stage = Stage::new(verb);
+        let seeds = (0..SEEDS).filter(|seed| wanted.is_none_or(|wanted| wanted == *seed));
+        seeds.flat_map(|seed| cut(&stage, verb, seed)).collect()
+    });
+    println!("{SEEDS} power cuts for every verb");
+    assert!(failures.is_empty(), "{} broken promises:\n{}", failures.len(), failures.join("\n"));
+}
+
+/// Runs a verb, cuts the power, and says what is broken after the next command.
+fn cut(stage: &Stage<'_>, verb: &Verb, seed: u64) -> Vec<String> {
+    let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(verb.name));
+    stage.rewind();
+    let root = stage.sandbox.root();
+    let (log, synced) = (root.join("synced.log"), root.join("synced"));
+    let _absent_is_fine = fs::remove_file(&log);
+    let _absent_is_fine = fs::remove_dir_all(&synced);
+    let copy = copy_when_synced(&stage.sandbox, "synced");
+    let log_name = log.to_string_lossy().into_owned();
+    let mut variables = watch_syncs(&log_name, &copy);
+    // Every other cut happens while the verb is at work.
+    let at = format!("*:{}", 1 + random.below(24));
+    if seed % 2 == 1 {
+        variables.push(("AGENTIC_CRASH_AT", at.as_str()));
+    }
+    let finished = stage.run(&variables);
+    let mut journalled = Synced::read(&log);
+    // Now and then nothing at all has reached the disk by itself since the repository was made.
+    let is_deep = seed % 4 == 2;
+    if is_deep {
+        journalled.lengths.extend(Synced::read(&root.join("before.log")).lengths);
+        journalled.lengths.extend(Synced::read(&log).lengths);
+    }
+    let candidates = match is_deep {
+        true => [synced, root.join("before-synced"), root.join("base")],
+        false => [synced, root.join("before"), root.join("before")],
+    };
+    let durable = candidates.into_iter().find(|folder| folder.exists()).expect("saved");
+    lose(stage, &durable, &journalled, &mut random);
+    fs::write(stage.sandbox.start().join(".git/agentic/boot"), "another").ok();
+    let broken = check(stage, finished.ending == Ending::Exit(0));
+    let name = |line: String| format!("seed {seed} ({}): {line}", text(&finished));
+    broken.into_iter().map(name).collect()
+}
+
+fn check(stage: &Stage<'_>, is_acknowledged: bool) -> Vec<String> {
+    let mut broken = Vec::new();
+    let next = stage.next_command();
+    if next.ending != Ending::Exit(0) {
+        broken.push(format!("the next command fails: {}", text(&next)));
+        return broken;
+    }
+    let found = State::read(&stage.sandbox);
+    let is_before = found == stage.before && !is_acknowledged;
+    if found != stage.after && !is_before && stage.verb.whole == Whole::Always {
+        broken.extend(stage.after.difference("afterwards", &found));
+        broken.push(format!("recovery said: {}", text(&next)));
+    }
+    if is_acknowledged && stage.verb.whole == Whole::EachPart {
+        broken.extend(stage.after.difference("afterwards", &found));
+    }
+    broken.extend(stage.check_sound());
+    broken.extend(stage.check_again(&found));
+    broken.extend(stage.check_sound());
+    broken
+}
+
+/// What the store synced: how much of which file, and the entries of which folders.
+struct Synced {
+    lengths: BTreeMap<PathBuf, u64>,
+}
+
+impl Synced {
+    fn read(log: &Path) -> Synced {
+        let text = fs::read_to_string(log).unwrap_or_default();
+        let line = |line: &str| {
+            let (length, path) = line.split_once(' ')?;
+            Some((PathBuf::from(path), length.parse().ok()?))
+        };
+        Synced { lengths: text.lines().filter_map(line).collect() }
+    }
+}
+
+/// Takes from the disk what was never synced.
+fn lose(stage: &Stage<'_>, durable: &Path, synced: &Synced, random: &mut Random) {
+    let work = &stage.sandbox.work();
+    let mut files = BTreeSet::new();
+    let git_dir = stage.sandbox.start().join(".git");
+    list(work, git_dir.strip_prefix(work).expect("inside"), &mut files);
+    for relative in &files {
+        let (now, before) = (work.join(relative), durable.join(relative));
+        let written = fs::read(&now).expect("readable");
+        let old = fs::read(&before).ok();
+        if old.as_ref() == Some(&written) || is_not_ours(relative) {
+            continue;
+        }
+        let is_named = is_named(&now, &before, work, durable, synced);
+        let kept = synced.lengths.get(&now).map_or(0, |length| *length as usize);
+        let mut fate = Fate::choose(random);
+        let is_listed = now.parent().is_some_and(|above| synced.lengths.contains_key(above));
+        if is_listed && old.is_none() && matches!(fate, Fate::Lost) {
+            fate = Fate::Empty;
+        }
+        match fate.apply(&written, old.as_deref(), kept, is_named, random) {
+            Some(bytes) => fs::write(&now, bytes).expect("writable"),
+            None => fs::remove_file(&now).expect("removable"),
+        }
+    }
+}
+
+/// Tells whether the name of a file, and those of the folders above it, are on the disk.
+fn is_named(now: &Path, before: &Path, work: &Path, durable: &Path, synced: &Synced) -> bool {
+    if before.exists() || now == work || before == durable {
+        return true;
+    }
+    let (Some(above), Some(above_before)) = (now.parent(), before.parent()) else { return true };
+    synced.lengths.contains_key(above) && is_named(above, above_before, work, durable, synced)
+}
+
+/// Files that no promise is about: those that git alone writes. It syncs its packs itself.
+fn is_not_ours(relative: &Path) -> bool {
+    let text = relative.to_string_lossy();
+    let ours = ["/objects/", "/refs/", "/logs/refs/", "/agentic/", "/agentic-base", "/index"];
+    let is_packed = text.contains("/pack/");
+    is_packed || !ours.iter().any(|part| text.contains(part))
+}
+
+/// What becomes of a file that was not synced.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Kept,
+    Lost,
+    Empty,
+    Half,
+    Zeros,
+}
+
+impl Fate {
+    fn choose(random: &mut Random) -> Fate {
+        match random.below(8) {
+            0..=2 => Fate::Kept,
+            3..=4 => Fate::Lost,
+            5 => Fate::Empty,
+            6 => Fate::Half,
+            _ => Fate::Zeros,
+        }
+    }
+
+    /// Returns what the disk has of a file; nothing if it has no such file. What was synced stays,
+    /// and what a longer file had before it grew.
+    fn apply(
+        self,
+        written: &[u8],
+        old: Option<&[u8]>,
+        synced: usize,
+        is_named: bool,
+        random: &mut Random,
+    ) -> Option<Vec<u8>> {
+        let grew = old.is_some_and(|old| written.starts_with(old) && !old.is_empty());
+        let kept = if grew { synced.max(old.map_or(0, <[u8]>::len)) } else { synced };
+        let kept = kept.min(written.len());
+        let rest = &written[kept..];
+        let tail = match self {
+            Fate::Kept => rest.to_vec(),
+            Fate::Lost | Fate::Empty => Vec::new(),
+            Fate::Half => rest[..random.below(rest.len() as u64 + 1) as usize].to_vec(),
+            Fate::Zeros => vec![0; rest.len()],
+        };
+        if kept == 0 && matches!(self, Fate::Lost) {
+            return old.map(<[u8]>::to_vec);
+        }
+        if !is_named && !matches!(self, Fate::Kept) {
+            return None;
+        }
+        Some([&written[..kept], &tail].concat())
+    }
+}
+
+fn list(root: &Path, below: &Path, files: &mut BTreeSet<PathBuf>) {
+    for entry in fs::read_dir(root.join(below)).expect("readable").flatten() {
+        let relative = below.join(entry.file_name());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(root, &relative, files);
+        } else {
+            files.insert(relative);
+        }
+    }
+}
+
+/// A small generator; the same seed gives the same cut.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound.max(1)
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(7, |sum, byte| sum.wrapping_mul(31).wrapping_add(u64::from(byte)))
+}

@@ -34,7 +34,11 @@ impl<'a> Stage<'a> {
         let sandbox = Sandbox::in_memory(verb.setup).expect("git is installed");
         sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
         sandbox.save("base").expect("writable");
-        script_ok(&sandbox, verb.before, BEFORE_AT);
+        let log = sandbox.root().join("before.log").to_string_lossy().into_owned();
+        let copy = copy_when_synced(&sandbox, "before-synced");
+        let lines = format!("set -eo pipefail\n{}", verb.before);
+        let finished = script(&sandbox, &lines, BEFORE_AT, &watch_syncs(&log, &copy));
+        assert_eq!(finished.ending, Ending::Exit(0), "{}: {}", verb.name, text(&finished));
         let before = State::read(&sandbox);
         sandbox.save("before").expect("writable");
         script_ok(&sandbox, verb.run, VERB_AT);
@@ -91,6 +95,22 @@ impl<'a> Stage<'a> {
         }
         broken
     }
+}
+
+/// The variables that make the store tell what it synced, and copy everything whenever it has
+/// synced the whole filesystem.
+pub fn watch_syncs<'a>(log: &'a str, copy: &'a str) -> Vec<(&'a str, &'a str)> {
+    vec![
+        ("AGENTIC_SYNC_LOG", log),
+        ("AGENTIC_RUN_AT", "filesystem-synced:*"),
+        ("AGENTIC_RUN", copy),
+    ]
+}
+
+/// The command that copies the repositories to a folder beside them.
+pub fn copy_when_synced(sandbox: &Sandbox, name: &str) -> String {
+    let (work, copy) = (sandbox.work(), sandbox.root().join(name));
+    format!("rm -rf {1} && cp -a {0} {1}", work.display(), copy.display())
 }
 
 /// Runs a script of the shell in the sandbox.

@@ -101,7 +101,7 @@ pub const VERBS: &[Verb] = &[
     on_alice(
         "trace add of a long text",
         "agentic spawn alice -m x; agentic trace add --agent alice first",
-        "yes 0123456789 | head -c 200000 | agentic trace add --agent alice -",
+        "seq 30000 | agentic trace add --agent alice -",
     ),
     on_alice(
         "trace attach",

@@ -13,6 +13,9 @@ use crate::verb::{VERBS, Verb, Whole};
 /// More steps than any verb has; a walk that gets here is broken.
 const STEPS_MAX: usize = 400;
 
+/// Every write has at least a record in two halves and its outcome.
+const STEPS_MIN: usize = 2;
+
 /// What happens at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mishap {
@@ -95,6 +98,7 @@ fn walk(stage: &Stage<'_>, mishap: Mishap) -> (usize, Vec<String>) {
             broken.push(format!("{mishap:?} at step {step} said: {}", text(&finished)));
         }
         if !is_reached {
+            assert!(step > STEPS_MIN, "the binary was built without its crash points");
             return (step - 1, broken);
         }
     }

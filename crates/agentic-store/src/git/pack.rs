@@ -1,0 +1,110 @@
+//! Packs beside a journal: the objects of writes that are too large for a record.
+//!
+//! Such a pack is part of the log. It is synced, and linked into git's own folder with a `.keep`, so
+//! that neither a power cut nor a collection takes it before a checkpoint gives it up.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use agentic_model::Oid;
+
+use super::{Repository, run_git_with_input};
+use crate::journal::{GitObject, sync_directory};
+use crate::layout::Stream;
+use crate::{Error, Result};
+
+impl Repository {
+    /// Makes a pack of some objects and keeps it, durably, until it is released.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or git fails; what was made then is garbage.
+    pub fn keep_as_pack(&self, stream: &Stream, objects: &[GitObject]) -> Result<()> {
+        self.write_objects(objects)?;
+        let names: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
+        let folder = self.layout().packs(stream);
+        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+        let base = folder.join("pack").to_string_lossy().into_owned();
+        let arguments = ["pack-objects", "--quiet", "--window=0", &base];
+        let listed: String = names.iter().map(|oid| format!("{oid}\n")).collect();
+        let git_dir = self.common_dir();
+        run_git_with_input(git_dir, &arguments, listed.as_bytes())?.checked(&arguments)?;
+        for path in packs_in(&folder)? {
+            for part in [path.with_extension("idx"), path] {
+                let synced = File::open(&part).and_then(|file| file.sync_all());
+                synced.map_err(Error::io("sync", &part))?;
+            }
+        }
+        for folder in folder.ancestors().take_while(|above| above.starts_with(self.layout().root()))
+        {
+            sync_directory(folder)?;
+        }
+        self.link_packs(stream)
+    }
+
+    /// Links the packs of a journal into git's own folder, as far as they are not there.
+    ///
+    /// # Errors
+    /// Fails when they cannot be linked.
+    pub fn link_packs(&self, stream: &Stream) -> Result<()> {
+        let packs = packs_in(&self.layout().packs(stream))?;
+        if packs.is_empty() {
+            return Ok(());
+        }
+        let into = self.common_dir().join("objects").join("pack");
+        for pack in packs {
+            let target = into.join(pack.file_name().unwrap_or_default());
+            // The mark first, the index last: git sees a pack by its index.
+            let keep = target.with_extension("keep");
+            fs::write(&keep, format!("agentic {stream}\n")).map_err(Error::io("write", &keep))?;
+            link(&pack, &target)?;
+            link(&pack.with_extension("idx"), &target.with_extension("idx"))?;
+        }
+        sync_directory(&into)
+    }
+
+    /// Gives the packs of a journal to git alone. Everything in the journal must be checkpointed.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be removed.
+    pub fn release_packs(&self, stream: &Stream) -> Result<()> {
+        let into = self.common_dir().join("objects").join("pack");
+        for pack in packs_in(&self.layout().packs(stream))? {
+            let keep = into.join(pack.file_name().unwrap_or_default()).with_extension("keep");
+            for path in [keep, pack.with_extension("idx"), pack.with_extension("rev"), pack] {
+                match fs::remove_file(&path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                        return Err(Error::io("remove", &path)(error));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn link(from: &Path, to: &Path) -> Result<()> {
+    match fs::hard_link(from, to) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+            Err(Error::io("link", to)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn packs_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", folder)(error)),
+    };
+    let mut packs = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if path.extension().is_some_and(|extension| extension == "pack") {
+            packs.push(path);
+        }
+    }
+    packs.sort();
+    Ok(packs)
+}

@@ -1,0 +1,308 @@
+//! Many processes that write at the same time, and what stock git finds of it afterwards.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant as Moment};
+
+use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source};
+use agentic_space::model::{AgentName, Briefing, Kind, Map};
+use agentic_space::spawn::Origin;
+use agentic_space::{Durability, Options, Space};
+
+use crate::{Ending, Error, Sandbox, Setup};
+
+/// What many processes do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Work {
+    /// Each commits with a trace on its own agent.
+    OwnBranches,
+    /// All commit on one agent.
+    OneBranch,
+    /// Each spawns agents.
+    Spawns,
+    /// Each appends trace entries to its own agent.
+    Entries,
+    /// Half of them commit on their own agents, half read.
+    ReadersAmongWriters,
+}
+
+impl Work {
+    /// Every sort of work with its name.
+    pub const ALL: [(Work, &'static str); 5] = [
+        (Work::OwnBranches, "own-branches"),
+        (Work::OneBranch, "one-branch"),
+        (Work::Spawns, "spawns"),
+        (Work::Entries, "entries"),
+        (Work::ReadersAmongWriters, "readers"),
+    ];
+
+    /// Finds a sort of work by its name.
+    pub fn parse(name: &str) -> Option<Work> {
+        Work::ALL.iter().find(|(_, known)| *known == name).map(|(work, _)| *work)
+    }
+
+    fn name(self) -> &'static str {
+        Work::ALL.iter().find(|(work, _)| *work == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// How much is to be done.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// What.
+    pub work: Work,
+    /// By how many processes.
+    pub n_processes: usize,
+    /// How often by each.
+    pub n_rounds: usize,
+    /// How many files the tree has.
+    pub n_files: usize,
+    /// How durably.
+    pub durability: Durability,
+    /// Where the repository is made: on the disk that is to be measured.
+    pub place: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default)]
+pub struct LoadReport {
+    /// How many writes were acknowledged.
+    pub n_done: usize,
+    /// How long everything took.
+    pub seconds: f64,
+    /// How long one write took, sorted, in microseconds.
+    pub micros: Vec<u64>,
+    /// How many writes ended in an error.
+    pub n_errors: usize,
+    /// How many acknowledged writes stock git does not find.
+    pub n_lost: usize,
+    /// What `git fsck --strict` says; nothing if all is well.
+    pub fsck: String,
+}
+
+impl LoadReport {
+    /// Returns a percentile of how long one write took, in milliseconds.
+    pub fn percentile(&self, percent: usize) -> f64 {
+        let at = (self.micros.len() * percent / 100).min(self.micros.len().saturating_sub(1));
+        self.micros.get(at).map_or(0.0, |micros| *micros as f64 / 1000.0)
+    }
+}
+
+/// Runs a load with worker processes: this same program, called with `worker` and what to do.
+///
+/// # Errors
+/// Fails when the repository cannot be made or a worker not be started.
+pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
+    let sandbox = match &load.place {
+        Some(place) => Sandbox::in_folder(place, Setup::Repository)?,
+        None => Sandbox::new(Setup::Repository)?,
+    };
+    add_files(&sandbox, load.n_files)?;
+    prepare(&sandbox, load)?;
+    let program = std::env::current_exe().map_err(Error::file("find this program"))?;
+    let started = Moment::now();
+    let mut workers = Vec::new();
+    for number in 0..load.n_processes {
+        let mut command = Command::new(&program);
+        command.arg("worker").args([load.work.name(), &number.to_string()]);
+        command.args([&load.n_rounds.to_string(), durability_name(load.durability)]);
+        command.env_clear().envs(sandbox.environment()).current_dir(sandbox.start());
+        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
+        workers.push(command.spawn().map_err(Error::file("start a worker"))?);
+    }
+    let mut report = LoadReport::default();
+    let mut acknowledged = Vec::new();
+    for worker in workers {
+        let output = worker.wait_with_output().map_err(Error::file("wait for a worker"))?;
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["done", agent, what, micros] => {
+                    report.micros.push(micros.parse().unwrap_or(0));
+                    acknowledged.push((agent.to_owned(), what.to_owned()));
+                }
+                _ => report.n_errors += 1,
+            }
+        }
+    }
+    report.seconds = started.elapsed().as_secs_f64();
+    report.n_done = acknowledged.len();
+    report.micros.sort_unstable();
+    verify(&sandbox, &acknowledged, &mut report)?;
+    Ok(report)
+}
+
+/// Does one worker's part and prints a line for each write.
+pub fn work(work: Work, number: usize, n_rounds: usize, durability: Durability) {
+    let options = Options { durability: Some(durability), ..Options::default() };
+    let space = match Space::open(Path::new("."), options) {
+        Ok(space) => space,
+        Err(error) => return println!("error {error}"),
+    };
+    let agent = agent_of(work, number);
+    for round in 0..n_rounds {
+        let started = Moment::now();
+        let outcome = one(&space, work, &agent, number, round);
+        let micros = started.elapsed().as_micros();
+        match outcome {
+            Ok(Some(what)) => println!("done {agent} {what} {micros}"),
+            Ok(None) => {}
+            Err(error) => println!("error {error}"),
+        }
+    }
+}
+
+fn one(
+    space: &Space,
+    work: Work,
+    agent: &AgentName,
+    number: usize,
+    round: usize,
+) -> agentic_space::Result<Option<String>> {
+    let text = format!("token-{number}-{round}-end");
+    match work {
+        Work::ReadersAmongWriters if number % 2 == 1 => {
+            space.agents()?;
+            space.pending_trace(agent)?;
+            Ok(None)
+        }
+        Work::Spawns => {
+            let name = parse(&format!("s-{number}-{round}"));
+            let briefing = Briefing::of_text(&text).to_object()?;
+            agentic_space::spawn::spawn(space, &name, &briefing, &Origin::Agent(agent.clone()))?;
+            Ok(Some(name.to_string()))
+        }
+        Work::Entries => {
+            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
+            Ok(Some(text))
+        }
+        Work::OwnBranches | Work::OneBranch | Work::ReadersAmongWriters => {
+            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
+            let write = Edit::Write {
+                content: format!("{text}\n").into_bytes(),
+                mode: agentic_space::commit::FileMode::Plain,
+            };
+            let draft = Draft {
+                message: text,
+                kind: None,
+                fields: Map::new(),
+                source: Source::Edits([(format!("dir{}/w{number}", round % 10), write)].into()),
+                capture: Capture::WithTrace,
+                expect: None,
+                emptiness: Emptiness::Refused,
+                asker: None,
+            };
+            let made = agentic_space::commit::commit(space, agent, &draft)?;
+            Ok(Some(made.commit.to_string()))
+        }
+    }
+}
+
+fn agent_of(work: Work, number: usize) -> AgentName {
+    match work {
+        Work::OneBranch | Work::Spawns => parse("w0"),
+        Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
+        Work::OwnBranches | Work::Entries => parse(&format!("w{number}")),
+    }
+}
+
+fn parse(name: &str) -> AgentName {
+    AgentName::parse(name).expect("names made here are valid")
+}
+
+/// Gives `main` a tree of many files, thirty a folder.
+fn add_files(sandbox: &Sandbox, n_files: usize) -> Result<(), Error> {
+    let mut stream = String::from("commit refs/heads/main\ncommitter A <a@example.com> 1 +0000\n");
+    stream.push_str("data 5\nfiles\nfrom refs/heads/main^0\n");
+    for number in 0..n_files {
+        let content = format!("content of file {number}\n");
+        stream.push_str(&format!("M 100644 inline d{}/f{number}\n", number / 30));
+        stream.push_str(&format!("data {}\n{content}\n", content.len()));
+    }
+    let finished =
+        sandbox.git_with_input(sandbox.start(), &["fast-import", "--quiet"], stream.as_bytes())?;
+    if finished.ending != Ending::Exit(0) {
+        let said = String::from_utf8_lossy(&finished.stderr).into_owned();
+        return Err(Error::Command { command: "git fast-import".to_owned(), said });
+    }
+    Ok(())
+}
+
+fn prepare(sandbox: &Sandbox, load: &Load) -> Result<(), Error> {
+    let failed = |error: agentic_space::Error| Error::Command {
+        command: "spawn".to_owned(),
+        said: error.to_string(),
+    };
+    // The identity of whoever runs this must not matter.
+    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com")] {
+        sandbox.git(sandbox.start(), &["config", key, value])?;
+    }
+    let space = Space::open(sandbox.start(), Options::default()).map_err(failed)?;
+    let main = space.repository().resolve_commit("main").map_err(|error| failed(error.into()))?;
+    for number in 0..load.n_processes {
+        let briefing = Briefing::of_text("load").to_object().expect("short");
+        let name = parse(&format!("w{number}"));
+        agentic_space::spawn::spawn(&space, &name, &briefing, &Origin::Commit(main))
+            .map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Looks every acknowledged write up with stock git.
+fn verify(
+    sandbox: &Sandbox,
+    acknowledged: &[(String, String)],
+    report: &mut LoadReport,
+) -> Result<(), Error> {
+    let folder = sandbox.start();
+    let mut agents: Vec<&String> = acknowledged.iter().map(|(agent, _)| agent).collect();
+    agents.sort();
+    agents.dedup();
+    let heads = sandbox
+        .git(folder, &["for-each-ref", "--format=%(refname:lstrip=3)", "refs/heads/agents"])?;
+    let heads: std::collections::BTreeSet<&str> = heads.lines().collect();
+    for agent in agents {
+        let commits = sandbox.git(folder, &["rev-list", &format!("agents/{agent}")])?;
+        let noted =
+            sandbox.try_git(folder, &["notes", &format!("--ref=agentic/{agent}"), "list"])?;
+        let noted = String::from_utf8_lossy(&noted.stdout).into_owned();
+        let commits: std::collections::BTreeSet<&str> = commits.lines().collect();
+        let noted: std::collections::BTreeSet<&str> =
+            noted.lines().filter_map(|line| Some(line.split_once(' ')?.1)).collect();
+        let space = Space::open(folder, Options::default()).ok();
+        let pending = space.and_then(|space| space.pending_trace(&parse(agent)).ok());
+        let pending: std::collections::BTreeSet<String> = pending
+            .unwrap_or_default()
+            .iter()
+            .filter_map(|entry| entry.body.as_text().map(str::to_owned))
+            .collect();
+        for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
+            let is_there = (commits.contains(what.as_str()) && noted.contains(what.as_str()))
+                || heads.contains(what.as_str())
+                || pending.contains(what);
+            report.n_lost += usize::from(!is_there);
+        }
+    }
+    let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
+    let finished = crate::run(
+        {
+            let mut command = sandbox.command("git", folder);
+            command.args(arguments);
+            command
+        },
+        b"",
+        Duration::from_secs(600),
+    )?;
+    if finished.ending != Ending::Exit(0) {
+        let said = [finished.stdout, finished.stderr].concat();
+        report.fsck = String::from_utf8_lossy(&said).into_owned();
+    }
+    Ok(())
+}
+
+/// Names a durability as the command line does.
+fn durability_name(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Full => "full",
+        Durability::Git => "git",
+    }
+}
