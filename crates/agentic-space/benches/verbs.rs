@@ -28,7 +28,8 @@ fn place(n_files: usize) -> Place {
     let repository = dir.path().join("repo");
     std::fs::create_dir(&repository).expect("writable");
     git(&repository, &["init", "--quiet", "--initial-branch=main"]);
-    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")] {
+    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")]
+    {
         git(&repository, &["config", key, value]);
     }
     for number in 0..n_files {

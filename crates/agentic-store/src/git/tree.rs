@@ -209,7 +209,8 @@ fn hostile_submodule(content: &[u8]) -> bool {
             let rest = line.strip_prefix(key)?.trim_ascii_start();
             Some(rest.strip_prefix(b"=")?.trim_ascii_start())
         };
-        let begins = |key: &[u8], sign: &[u8]| value(key).is_some_and(|value| value.starts_with(sign));
+        let begins =
+            |key: &[u8], sign: &[u8]| value(key).is_some_and(|value| value.starts_with(sign));
         begins(b"url", b"-") || begins(b"path", b"-") || begins(b"update", b"!")
     })
 }
