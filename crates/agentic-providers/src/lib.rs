@@ -1,6 +1,7 @@
 //! Who performs what programs ask for.
 //!
 //! [`host`] runs a program in memory: requests are performed concurrently by an
-//! [`host::Executor`], answers are delivered one at a time.
+//! [`host::Executor`], answers are delivered one at a time. [`executable`] runs programs.
 
+pub mod executable;
 pub mod host;

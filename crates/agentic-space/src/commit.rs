@@ -151,7 +151,6 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let repository = space.repository();
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-    let signatures = space.signatures(agent)?;
 
     // Outside any lock: what is there, and what it becomes.
     let base = base_of(space, agent, draft)?;
@@ -182,54 +181,19 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         repository.sync_filesystem()?;
     }
 
-    // The commit itself, and everything that it brings.
-    let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
-    let claims = Claims {
-        kind: Some(kind.clone()),
-        agent: Some(agent.clone()),
-        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
-        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
-        fields,
-        ..Claims::default()
-    };
-    let data = CommitData {
-        tree: built.tree,
-        parents: vec![head],
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(&draft.message)?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = repository.name_object(&object);
-    let mut objects = built.objects;
-    objects.push(object);
-    let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
-    let mut notes = Vec::new();
-    let (mut taken, mut trace) = (Taken::default(), None);
-    if let Some(bound) = bound {
-        kept.extend(bound.objects);
-        notes.push((new, bound.note));
-        (taken, trace) = (bound.taken, Some(bound.cid));
-    }
-    let edit = NotesEdit { name: agent.notes_ref(), notes, objects: kept };
-    let has_edit = !edit.notes.is_empty() || !edit.objects.is_empty();
-    let transaction = Transaction {
-        verb: "commit".to_owned(),
-        objects,
-        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
-        notes: has_edit.then_some(edit),
-        taken,
-        follow: follow.as_ref().map(|(_, follow)| follow.clone()),
-        author: signatures.author,
-        committer: signatures.committer,
-    };
+    let trace = bound.as_ref().map(|bound| bound.cid);
+    let (tree, index) = (built.tree, built.index);
+    let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
+    let mut transaction = transaction(space, agent, draft, making)?;
+    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
+    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
 
     // The record decides; the rest follows.
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
     let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
     let left_behind = match follow {
         Some((worktree, follow)) if written.deferred.is_none() => {
-            let bring = || bring_along(space, &worktree, &follow, &built.index, head, new);
+            let bring = || bring_along(space, &worktree, &follow, &index, head, new);
             let left_behind = writer.follow(&worktree, bring).err();
             if left_behind.is_none() {
                 // Otherwise the next command tries once more.
@@ -243,12 +207,73 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         commit: new,
         agent: agent.clone(),
         kind,
-        tree: built.tree,
+        tree,
         parents: vec![head],
         changed,
         trace,
         written,
         worktree_left_behind: left_behind,
+    })
+}
+
+/// Everything that goes into the transaction of a commit.
+struct Making<'a> {
+    kind: &'a Kind,
+    tree: Oid,
+    objects: Vec<GitObject>,
+    head: Oid,
+    bound: Option<Bound>,
+}
+
+/// Makes the commit itself, with everything that it brings.
+fn transaction(
+    space: &Space,
+    agent: &AgentName,
+    draft: &Draft,
+    making: Making<'_>,
+) -> Result<Transaction> {
+    let signatures = space.signatures(agent)?;
+    let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
+    let claims = Claims {
+        kind: Some(making.kind.clone()),
+        agent: Some(agent.clone()),
+        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
+        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
+        fields,
+        ..Claims::default()
+    };
+    let data = CommitData {
+        tree: making.tree,
+        parents: vec![making.head],
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(&draft.message)?,
+    };
+    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
+    let new = space.repository().name_object(&object);
+    let mut objects = making.objects;
+    objects.push(object);
+    let mut edit = NotesEdit {
+        name: agent.notes_ref(),
+        notes: Vec::new(),
+        objects: fields_object.iter().map(KeptObject::from).collect(),
+    };
+    let mut taken = Taken::default();
+    if let Some(bound) = making.bound {
+        edit.objects.extend(bound.objects);
+        edit.notes.push((new, bound.note));
+        taken = bound.taken;
+    }
+    let has_edit = !edit.notes.is_empty() || !edit.objects.is_empty();
+    Ok(Transaction {
+        verb: "commit".to_owned(),
+        objects,
+        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(making.head), new }),
+        notes: has_edit.then_some(edit),
+        taken,
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
     })
 }
 

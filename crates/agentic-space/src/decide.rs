@@ -7,14 +7,15 @@
 use std::collections::BTreeSet;
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
-use agentic_model::{ConsoleTrace, Instant, Kind, Map, Oid, Person, Value, json};
-use agentic_replay::{Answer, Hold, HoldReason, Request, RequestId, StartRecord, Withdrawn};
+use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value, json};
+use agentic_replay::{RequestId, StartRecord};
 use agentic_store::journal::{
     self, Body, BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
 use agentic_store::{Durability, Stream};
 
 use crate::commit::{bring_along, follow_branch};
+pub use crate::decision::{Action, Decision, Policy};
 use crate::hold::Pending;
 use crate::session::drive::decision_entry;
 use crate::session::{OpenHold, summary};
@@ -23,25 +24,6 @@ use crate::{Error, Result, Space};
 
 /// The longest value of an answer, as JSON, in bytes.
 pub const VALUE_BYTES_MAX: usize = 256 << 10;
-/// The version of the decision record.
-const VERSION: i64 = 1;
-
-/// What a decision does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// Yes, as it was asked.
-    Approve,
-    /// No.
-    Reject,
-    /// Yes, with this instead.
-    Edit,
-    /// This is the answer.
-    Respond,
-    /// Nobody answered in time.
-    Expire,
-    /// Nobody waits for the answer any more.
-    Withdrawn,
-}
 
 /// What a human may offer as an answer.
 #[derive(Debug, Clone)]
@@ -60,23 +42,6 @@ pub struct Draft {
     pub client: &'static str,
 }
 
-/// A decision, as its commit records it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
-    /// What it does.
-    pub action: Action,
-    /// The value.
-    pub value: Option<Value>,
-    /// Who decided.
-    pub principal: String,
-    /// Why, in free text; the message of the commit.
-    pub rationale: String,
-    /// Everything else that is recorded.
-    pub record: Map,
-    /// The id of the request, in full.
-    pub request: String,
-}
-
 /// What became of a decision.
 #[derive(Debug)]
 pub struct Decided {
@@ -88,225 +53,6 @@ pub struct Decided {
     pub session: agentic_replay::SessionId,
     /// Whether everything is visible.
     pub written: Written,
-}
-
-/// What a hold asks of its decision.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
-    /// The actions that are offered.
-    pub actions: Vec<Action>,
-    /// Who may decide; anyone, if empty.
-    pub assignees: Vec<String>,
-    /// Until when.
-    pub deadline: Option<Instant>,
-    /// The value when nobody decided in time.
-    pub on_expiry: Option<Value>,
-    /// How many different people must approve.
-    pub need: usize,
-    /// What is to be approved.
-    pub subject: Option<Value>,
-    /// The JSON Schema of the value.
-    pub schema: Option<Value>,
-}
-
-impl Action {
-    /// Parses an action that a human may take.
-    pub fn parse(text: &str) -> Option<Action> {
-        match text {
-            "approve" => Some(Action::Approve),
-            "reject" => Some(Action::Reject),
-            "edit" => Some(Action::Edit),
-            "respond" => Some(Action::Respond),
-            _ => None,
-        }
-    }
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Action::Approve => "approve",
-            Action::Reject => "reject",
-            Action::Edit => "edit",
-            Action::Respond => "respond",
-            Action::Expire => "expire",
-            Action::Withdrawn => "withdrawn",
-        }
-    }
-
-    fn parse_any(text: &str) -> Option<Action> {
-        Action::parse(text).or(match text {
-            "expire" => Some(Action::Expire),
-            "withdrawn" => Some(Action::Withdrawn),
-            _ => None,
-        })
-    }
-}
-
-impl Policy {
-    /// Reads what a request asks of its decision.
-    pub fn of(reason: HoldReason, request: &Request) -> Policy {
-        Policy::of_payload(reason, &request.payload)
-    }
-
-    /// Does the same from a recorded payload.
-    pub fn of_payload(reason: HoldReason, payload: &Value) -> Policy {
-        let is_asked = reason == HoldReason::Asked;
-        let get = |key: &str| payload.get(key).filter(|_| is_asked);
-        let texts = |key: &str| -> Vec<String> {
-            let list = get(key).and_then(Value::as_list).unwrap_or_default();
-            list.iter().filter_map(Value::as_text).map(str::to_owned).collect()
-        };
-        let offered: Vec<Action> =
-            texts("actions").iter().filter_map(|name| Action::parse(name)).collect();
-        let all = vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond];
-        let need = get("quorum").and_then(|quorum| quorum.get("need")).and_then(Value::as_int);
-        Policy {
-            actions: if offered.is_empty() { all } else { offered },
-            assignees: texts("assignees"),
-            deadline: get("deadline").and_then(instant),
-            on_expiry: get("on_expiry").cloned(),
-            need: need.map_or(1, |need| usize::try_from(need).unwrap_or(1).max(1)),
-            subject: if is_asked { payload.get("payload").cloned() } else { Some(payload.clone()) },
-            schema: get("schema").cloned(),
-        }
-    }
-
-    /// Tells whether it is too late to decide.
-    pub fn is_overdue(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= now)
-    }
-
-    /// Finds the decision that settles a hold: the first that is no approval, or the approval that
-    /// completes the number of people that are needed.
-    pub fn settle<'d>(&self, found: &'d [(Oid, Decision)]) -> Option<(Oid, &'d Decision)> {
-        let mut approved = BTreeSet::new();
-        for (commit, decision) in found {
-            if decision.action == Action::Approve {
-                approved.insert(&decision.principal);
-                if approved.len() < self.need {
-                    continue;
-                }
-            }
-            return Some((*commit, decision));
-        }
-        None
-    }
-}
-
-impl Decision {
-    /// What the program gets from a hold that it asked for itself.
-    pub fn outcome(&self, policy: &Policy) -> Answer {
-        let value = match self.action {
-            Action::Approve => self.value.clone().or(policy.subject.clone()),
-            Action::Edit | Action::Respond | Action::Reject => self.value.clone(),
-            Action::Expire => policy.on_expiry.clone(),
-            Action::Withdrawn => None,
-        };
-        Answer::Ok(Value::map([
-            ("action", Value::text(self.action.name())),
-            ("value", value.unwrap_or(Value::Null)),
-        ]))
-    }
-
-    /// Makes the decision that closes a hold which nobody waits for.
-    pub fn system(action: Action, principal: &str, withdrawn: &Withdrawn) -> Decision {
-        let record = Map::from([("path".to_owned(), Value::text(withdrawn.request.path.as_str()))]);
-        Decision {
-            action,
-            value: None,
-            principal: principal.to_owned(),
-            rationale: "Nobody waits for the answer any more".to_owned(),
-            record,
-            request: withdrawn.id.to_string(),
-        }
-    }
-
-    /// Makes the decision of a hold that nobody answered in time.
-    pub fn expired(hold: &Hold, policy: &Policy, now: Instant) -> Decision {
-        let deadline = policy.deadline.unwrap_or(now);
-        let record = Map::from([
-            ("path".to_owned(), Value::text(hold.request.path.as_str())),
-            ("request_hash".to_owned(), Value::text(hold.hash.to_string())),
-            ("deadline".to_owned(), Value::text(deadline.to_string())),
-        ]);
-        Decision {
-            action: Action::Expire,
-            value: policy.on_expiry.clone(),
-            principal: "system:expiry".to_owned(),
-            rationale: format!("Nobody answered until {deadline}"),
-            record,
-            request: hold.id.to_string(),
-        }
-    }
-
-    fn of_human(draft: &Draft, hold: &OpenHold, policy: &Policy) -> Decision {
-        let mut record = Map::from([
-            ("path".to_owned(), Value::text(hold.ask.path.as_str())),
-            ("request_hash".to_owned(), Value::text(hold.ask.hash.to_string())),
-            ("payload".to_owned(), Value::text(hold.ask.payload.cid().to_string())),
-            ("client".to_owned(), Value::text(draft.client)),
-            ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
-        ]);
-        if let Some(schema) = hold.ask.schema {
-            record.insert("schema".to_owned(), Value::text(schema.to_string()));
-        }
-        if let Some(deadline) = policy.deadline {
-            record.insert("deadline".to_owned(), Value::text(deadline.to_string()));
-        }
-        if draft.action == Action::Edit {
-            record.insert("edited".to_owned(), Value::Bool(true));
-        }
-        Decision {
-            action: draft.action,
-            value: draft.value.clone(),
-            principal: draft.principal.clone(),
-            rationale: draft.rationale.clone(),
-            record,
-            request: hold.id.to_string(),
-        }
-    }
-
-    fn fields(&self, hold_head: Oid, at: Instant) -> Map {
-        let mut map = self.record.clone();
-        map.extend([
-            ("v".to_owned(), Value::Int(VERSION)),
-            ("action".to_owned(), Value::text(self.action.name())),
-            ("value".to_owned(), self.value.clone().unwrap_or(Value::Null)),
-            ("principal".to_owned(), Value::text(&self.principal)),
-            ("hold_head".to_owned(), Value::text(hold_head.to_string())),
-            ("decided_at".to_owned(), Value::text(at.to_string())),
-        ]);
-        map
-    }
-
-    /// Reads the decision that a commit claims to be. Whether it counts is another question.
-    ///
-    /// # Errors
-    /// Fails when the commit cannot be read.
-    pub fn of_commit(space: &Space, commit: Oid) -> Result<Option<Decision>> {
-        Ok(Decision::read(space, &space.read_commit(commit)?.message))
-    }
-
-    fn read(space: &Space, message: &str) -> Option<Decision> {
-        let claims = Claims::read(message);
-        if claims.kind.as_ref()?.as_str() != "decision" {
-            return None;
-        }
-        let map = match claims.fields {
-            OpenFields::Inline(map) => map,
-            OpenFields::Object(cid) => {
-                space.object(cid).ok()?.map().get("fields")?.as_map()?.clone()
-            }
-        };
-        Some(Decision {
-            action: Action::parse_any(map.get("action")?.as_text()?)?,
-            value: map.get("value").filter(|value| **value != Value::Null).cloned(),
-            principal: map.get("principal")?.as_text()?.to_owned(),
-            rationale: agentic_model::trailer::strip(message),
-            request: claims.request?,
-            record: map,
-        })
-    }
 }
 
 /// Finds the decisions of a request that count, oldest first.
@@ -332,9 +78,34 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
         return Ok(found);
     }
     let trusted = trusted(space, start)?;
-    found.retain(|(commit, _)| trusted.contains(commit));
+    let used = used(space, start, id)?;
+    found.retain(|(commit, _)| trusted.contains(commit) && !used.contains(commit));
     found.reverse();
     Ok(found)
+}
+
+/// Lists the decisions of a request that have let its effect begin. A decision counts once: an
+/// effect that a crash then caught is a new question.
+fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<Oid>> {
+    let journal = crate::session::folder::read_journal(space, &start.session)?;
+    let mut session = start.session.to_string();
+    let mut path = None;
+    let mut used = BTreeSet::new();
+    for record in journal.records() {
+        match &record.body {
+            agentic_replay::Body::Start(start) => session = start.session.to_string(),
+            agentic_replay::Body::Ask(ask)
+                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
+            {
+                path = Some(ask.path.clone());
+            }
+            agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
+                used.extend(Oid::parse(&permit.decision).ok());
+            }
+            _ => {}
+        }
+    }
+    Ok(used)
 }
 
 /// Lists the commits that are decisions by record: those of `decide` transactions, and votes that
@@ -432,33 +203,63 @@ fn record(
     policy: Option<&Policy>,
 ) -> Result<Recorded> {
     let agent = &start.agent;
+    let (mut writer, head) = space.writer(agent)?;
+    if let Some(answer) = answered_before(space, start, decision, policy)? {
+        return Ok(answer);
+    }
+    let follow = follow_branch(space, &agent.branch_ref(), &[])?;
+    let mut transaction = transaction(space, start, decision, head)?;
+    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
+    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
+    // A decision is never less than fully durable.
+    let outcome = writer.carry_out(transaction, Durability::Full, space.now())?;
+    let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
+    if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
+        // The trees are equal; a worktree that does not follow shows no difference.
+        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
+        let _ = writer.follow(&worktree, bring);
+        writer.settle(space.now());
+    }
+    Ok(Recorded::New { commit: new, written })
+}
+
+/// Tells why a decision may not be made any more. The engine's own decisions only look whether
+/// there is one already.
+fn answered_before(
+    space: &Space,
+    start: &StartRecord,
+    decision: &Decision,
+    policy: Option<&Policy>,
+) -> Result<Option<Recorded>> {
+    let found = find_text(space, start, &decision.request)?;
+    let Some(policy) = policy else {
+        let last = found.into_iter().next_back();
+        return Ok(last.map(|(commit, decision)| Recorded::Before { commit, decision }));
+    };
+    let voted = found.iter().find(|(_, vote)| vote.principal == decision.principal);
+    let voted = voted.map(|(commit, vote)| (*commit, vote));
+    if let Some((commit, earlier)) = policy.settle(&found).or(voted) {
+        return Ok(Some(Recorded::Before { commit, decision: earlier.clone() }));
+    }
+    let open = summary::read(space, &start.session)?.holds;
+    if !open.iter().any(|hold| hold.id.to_string() == decision.request) {
+        return Ok(Some(Recorded::Closed));
+    }
+    Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
+}
+
+/// Makes the commit of a decision, with its trace.
+fn transaction(
+    space: &Space,
+    start: &StartRecord,
+    decision: &Decision,
+    head: Oid,
+) -> Result<Transaction> {
+    let agent = &start.agent;
     let person = match decision.principal.strip_prefix("user:") {
         Some(_) => space.repository().identity()?.person,
         None => Person::new(&decision.principal, "system@agents.invalid"),
     };
-    let (mut writer, head) = space.writer(agent)?;
-    if let Some(policy) = policy {
-        let open = summary::read(space, &start.session)?.holds;
-        let is_open = open.iter().any(|hold| hold.id.to_string() == decision.request);
-        let found = find_text(space, start, &decision.request)?;
-        if let Some((commit, earlier)) = policy.settle(&found) {
-            return Ok(Recorded::Before { commit, decision: earlier.clone() });
-        }
-        let voted = found.iter().find(|(_, vote)| vote.principal == decision.principal);
-        if let Some((commit, vote)) = voted {
-            return Ok(Recorded::Before { commit: *commit, decision: vote.clone() });
-        }
-        if !is_open {
-            return Ok(Recorded::Closed);
-        }
-        if policy.is_overdue(space.now()) {
-            return Ok(Recorded::Overdue);
-        }
-    } else if let Some((commit, earlier)) =
-        find_text(space, start, &decision.request)?.into_iter().next_back()
-    {
-        return Ok(Recorded::Before { commit, decision: earlier });
-    }
     let signatures = space.signatures_of(person)?;
     let at = signatures.committer.at;
     let (fields, fields_object) = OpenFields::place(decision.fields(head, at))?;
@@ -470,40 +271,28 @@ fn record(
         fields,
         ..Claims::default()
     };
-    let tree = space.read_commit(head)?.tree;
     let data = CommitData {
-        tree,
+        tree: space.read_commit(head)?.tree,
         parents: vec![head],
         author: signatures.author.clone(),
         committer: signatures.committer.clone(),
-        message: claims.write(&message(decision))?,
+        message: claims.write(&decision.message())?,
     };
     let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
     let new = space.repository().name_object(&object);
-    let follow = follow_branch(space, &agent.branch_ref(), &[])?;
     let (trace_objects, note) = trace_of(decision, agent, at)?;
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
     kept.extend(trace_objects);
-    let transaction = Transaction {
+    Ok(Transaction {
         verb: "decide".to_owned(),
         objects: vec![object],
         branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
         taken: Taken::default(),
-        follow: follow.as_ref().map(|(_, follow)| follow.clone()),
+        follow: None,
         author: signatures.author,
         committer: signatures.committer,
-    };
-    // A decision is never less than fully durable.
-    let outcome = writer.carry_out(transaction, Durability::Full, space.now())?;
-    let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
-    if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
-        // The trees are equal; a worktree that does not follow shows no difference.
-        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
-        let _ = writer.follow(&worktree, bring);
-        writer.settle(space.now());
-    }
-    Ok(Recorded::New { commit: new, written })
+    })
 }
 
 fn find_text(space: &Space, start: &StartRecord, request: &str) -> Result<Vec<(Oid, Decision)>> {
@@ -530,15 +319,6 @@ fn trace_of(
     Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))
 }
 
-fn message(decision: &Decision) -> String {
-    if !decision.rationale.trim().is_empty() {
-        return decision.rationale.clone();
-    }
-    let mut name = decision.action.name().to_owned();
-    name[..1].make_ascii_uppercase();
-    format!("{name} by {}", decision.principal)
-}
-
 /// Checks everything that can be checked without the lock.
 fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Result<()> {
     let request = hold.session.short_request(&hold.id);
@@ -550,7 +330,7 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
     }
     let not_allowed =
         |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
-    if draft.principal == format!("agent:{}", hold.agent) || !draft.principal.contains(':') {
+    if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
     if !policy.assignees.is_empty() && !is_assigned(space, policy, &draft.principal)? {
@@ -565,28 +345,42 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
         return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
     }
-    check_value(policy, draft)
+    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
+    if given > VALUE_BYTES_MAX {
+        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
+        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+    }
+    let value = policy.effective_value(draft.action, draft.value.as_ref());
+    check_value(hold, policy, draft.action, value.as_ref())
 }
 
-fn check_value(policy: &Policy, draft: &Draft) -> Result<()> {
+fn check_value(
+    hold: &OpenHold,
+    policy: &Policy,
+    action: Action,
+    value: Option<&Value>,
+) -> Result<()> {
     let misfit =
         |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
-    let Some(value) = &draft.value else {
-        return match draft.action {
+    let Some(value) = value else {
+        return match action {
             Action::Edit | Action::Respond => {
                 Err(misfit("", "this action needs a value".to_owned()))
+            }
+            Action::Approve if policy.schema.is_some() => {
+                Err(misfit("", "there is nothing to approve without a value".to_owned()))
             }
             _ => Ok(()),
         };
     };
-    if json::to_text(value).len() > VALUE_BYTES_MAX {
-        return Err(misfit("", format!("it is longer than {VALUE_BYTES_MAX} bytes")));
-    }
     if agentic_model::canonical::encode(value).is_err() {
         return Err(misfit("", "it is no data".to_owned()));
     }
+    if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
+        return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
+    }
     let Some(schema) = &policy.schema else { return Ok(()) };
-    if draft.action == Action::Reject {
+    if action == Action::Reject {
         return Ok(());
     }
     let validator = jsonschema::validator_for(&json::to_json(schema))
@@ -597,6 +391,14 @@ fn check_value(policy: &Policy, draft: &Draft) -> Result<()> {
         Some(error) => Err(misfit(&error.instance_path().to_string(), error.to_string())),
         None => Ok(()),
     }
+}
+
+/// Tells whether an `exec` could start this.
+fn is_program(value: &Value) -> bool {
+    let is_text = |item: &Value| item.as_text().is_some();
+    let argv = value.get("argv").and_then(Value::as_list);
+    let has_argv = argv.is_some_and(|argv| !argv.is_empty() && argv.iter().all(is_text));
+    has_argv || value.get("command").is_some_and(is_text)
 }
 
 fn is_assigned(space: &Space, policy: &Policy, principal: &str) -> Result<bool> {
@@ -613,12 +415,4 @@ fn is_assigned(space: &Space, policy: &Policy, principal: &str) -> Result<bool> 
         }
     }
     Ok(false)
-}
-
-fn instant(value: &Value) -> Option<Instant> {
-    match value {
-        Value::Int(millis) => Some(Instant::from_millis(*millis)),
-        Value::Text(text) => Instant::parse(text),
-        _ => None,
-    }
 }

@@ -52,6 +52,10 @@ pub struct Report {
     pub n_cut: usize,
     /// How many objects were checked against their ids.
     pub n_objects: usize,
+    /// How many sessions were read.
+    pub n_sessions: usize,
+    /// How many of them went on.
+    pub n_resumed: usize,
 }
 
 /// Examines a space.
@@ -78,6 +82,7 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
             report.damaged.push(error.to_string());
         }
     }
+    check_sessions(space, &mut report)?;
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
     }
@@ -97,6 +102,18 @@ fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     if recovery::checkpoint(&mut writer, repository, space.now())? == Checkpoint::Cut {
         report.n_cut += 1;
     }
+    Ok(())
+}
+
+/// Reads every session, and goes on with those that a crash left.
+fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
+    for id in space.sessions()? {
+        report.n_sessions += 1;
+        if let Err(error) = crate::session::folder::read_journal(space, &id) {
+            report.damaged.push(format!("session {}: {error}", id.short()));
+        }
+    }
+    report.n_resumed = crate::session::tick(space)?.len();
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Facts about agents, gathered from commits and edge objects, cached by what they were read from.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use agentic_model::commit::Claims;
 use agentic_model::edge::Party;
@@ -92,7 +92,7 @@ impl Space {
 }
 
 /// Reads cached facts, if they were gathered from the same ids. A damaged cache is no cache.
-fn read_cache(path: &PathBuf, key: &str) -> Option<(Vec<Fact>, Vec<Edge>)> {
+fn read_cache(path: &Path, key: &str) -> Option<(Vec<Fact>, Vec<Edge>)> {
     let value = canonical::decode(&std::fs::read(path).ok()?).ok()?;
     if value.get("key")?.as_text()? != key {
         return None;
@@ -113,7 +113,7 @@ fn read_cache(path: &PathBuf, key: &str) -> Option<(Vec<Fact>, Vec<Edge>)> {
 }
 
 /// Writes the cache, if that can be done; it is only a cache.
-fn write_cache(path: &PathBuf, key: &str, facts: &[Fact], edges: &[Edge]) {
+fn write_cache(path: &Path, key: &str, facts: &[Fact], edges: &[Edge]) {
     let fact = |fact: &Fact| {
         let texts = [fact.source.to_string(), fact.relation.to_string(), fact.target.to_string()];
         Value::List(texts.into_iter().map(Value::Text).collect())

@@ -1,7 +1,7 @@
 //! Holds: what waits for a human, in all sessions.
 
 use agentic_model::{AgentName, Instant, Value};
-use agentic_replay::{By, RequestId, SessionId};
+use agentic_replay::{By, Path, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy, find};
 use crate::session::folder::{list_open, read_journal};
@@ -68,8 +68,13 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         }
     }
     found.retain(|pending| matches(pending, filter));
-    found.sort_by_key(|pending| (pending.hold.asked_at, pending.hold.session, pending.hold.id));
+    found.sort_by(|left, right| order(&left.hold).cmp(&order(&right.hold)));
     Ok(found)
+}
+
+/// Oldest first; what was asked at once, in the order of the program.
+fn order(hold: &OpenHold) -> (Instant, SessionId, &Path) {
+    (hold.asked_at, hold.session, &hold.ask.path)
 }
 
 fn matches(pending: &Pending, filter: &Filter) -> bool {

@@ -8,6 +8,7 @@ pub mod agent;
 mod clock;
 pub mod commit;
 pub mod decide;
+mod decision;
 pub mod doctor;
 mod error;
 mod fact;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
-use agentic_store::git::{Conflict, SnapshotSource};
+use agentic_store::git::{Conflict, Scratch, SnapshotSource};
 use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
@@ -51,7 +51,7 @@ pub enum Merged {
         /// Whether everything is visible.
         written: Written,
         /// Why a worktree could not follow, if one could not.
-        worktree_left_behind: Option<agentic_store::Error>,
+        worktree_left_behind: Option<Box<agentic_store::Error>>,
     },
     /// The target has all of it already.
     UpToDate {
@@ -115,12 +115,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     if *target == Target::Agent(agent.clone()) {
         return Err(Error::SelfMerge { name: agent.to_string() });
     }
-    let branch = target.branch_ref();
     let theirs = space.head(agent)?;
-    let signatures = match target {
-        Target::Agent(target) => space.signatures(target)?,
-        Target::Branch(_) => space.own_signatures()?,
-    };
 
     // Outside any lock: what the merge gives.
     let head = head_of(space, target)?;
@@ -128,26 +123,13 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         return Ok(Merged::UpToDate { head });
     }
     let ours_tree = space.read_commit(head)?.tree;
-    let scratch = match &plan.resolved {
-        Some(folder) => repository.scratch_at(folder)?,
-        None => repository.scratch(),
+    let (scratch, tree) = match merged_tree(space, (head, theirs), (agent, target), plan)? {
+        Ok(merged) => merged,
+        Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
     };
-    let tree = match &plan.resolved {
-        Some(_) => scratch.snapshot(ours_tree, SnapshotSource::Folder { paths: &[] })?.tree,
-        None => {
-            let outcome = scratch.merge_commits(head, theirs, (&target.name(), agent.as_str()))?;
-            if !outcome.conflicts.is_empty() {
-                if let Some(folder) = &plan.write_conflicts {
-                    write_conflicts(&scratch, outcome.tree, folder)?;
-                }
-                return Ok(Merged::Conflict { conflicts: outcome.conflicts });
-            }
-            outcome.tree
-        }
-    };
-    let mut objects = scratch.difference(ours_tree, tree)?;
+    let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
-    let follow = follow_branch(space, &branch, &changed)?;
+    let follow = follow_branch(space, &target.branch_ref(), &changed)?;
 
     // Under the target's lock: the same again.
     let mut writer = writer_of(space, target, head)?;
@@ -161,37 +143,10 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
-    let claims = Claims {
-        kind: Kind::parse("session-merge").ok(),
-        agent: match target {
-            Target::Agent(target) => Some(target.clone()),
-            Target::Branch(_) => None,
-        },
-        merged: Some(agent.clone()),
-        ..Claims::default()
-    };
-    let default_message = format!("Merge {agent} into {}", target.name());
-    let data = CommitData {
-        tree,
-        parents: vec![head, theirs],
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = repository.name_object(&object);
-    objects.push(object);
-    let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, &writer)?;
-    let transaction = Transaction {
-        verb: "merge".to_owned(),
-        objects,
-        branch: Some(BranchMove { name: branch, expect: Some(head), new }),
-        notes,
-        taken,
-        follow: follow.as_ref().map(|(_, follow)| follow.clone()),
-        author: signatures.author,
-        committer: signatures.committer,
-    };
+    let making = Making { tree, objects, parents: [head, theirs] };
+    let (mut transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
+    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
+    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
 
     // The record decides; the rest follows.
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
@@ -213,8 +168,92 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         parents: [head, theirs],
         trace,
         written,
-        worktree_left_behind: left_behind,
+        worktree_left_behind: left_behind.map(Box::new),
     })
+}
+
+/// A tree that may be committed, with the view that holds its objects; or the conflicts.
+type MergedTree = std::result::Result<(Scratch, Oid), Vec<Conflict>>;
+
+/// Finds the tree of the merge: the resolved one, or what both sides make of it.
+fn merged_tree(
+    space: &Space,
+    (head, theirs): (Oid, Oid),
+    (agent, target): (&AgentName, &Target),
+    plan: &Plan,
+) -> Result<MergedTree> {
+    let repository = space.repository();
+    if let Some(folder) = &plan.resolved {
+        let scratch = repository.scratch_at(folder)?;
+        let base = space.read_commit(head)?.tree;
+        let tree = scratch.snapshot(base, SnapshotSource::Folder { paths: &[] })?.tree;
+        return Ok(Ok((scratch, tree)));
+    }
+    let scratch = repository.scratch();
+    let outcome = scratch.merge_commits(head, theirs, (&target.name(), agent.as_str()))?;
+    if outcome.conflicts.is_empty() {
+        return Ok(Ok((scratch, outcome.tree)));
+    }
+    if let Some(folder) = &plan.write_conflicts {
+        write_conflicts(&scratch, outcome.tree, folder)?;
+    }
+    Ok(Err(outcome.conflicts))
+}
+
+/// What goes into the commit of a merge.
+struct Making {
+    tree: Oid,
+    objects: Vec<GitObject>,
+    parents: [Oid; 2],
+}
+
+/// Makes the commit of a merge, with everything that it brings.
+fn transaction(
+    space: &Space,
+    (agent, target): (&AgentName, &Target),
+    plan: &Plan,
+    making: Making,
+    writer: &Writer<'_>,
+) -> Result<(Transaction, Option<Cid>)> {
+    let into = match target {
+        Target::Agent(into) => Some(into.clone()),
+        Target::Branch(_) => None,
+    };
+    let signatures = match &into {
+        Some(into) => space.signatures(into)?,
+        None => space.own_signatures()?,
+    };
+    let claims = Claims {
+        kind: Kind::parse("session-merge").ok(),
+        agent: into,
+        merged: Some(agent.clone()),
+        ..Claims::default()
+    };
+    let default_message = format!("Merge {agent} into {}", target.name());
+    let data = CommitData {
+        tree: making.tree,
+        parents: making.parents.to_vec(),
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
+    };
+    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
+    let new = space.repository().name_object(&object);
+    let mut objects = making.objects;
+    objects.push(object);
+    let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, writer)?;
+    let expect = Some(making.parents[0]);
+    let transaction = Transaction {
+        verb: "merge".to_owned(),
+        objects,
+        branch: Some(BranchMove { name: target.branch_ref(), expect, new }),
+        notes,
+        taken,
+        follow: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+    Ok((transaction, trace))
 }
 
 fn head_of(space: &Space, target: &Target) -> Result<Oid> {

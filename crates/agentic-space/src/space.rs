@@ -24,6 +24,8 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     recovered: Vec<Recovered>,
+    /// What verbs mended on their way, until somebody asks.
+    mended: std::cell::RefCell<Vec<String>>,
 }
 
 impl Space {
@@ -48,7 +50,13 @@ impl Space {
             _ => Durability::Full,
         };
         let durability = options.durability.unwrap_or_else(configured);
-        Ok(Space { repository, clock: options.clock, durability, recovered: Vec::new() })
+        Ok(Space {
+            repository,
+            clock: options.clock,
+            durability,
+            recovered: Vec::new(),
+            mended: Default::default(),
+        })
     }
 
     /// Returns the git repository.
@@ -59,6 +67,16 @@ impl Space {
     /// Returns what opening the space had to mend.
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
+    }
+
+    /// Notes that a verb mended something on its way.
+    pub(crate) fn note_mended(&self, what: String) {
+        self.mended.borrow_mut().push(what);
+    }
+
+    /// Takes what verbs have mended since the last call, as sentences.
+    pub fn take_mended(&self) -> Vec<String> {
+        self.mended.take()
     }
 
     /// Returns how durable writes are.
@@ -145,7 +163,7 @@ pub(crate) struct Signatures {
 #[derive(Debug, Default)]
 pub struct Written {
     /// Why the write is decided but not visible yet; nothing if it is.
-    pub deferred: Option<agentic_store::Error>,
+    pub deferred: Option<Box<agentic_store::Error>>,
 }
 
 impl Written {
@@ -157,7 +175,7 @@ impl Written {
     ) -> Result<Written> {
         match outcome {
             Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(why) }),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(Box::new(why)) }),
             Outcome::Lost { found } => Err(Error::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),

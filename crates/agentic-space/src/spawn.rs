@@ -8,7 +8,7 @@ use agentic_store::journal::{
 use agentic_store::{Stream, Writer};
 
 use crate::commit::Asker;
-use crate::space::Written;
+use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
 /// Where a new agent begins.
@@ -59,44 +59,11 @@ pub(crate) fn spawn_for(
     origin: &Origin,
     asker: Option<Asker>,
 ) -> Result<Spawned> {
-    let headline = Briefing::from_object(briefing)?.headline();
     let repository = space.repository();
     let signatures = space.signatures(name)?;
-    let (parents, tree, parent) = match origin {
-        Origin::Root => (Vec::new(), repository.empty_tree(), None),
-        Origin::Agent(parent) => {
-            let head = space.head(parent)?;
-            (vec![head], space.read_commit(head)?.tree, Some(parent.clone()))
-        }
-        Origin::Commit(commit) => (vec![*commit], space.read_commit(*commit)?.tree, None),
-    };
-    let claims = Claims {
-        kind: Kind::parse("spawn").ok(),
-        agent: Some(name.clone()),
-        briefing: Some(briefing.cid()),
-        parent: parent.clone(),
-        session: asker.as_ref().map(|asker| asker.session.clone()),
-        request: asker.map(|asker| asker.request),
-        ..Claims::default()
-    };
-    let subject = if headline.is_empty() {
-        format!("Spawn {name}")
-    } else {
-        format!("Spawn {name}: {headline}")
-    };
-    let commit = CommitData {
-        tree,
-        parents: parents.clone(),
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(&subject)?,
-    };
-    let genesis_object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
-    let genesis = repository.name_object(&genesis_object);
-    let mut objects = vec![genesis_object];
-    if *origin == Origin::Root {
-        objects.insert(0, GitObject { kind: GitKind::Tree, bytes: Vec::new() });
-    }
+    let making = Making { name, briefing, origin, asker };
+    let (objects, parents, parent) = genesis(space, &signatures, making)?;
+    let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
     let mut writer = Writer::open(repository, &Stream::Agent(name.clone()), space.now())?;
     if repository.find_ref(&name.branch_ref())?.is_some() {
@@ -132,4 +99,56 @@ pub(crate) fn spawn_for(
         other => other?,
     };
     Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
+}
+
+/// Everything that goes into the genesis of an agent.
+struct Making<'a> {
+    name: &'a AgentName,
+    briefing: &'a Object,
+    origin: &'a Origin,
+    asker: Option<Asker>,
+}
+
+/// Makes the objects of a genesis, the commit last, and tells its parents and the agent that it is
+/// forked from.
+fn genesis(
+    space: &Space,
+    signatures: &Signatures,
+    making: Making<'_>,
+) -> Result<(Vec<GitObject>, Vec<Oid>, Option<AgentName>)> {
+    let Making { name, briefing, origin, asker } = making;
+    let (parents, tree, parent) = match origin {
+        Origin::Root => (Vec::new(), space.repository().empty_tree(), None),
+        Origin::Agent(parent) => {
+            let head = space.head(parent)?;
+            (vec![head], space.read_commit(head)?.tree, Some(parent.clone()))
+        }
+        Origin::Commit(commit) => (vec![*commit], space.read_commit(*commit)?.tree, None),
+    };
+    let claims = Claims {
+        kind: Kind::parse("spawn").ok(),
+        agent: Some(name.clone()),
+        briefing: Some(briefing.cid()),
+        parent: parent.clone(),
+        session: asker.as_ref().map(|asker| asker.session.clone()),
+        request: asker.map(|asker| asker.request),
+        ..Claims::default()
+    };
+    let subject = match Briefing::from_object(briefing)?.headline() {
+        headline if headline.is_empty() => format!("Spawn {name}"),
+        headline => format!("Spawn {name}: {headline}"),
+    };
+    let commit = CommitData {
+        tree,
+        parents: parents.clone(),
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(&subject)?,
+    };
+    let commit = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
+    let mut objects = vec![commit];
+    if *origin == Origin::Root {
+        objects.insert(0, GitObject { kind: GitKind::Tree, bytes: Vec::new() });
+    }
+    Ok((objects, parents, parent))
 }

@@ -43,6 +43,13 @@ pub fn point(name: &'static str) -> Result<()> {
     Ok(())
 }
 
+/// Tells whether a test asked for a crash at a point that needs preparation.
+#[cfg(feature = "crash-points")]
+pub fn is_armed(name: &str) -> bool {
+    let wanted = std::env::var("AGENTIC_CRASH_AT").unwrap_or_default();
+    wanted.split(':').next() == Some(name)
+}
+
 /// Notes for a test that the disk has the first `length` bytes of a file, or the entries of a
 /// folder: what a power cut cannot take. The notes go to the file that `AGENTIC_SYNC_LOG` names.
 pub fn synced(path: &Path, length: u64) {
@@ -50,13 +57,6 @@ pub fn synced(path: &Path, length: u64) {
     armed::note_sync(path, length);
     #[cfg(not(feature = "crash-points"))]
     let _ = (path, length);
-}
-
-/// Tells whether a test asked for a crash at a point that needs preparation.
-#[cfg(feature = "crash-points")]
-pub fn is_armed(name: &str) -> bool {
-    let wanted = std::env::var("AGENTIC_CRASH_AT").unwrap_or_default();
-    wanted.split(':').next() == Some(name)
 }
 
 #[cfg(feature = "crash-points")]

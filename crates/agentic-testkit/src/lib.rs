@@ -5,6 +5,7 @@
 //! repositories, [`run`] runs a program in it within a time limit, and [`GroundState`] is what must
 //! not change when a command is refused.
 
+pub mod crash;
 mod kills;
 mod load;
 mod process;

@@ -9,8 +9,15 @@ use crate::{Error, Sandbox};
 /// How deep folders are searched; nothing in a test nests deeper.
 const FOLDER_DEPTH_MAX: usize = 40;
 
+/// The folders of a repository's `agentic` folder that hold records; all else there is derived.
+const RECORD_FOLDERS: [&str; 2] = ["journal", "session"];
+/// Where a session's long values are, by their content. Like objects of git, they say nothing
+/// unless a record names them.
+const VALUE_FOLDER: &str = "objects";
+
 /// The ground state of everything in a sandbox: all refs and heads of all repositories, every file
-/// under their `agentic/journal/`, and every file that a person has in the folders.
+/// under their `agentic/journal/`, every record under their `agentic/session/`, and every file that
+/// a person has in the folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroundState {
     entries: BTreeMap<String, Vec<u8>>,
@@ -87,9 +94,22 @@ impl Reader<'_> {
                 self.insert_file(&worktree.join("HEAD"))?;
             }
         }
-        let journal = folder.join("agentic").join("journal");
-        if is_folder(&journal) {
-            self.read_folder(&journal, 0)?;
+        for records in RECORD_FOLDERS {
+            let records = folder.join("agentic").join(records);
+            if is_folder(&records) {
+                self.read_records(&records, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_records(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
+        for path in children(folder, depth)? {
+            if !is_folder(&path) {
+                self.insert_file(&path)?;
+            } else if path.file_name().is_some_and(|name| name != VALUE_FOLDER) {
+                self.read_records(&path, depth + 1)?;
+            }
         }
         Ok(())
     }

@@ -23,6 +23,10 @@ pub struct DoctorView {
     pub cut: usize,
     /// How many objects were checked against their ids.
     pub objects: usize,
+    /// How many sessions were read.
+    pub sessions: usize,
+    /// How many of them went on.
+    pub resumed: usize,
 }
 
 /// One thing that was mended.
@@ -44,6 +48,8 @@ impl From<&Report> for DoctorView {
             journals: report.n_journals,
             cut: report.n_cut,
             objects: report.n_objects,
+            sessions: report.n_sessions,
+            resumed: report.n_resumed,
         }
     }
 }

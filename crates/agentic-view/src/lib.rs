@@ -9,6 +9,7 @@ mod failure;
 pub mod hold;
 mod kind;
 mod object;
+mod object_schema;
 mod relation;
 mod schema;
 mod session;

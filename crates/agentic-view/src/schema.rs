@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, schema_for};
 
+use crate::object_schema::object_schemas;
 use crate::*;
 
 /// Returns all schemas: the name of the file under `schemas/`, and what belongs into it.
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
-    BTreeMap::from([
+    let mut all = BTreeMap::from([
         ("agents.json", schema_for!(Vec<AgentView>)),
         ("commit.json", schema_for!(CommitView)),
         ("decide.json", schema_for!(DecideView)),
@@ -45,5 +46,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("worktree-remove.json", schema_for!(WorktreeRemoveView)),
         ("worktree-sync.json", schema_for!(WorktreeSyncView)),
         ("worktrees.json", schema_for!(Vec<WorktreeView>)),
-    ])
+    ]);
+    all.extend(object_schemas());
+    all
 }

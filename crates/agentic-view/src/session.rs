@@ -1,7 +1,7 @@
 //! Sessions as JSON.
 
 use agentic_model::json;
-use agentic_replay::{By, Failure};
+use agentic_replay::{By, Failure, SessionId};
 use agentic_space::session::summary::Answered;
 use agentic_space::session::{Asked, Difference, State, Summary, Verdict};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct SessionView {
     pub flow: String,
     /// Its start key.
     pub key: String,
-    /// `running`, `held`, `waiting`, `done`, `failed` or `cancelled`.
+    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `corrupt`.
     pub state: String,
     /// When it was started.
     pub started_at: String,
@@ -38,7 +38,7 @@ pub struct SessionView {
     pub until: Option<String>,
     /// The requests that wait for a human.
     pub pending: Vec<String>,
-    /// The session it was forked from.
+    /// The session it was forked from, or whose child it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// After how many records it was forked.
@@ -145,8 +145,34 @@ impl SessionView {
             error: summary.failure.as_ref().map(error),
             until: summary.until.map(|until| until.to_string()),
             pending: summary.holds.iter().map(|hold| summary.id.short_request(&hold.id)).collect(),
-            parent: summary.forked_from.map(|(parent, _)| parent.to_string()),
+            parent: summary
+                .forked_from
+                .map(|(parent, _)| parent)
+                .or(summary.child_of)
+                .map(|parent| parent.to_string()),
             forked_at: summary.forked_from.map(|(_, at)| at),
+            requests: None,
+        }
+    }
+
+    /// Shows a session whose records are damaged.
+    pub fn corrupt(id: &SessionId, reason: &str) -> SessionView {
+        let error = SessionErrorView { code: "corrupt".to_owned(), message: reason.to_owned() };
+        SessionView {
+            session: id.to_string(),
+            agent: String::new(),
+            flow: String::new(),
+            key: String::new(),
+            state: "corrupt".to_owned(),
+            started_at: String::new(),
+            records: 0,
+            chain: String::new(),
+            result: None,
+            error: Some(error),
+            until: None,
+            pending: Vec::new(),
+            parent: None,
+            forked_at: None,
             requests: None,
         }
     }

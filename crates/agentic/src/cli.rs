@@ -81,6 +81,9 @@ pub enum Verb {
     Merged(commands::relations::MergedArgs),
     Push(commands::push::Args),
     Fetch(commands::fetch::Args),
+    Run(Box<commands::run::Args>),
+    Check(commands::check::Args),
+    Fmt(commands::fmt::Args),
     #[command(subcommand)]
     Flow(commands::flow::Verb),
     #[command(subcommand)]

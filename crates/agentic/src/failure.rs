@@ -50,6 +50,12 @@ impl Failure {
         Failure::new(NOT_ALLOWED, message, hint)
     }
 
+    /// Makes the failure that a program ended with.
+    pub fn program(code: &str, message: &str, hint: &str) -> Failure {
+        let because = Some(format!("the program ended with `{code}`"));
+        Failure { because, ..Failure::new(REFUSED, message, hint) }
+    }
+
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
         let mut failure = Failure::new(
@@ -169,6 +175,14 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::TraceTooLong { .. } => {
             (REFUSED, "commit what is pending first, or keep large output in a file")
         }
+        other => return further_class_and_hint(other),
+    };
+    (class, hint.to_owned())
+}
+
+/// Does the same for objects, relations, merges and remotes.
+fn further_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
+    let (class, hint) = match error {
         Error::UnknownObject { .. } => {
             (REFUSED, "check the id; a prefix needs ten characters or more")
         }
@@ -188,6 +202,18 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::UncommittedWork { .. } => {
             (REFUSED, "commit the work, or throw it away with `--force`")
         }
+        Error::SyncConflict { .. } => (
+            CONFLICT,
+            "commit with `--stdin` or `--path`, or put the changes aside with `git stash` and sync again",
+        ),
+        session => return session_class_and_hint(session),
+    };
+    (class, hint.to_owned())
+}
+
+/// Does the same for what can go wrong with sessions and holds.
+fn session_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
+    let (class, hint) = match error {
         Error::UnknownSession { .. } => (
             REFUSED,
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
@@ -226,10 +252,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             DIVERGED,
             "the records and the branch disagree; `agentic session show` and `git log` show both",
         ),
-        Error::SyncConflict { .. } => (
-            CONFLICT,
-            "commit with `--stdin` or `--path`, or put the changes aside with `git stash` and sync again",
-        ),
+        other => unreachable!("BUG: `{other}` is handled before"),
     };
     (class, hint.to_owned())
 }

@@ -1,10 +1,15 @@
 //! The `agentic` command: thin, one file for each verb; everything it does is in `agentic-space`.
 
+mod agents;
 mod cli;
 mod commands;
 mod context;
 mod failure;
+mod frontend;
+mod language;
 mod output;
+mod program;
+mod registry;
 
 use std::process::ExitCode;
 

@@ -19,12 +19,15 @@ use agentic_store::{Durability, Lock, Writer};
 use super::effect::{Performed, perform};
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
-use super::{flow_of, program, seal};
+use super::{flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
 /// How many characters of a value a trace entry shows.
 const SHOWN_CHARS_MAX: usize = 200;
+
+/// What a program under way has come to.
+type Answered = (Path, Answer);
 
 /// A session being driven.
 pub struct Driver<'a> {
@@ -39,9 +42,11 @@ pub struct Driver<'a> {
     /// Programs under way.
     running: BTreeMap<Path, Process>,
     timers: BTreeMap<Path, Instant>,
-    answers: (mpsc::Sender<(Path, Answer)>, mpsc::Receiver<(Path, Answer)>),
+    answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
     /// The holds that the trace has been told of.
     told: BTreeSet<RequestId>,
+    /// Whether the session was over when it was loaded.
+    was_over: bool,
 }
 
 impl<'a> Driver<'a> {
@@ -65,8 +70,7 @@ impl<'a> Driver<'a> {
     /// Fails when the records are damaged, and with [`Error::Diverged`] when its program does
     /// something else than was recorded; nothing is performed then.
     pub fn load(space: &'a Space, id: &SessionId) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
         Driver::load_locked(space, folder, lock)
     }
 
@@ -75,21 +79,26 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// Fails as [`Driver::load`] does.
     pub fn try_load(space: &'a Space, id: &SessionId) -> Result<Option<Driver<'a>>> {
-        let folder = Folder::of(space, id);
-        match folder.try_lock(space)? {
-            Some(lock) => Driver::load_locked(space, folder, lock).map(Some),
+        match Folder::try_lock(space, id)? {
+            Some((folder, lock)) => Driver::load_locked(space, folder, lock).map(Some),
             None => Ok(None),
         }
     }
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
-        let (log, _) = Log::open(&folder.log())?;
+        folder.restore(space)?;
+        let (log, cut) = Log::open(&folder.log())?;
+        if cut > 0 {
+            let id = folder.id.short();
+            space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
+        }
         let journal = read_journal(space, &folder.id)?;
         let kinds = Kinds::built_in();
         let (session, progress) = replayed(space, &folder, &journal, &kinds)?;
         let mut driver = Driver::new(space, folder, lock, log, session, kinds);
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
+        driver.was_over = driver.session.end().is_some();
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -114,6 +123,7 @@ impl<'a> Driver<'a> {
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
             told: BTreeSet::new(),
+            was_over: false,
         }
     }
 
@@ -129,6 +139,9 @@ impl<'a> Driver<'a> {
 
     /// Runs the session as far as it goes without a human, an instant or a child.
     pub fn run(&mut self) -> Result<()> {
+        if self.was_over {
+            return self.folder.retire(self.space);
+        }
         self.apply_decisions()?;
         loop {
             self.start_ready()?;
@@ -155,10 +168,10 @@ impl<'a> Driver<'a> {
             .filter_map(|request| super::effect::child_of(self.space, &self.session, request))
             .collect();
         for child in children {
-            if let Some(mut driver) = Driver::try_load(self.space, &child)? {
-                if driver.session.end().is_none() {
-                    driver.cancel(cancel.clone())?;
-                }
+            if let Some(mut driver) = Driver::try_load(self.space, &child)?
+                && driver.session.end().is_none()
+            {
+                driver.cancel(cancel.clone())?;
             }
         }
         let progress = self.session.cancel(cancel, self.space.now());
@@ -459,7 +472,7 @@ pub fn replayed(
     let values = Values::of(space, journal);
     let engine = agentic_flow::engine();
     let setting = Setting { engine: &engine, kinds, objects: &values };
-    Session::load(journal, program(&flow)?, setting, &mut |_, _| {})
+    Session::load(journal, program_of(space, folder, &flow)?, setting, &mut |_, _| {})
         .map_err(|error| replay_error(&folder.id, error))
 }
 
@@ -492,15 +505,16 @@ impl<'a> Driver<'a> {
         id: &SessionId,
         flow: &agentic_model::Object,
     ) -> Result<Driver<'a>> {
-        let folder = Folder::of(space, id);
-        let lock = folder.lock(space)?;
+        let (folder, lock) = Folder::lock(space, id)?;
+        folder.restore(space)?;
         let (log, _) = Log::open(&folder.log())?;
         let journal = read_journal(space, id)?;
         let kinds = Kinds::built_in();
         let values = Values::of(space, &journal);
         let engine = agentic_flow::engine();
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-        let loaded = Session::load(&journal, program(flow)?, setting, &mut |_, _| {});
+        let loaded =
+            Session::load(&journal, program_of(space, &folder, flow)?, setting, &mut |_, _| {});
         let (session, progress) = loaded.map_err(|error| replay_error(id, error))?;
         let mut driver = Driver::new(space, folder, lock, log, session, kinds);
         driver.take_in(progress)?;

@@ -10,7 +10,7 @@ use agentic_store::git::FileMode;
 use super::drive::Driver;
 use super::folder::Folder;
 use super::start::{Begin, start_child};
-use super::{flow_object, flow_of};
+use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
@@ -132,6 +132,9 @@ fn perform_spawn(
     asker: &Asker,
 ) -> Result<Performed> {
     let request = &performance.request;
+    if let Err(error) = check_flow(space, session, request) {
+        return Ok(executed(Err(error)));
+    }
     let child = match ensure_agent(space, session, request, asker) {
         Ok(child) => child,
         Err(error) => return Ok(executed(Err(error))),
@@ -154,6 +157,29 @@ fn perform_spawn(
         None => Performed::Waiting,
         Some(end) => Performed::Answered(answer_of(end), By::Child(id)),
     })
+}
+
+/// Refuses a flow that does not parse before an agent is made for it.
+fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Request) -> Result<()> {
+    if request.payload.get("flow").is_none() {
+        return Ok(());
+    }
+    let folder = Folder::of(space, &session.started().session);
+    program_of(space, &folder, &child_flow(space, session, request)?)?;
+    Ok(())
+}
+
+/// Reads the flow of a child: a stored one by its id, or its source.
+fn child_flow(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    request: &Request,
+) -> Result<agentic_model::Object> {
+    let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
+    match Cid::parse(flow) {
+        Ok(cid) => flow_of(space, &Folder::of(space, &session.started().session), &cid),
+        Err(_) => flow_object(flow),
+    }
 }
 
 fn answer_of(end: &End) -> Answer {
@@ -184,7 +210,8 @@ fn ensure_agent(
             None => Err(Error::AgentExists { name }),
         };
     }
-    let text = payload.get("briefing").and_then(Value::as_text).unwrap_or_default();
+    let text = payload.get("briefing").and_then(Value::as_text);
+    let text = text.ok_or_else(|| bad("a spawn needs a `briefing`"))?;
     let briefing = Briefing::of_text(text).to_object()?;
     let origin = Origin::Agent(session.started().agent.clone());
     spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
@@ -202,11 +229,7 @@ fn child_begin(
     child: &AgentName,
 ) -> Result<Begin> {
     let start = session.started();
-    let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
-    let flow = match Cid::parse(flow) {
-        Ok(cid) => flow_of(space, &Folder::of(space, &start.session), &cid)?,
-        Err(_) => flow_object(flow)?,
-    };
+    let flow = child_flow(space, session, request)?;
     let wanted = request.payload.get("allow").and_then(Value::as_list).unwrap_or_default();
     let wanted = wanted.iter().filter_map(Value::as_text);
     // A child may do no more than its parent.

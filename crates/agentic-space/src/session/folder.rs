@@ -44,10 +44,23 @@ impl Folder {
 
     /// Reads the bytes of the session's own records.
     pub fn frames(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
-        if self.exists() {
-            return Ok(journal::payloads(&self.log())?);
+        let own = if self.exists() { journal::payloads(&self.log())? } else { Vec::new() };
+        if own.is_empty() { seal::frames(space, &self.id) } else { Ok(own) }
+    }
+
+    /// Writes the sealed records back where the session has none of its own: it was fetched, or its
+    /// folder is gone.
+    pub fn restore(&self, space: &Space) -> Result<()> {
+        if self.exists() && !journal::payloads(&self.log())?.is_empty() {
+            return Ok(());
         }
-        seal::frames(space, &self.id)
+        let sealed = seal::frames(space, &self.id)?;
+        if sealed.is_empty() {
+            return Ok(());
+        }
+        let frames: Vec<&[u8]> = sealed.iter().map(Vec::as_slice).collect();
+        let (mut log, _) = journal::Log::open(&self.log())?;
+        Ok(log.append(&frames, agentic_store::Durability::Full)?)
     }
 
     /// Keeps a long value, durably.
@@ -90,16 +103,24 @@ impl Folder {
         Ok(())
     }
 
-    /// Takes the right to drive the session, if nobody drives it.
-    pub fn try_lock(&self, space: &Space) -> Result<Option<Lock>> {
-        let path = space.repository().layout().session_lock(&self.id.to_string());
-        Ok(Lock::try_take(&path, space.repository().common_dir())?)
+    /// Tells whether somebody drives the session now.
+    pub fn is_driven(&self, space: &Space) -> Result<bool> {
+        Ok(Folder::try_lock(space, &self.id)?.is_none())
     }
 
-    /// Takes the right to drive the session, waiting for whoever drives it.
-    pub fn lock(&self, space: &Space) -> Result<Lock> {
-        let path = space.repository().layout().session_lock(&self.id.to_string());
-        Ok(Lock::take(&path, space.repository().common_dir())?)
+    /// Takes the right to drive a session, if nobody drives it. Where its folder is can be told
+    /// only with the lock: whoever held it may have moved it.
+    pub fn try_lock(space: &Space, id: &SessionId) -> Result<Option<(Folder, Lock)>> {
+        let path = space.repository().layout().session_lock(&id.to_string());
+        let lock = Lock::try_take(&path, space.repository().common_dir())?;
+        Ok(lock.map(|lock| (Folder::of(space, id), lock)))
+    }
+
+    /// Takes the right to drive a session, waiting for whoever drives it.
+    pub fn lock(space: &Space, id: &SessionId) -> Result<(Folder, Lock)> {
+        let path = space.repository().layout().session_lock(&id.to_string());
+        let lock = Lock::take(&path, space.repository().common_dir())?;
+        Ok((Folder::of(space, id), lock))
     }
 }
 
@@ -172,7 +193,20 @@ impl Objects for Values<'_> {
 
 /// Lists the sessions that are not over.
 pub fn list_open(space: &Space) -> Result<Vec<SessionId>> {
-    list(&space.repository().layout().open_sessions())
+    let layout = space.repository().layout();
+    let mut ids = list(&layout.open_sessions())?;
+    // Of an agent that nothing was written to here, sessions may have come by fetch alone.
+    for (agent, _) in space.agent_names()? {
+        if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
+            let sealed = seal::sessions_of(space, &agent)?;
+            let is_open =
+                |id: &SessionId| read_journal(space, id).is_ok_and(|journal| !journal.is_over());
+            ids.extend(sealed.into_iter().filter(is_open));
+        }
+    }
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
 }
 
 /// Lists all sessions that are known here, oldest first.
@@ -218,19 +252,16 @@ pub fn find(space: &Space, text: &str) -> Result<SessionId> {
     let agent = AgentName::parse(text).map_err(|_| unknown())?;
     let mut own = Vec::new();
     for id in list_all(space)? {
-        let journal = read_journal(space, &id)?;
+        // One that is damaged is nobody's newest.
+        let Ok(journal) = read_journal(space, &id) else { continue };
         if journal.start().agent == agent {
             own.push((id, journal.is_over()));
         }
     }
     let open: Vec<SessionId> = own.iter().filter(|(_, over)| !over).map(|(id, _)| *id).collect();
     match open.as_slice() {
-        [only] => Ok(*only),
+        [.., newest] => Ok(*newest),
         [] => own.last().map(|(id, _)| *id).ok_or_else(unknown),
-        several => {
-            let candidates = several.iter().map(SessionId::short).collect();
-            Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates })
-        }
     }
 }
 

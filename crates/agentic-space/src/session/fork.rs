@@ -1,12 +1,14 @@
 //! Forking a session, and going on with another program.
 
 use agentic_model::{AgentName, Briefing, Object, Oid, Value};
-use agentic_replay::{ForkDraft, ForkError, Journal, Kinds, Path, Session, SessionId, Setting};
+use agentic_replay::{
+    ForkDraft, ForkError, Journal, Kinds, Path, Program, Progress, Session, SessionId, Setting,
+};
 
 use super::drive::{Driver, replay_error};
 use super::folder::{Folder, Values, read_journal};
 use super::summary::Answered;
-use super::{flow_of, program, seal};
+use super::{flow_of, program_of, seal};
 use crate::spawn::{Origin, spawn};
 use crate::{Error, Result, Space};
 
@@ -38,30 +40,21 @@ pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId>
         None => flow_of(space, &Folder::of(space, id), &journal.up_to(cut).flow())?,
     };
     let parent = journal.start().clone();
-    let agent = ensure_agent(space, &journal, cut, plan)?;
-    let kinds = Kinds::built_in();
-    let engine = agentic_flow::engine();
-    let values = Values::of(space, &journal);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let draft = ForkDraft {
-        agent: agent.clone(),
-        flow: flow.cid(),
-        engine: engine.clone(),
-        key: format!("{cut}"),
-        allow: parent.allow.clone(),
-        head: Some(space.head(&agent)?.to_string()),
+    let name = match &plan.agent {
+        Some(agent) if space.head(agent).is_ok() => {
+            return Err(Error::AgentExists { name: agent.clone() });
+        }
+        Some(agent) => agent.clone(),
+        None => free_name(space, &parent.agent)?,
     };
-    let forked = Session::fork(&journal, cut, draft, space.now(), program(&flow)?, setting);
-    let (session, progress) = forked.map_err(|error| match error {
-        ForkError::Over => Error::SessionOver { id: id.short() },
-        ForkError::Replay(error) => replay_error(id, error),
-    })?;
+    // Tried before anything is made: a refused fork leaves no agent behind.
+    drop(attempt(space, &journal, cut, (&name, &flow), None)?);
+    make_agent(space, &journal, cut, &name)?;
+    let head = Some(space.head(&name)?.to_string());
+    let (session, progress) = attempt(space, &journal, cut, (&name, &flow), head)?;
+    let agent = name;
     let fork_id = session.started().session;
-    let folder = Folder::of(space, &fork_id);
-    let lock = folder.lock(space)?;
-    if !folder.frames(space)?.is_empty() {
-        return Ok(fork_id);
-    }
+    let (folder, lock) = Folder::lock(space, &fork_id)?;
     if plan.flow.is_some() {
         folder.keep_object(&flow.cid(), flow.bytes())?;
         seal::keep(space, &agent, "flow", std::slice::from_ref(&flow))?;
@@ -113,26 +106,45 @@ fn cut_of(space: &Space, journal: &Journal, plan: &ForkPlan) -> Result<u64> {
     Ok(cut)
 }
 
-/// Makes the agent of a fork, where the parent's agent stood at the cut.
-fn ensure_agent(space: &Space, journal: &Journal, cut: u64, plan: &ForkPlan) -> Result<AgentName> {
-    let parent = journal.start().agent.clone();
-    if let Some(agent) = &plan.agent
-        && space.head(agent).is_ok()
-    {
-        return Ok(agent.clone());
-    }
-    let name = match &plan.agent {
-        Some(agent) => agent.clone(),
-        None => free_name(space, &parent)?,
+/// Forks the records, without keeping anything.
+fn attempt(
+    space: &Space,
+    journal: &Journal,
+    cut: u64,
+    (agent, flow): (&AgentName, &Object),
+    head: Option<String>,
+) -> Result<(Session<Box<dyn Program>>, Progress)> {
+    let kinds = Kinds::built_in();
+    let engine = agentic_flow::engine();
+    let values = Values::of(space, journal);
+    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let draft = ForkDraft {
+        agent: agent.clone(),
+        flow: flow.cid(),
+        engine: engine.clone(),
+        key: format!("{cut}"),
+        allow: journal.start().allow.clone(),
+        head,
     };
+    let program = program_of(space, &Folder::of(space, &journal.start().session), flow)?;
+    let id = journal.start().session;
+    Session::fork(journal, cut, draft, space.now(), program, setting).map_err(|error| match error {
+        ForkError::Over => Error::SessionOver { id: id.short() },
+        ForkError::Replay(error) => replay_error(&id, error),
+    })
+}
+
+/// Makes the agent of a fork, where the parent's agent stood at the cut.
+fn make_agent(space: &Space, journal: &Journal, cut: u64, name: &AgentName) -> Result<()> {
+    let parent = journal.start().agent.clone();
     let text = format!("Fork of session {} after {cut} records", journal.start().session.short());
     let briefing = Briefing::of_text(&text).to_object()?;
     let origin = match head_at(space, journal, cut)? {
         Some(commit) if space.read_commit(commit).is_ok() => Origin::Commit(commit),
         _ => Origin::Agent(parent),
     };
-    spawn(space, &name, &briefing, &origin)?;
-    Ok(name)
+    spawn(space, name, &briefing, &origin)?;
+    Ok(())
 }
 
 fn free_name(space: &Space, parent: &AgentName) -> Result<AgentName> {

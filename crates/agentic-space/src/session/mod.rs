@@ -22,11 +22,18 @@ pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
+use std::collections::BTreeMap;
+
 use agentic_flow::Flow;
 use agentic_model::{Cid, Map, Object, Value};
 use agentic_replay::{Program, SessionId};
 
 use crate::{Error, Result, Space};
+
+/// How many characters the printed form of an id has.
+const CID_CHARS: usize = 59;
+/// How many flows one flow may import, directly or not.
+const MODULES_MAX: usize = 1024;
 
 impl Space {
     /// Reads how a session stands, from its records alone.
@@ -43,7 +50,7 @@ impl Space {
     /// Fails as [`Space::session`] does.
     pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
         let journal = folder::read_journal(self, id)?;
-        summary::of_journal(self, &journal.up_to(n_records))
+        summary::of_past(self, &journal.up_to(n_records))
     }
 
     /// Lists the sessions of this space, oldest first.
@@ -76,16 +83,55 @@ pub fn flow_object(source: &str) -> Result<Object> {
     ]))?)
 }
 
-/// Makes a run of the flow that an object holds.
-pub(crate) fn program(flow: &Object) -> Result<Box<dyn Program>> {
+/// Makes a run of the flow that an object holds, with the flows that it imports.
+pub(crate) fn program_of(
+    space: &Space,
+    folder: &folder::Folder,
+    flow: &Object,
+) -> Result<Box<dyn Program>> {
     let cid = flow.cid();
-    let source = flow.map().get("source").and_then(Value::as_text);
-    let source = source.ok_or_else(|| Error::NotAFlow { id: cid.to_string() })?;
-    let flow = Flow::parse(source).map_err(|findings| Error::BrokenFlow {
+    let source = source_of(flow)?;
+    let mut modules = BTreeMap::new();
+    collect_modules(space, folder, source, &mut modules)?;
+    let flow = Flow::parse_with(source, modules).map_err(|findings| Error::BrokenFlow {
         id: cid.to_string(),
         reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
     })?;
     Ok(Box::new(flow.program()))
+}
+
+fn source_of(flow: &Object) -> Result<&str> {
+    let source = flow.map().get("source").and_then(Value::as_text);
+    source.ok_or_else(|| Error::NotAFlow { id: flow.cid().to_string() })
+}
+
+/// Finds the flows that a source names by their ids, and those that these name. An id that leads
+/// nowhere is left to the run, which fails at the import.
+fn collect_modules(
+    space: &Space,
+    folder: &folder::Folder,
+    source: &str,
+    modules: &mut BTreeMap<Cid, String>,
+) -> Result<()> {
+    let mut todo = vec![source.to_owned()];
+    while let Some(source) = todo.pop() {
+        for (at, _) in source.match_indices(Cid::PREFIX) {
+            let cid = source.get(at..at + CID_CHARS).and_then(|text| Cid::parse(text).ok());
+            let Some(cid) = cid.filter(|cid| !modules.contains_key(cid)) else { continue };
+            if modules.len() >= MODULES_MAX {
+                return Err(Error::BadRequest {
+                    reason: "a flow imports too many others".to_owned(),
+                });
+            }
+            if let Ok(module) = flow_of(space, folder, &cid)
+                && let Ok(source) = source_of(&module)
+            {
+                modules.insert(cid, source.to_owned());
+                todo.push(source.to_owned());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Reads the object of a flow: from the session's own folder, else from wherever the space has it.

@@ -1,6 +1,7 @@
 //! Programs that a session starts: `exec`.
 
 use std::io::{Read as _, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -34,7 +35,9 @@ impl Process {
         let key = performance.id.to_string();
         let flag = Arc::clone(&stop);
         std::thread::spawn(move || {
-            let limit = request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis);
+            let own = request.payload.get("timeout_ms").and_then(Value::as_int);
+            let own = own.and_then(|millis| u64::try_from(millis).ok());
+            let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
             let answer = run(&request.payload, &folder, &key, limit, &flag);
             // A driver that has gone away reads the doubt from its records.
             let _ = answers.send((request.path.clone(), answer));
@@ -65,6 +68,7 @@ fn run(
     let child = command
         .current_dir(folder)
         .env("AGENTIC_REQUEST", key)
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -74,14 +78,23 @@ fn run(
         Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
+    let deadline = Moment::now() + limit;
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let status = match wait(&mut child, limit, stop) {
+    let status = match wait(&mut child, deadline, stop) {
         Waited::Ended(status) => status,
         Waited::TimedOut => return Answer::TimedOut,
         Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
         Waited::Lost(error) => return failed("exec", &error.to_string()),
     };
+    // What the program left running may hold its output open.
+    while !(stdout.is_finished() && stderr.is_finished()) {
+        if stop.load(Ordering::Acquire) || Moment::now() >= deadline {
+            kill_group(&mut child);
+            break;
+        }
+        std::thread::sleep(POLL);
+    }
     let text = |output: std::thread::JoinHandle<Vec<u8>>| {
         Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
     };
@@ -113,8 +126,7 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Waited {
-    let deadline = Moment::now() + limit;
+fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Waited::Ended(status),
@@ -123,13 +135,22 @@ fn wait(child: &mut Child, limit: Duration, stop: &AtomicBool) -> Waited {
         }
         let stopped = stop.load(Ordering::Acquire);
         if stopped || Moment::now() >= deadline {
-            // It may have ended by itself meanwhile, which is as good.
-            let _ = child.kill();
+            kill_group(child);
             let _ = child.wait();
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// Kills a program with everything that it started.
+fn kill_group(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It may have ended by itself meanwhile, which is as good.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    let _ = child.kill();
 }
 
 fn feed(child: &mut Child, text: &str) {

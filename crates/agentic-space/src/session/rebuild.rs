@@ -30,7 +30,7 @@ pub fn rebuild(space: &Space, id: &SessionId, folder: &FilePath) -> Result<Vec<O
     std::fs::create_dir_all(folder).map_err(agentic_store::Error::io("create", folder))?;
     let init = ["init", "--quiet", "--bare", format, "."];
     run_git(folder, &init)?.checked(&init)?;
-    let target = Repository::discover(folder)?;
+    let target = Repository::open(folder)?;
     let mut rebuilt = Vec::new();
     for asked in &summary.asked {
         let Some((_, Answered::Ok(answer), _)) = &asked.answer else { continue };

@@ -4,7 +4,7 @@ use agentic_model::Object;
 use agentic_replay::{Divergence, Kinds, ReplayError, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values, read_journal};
-use super::{flow_of, program};
+use super::{flow_of, program_of};
 use crate::{Error, Result, Space};
 
 /// What a replay found.
@@ -42,12 +42,19 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
     let values = Values::of(space, &journal);
     let (engine, kinds) = (agentic_flow::engine(), Kinds::built_in());
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    Ok(match Session::load(&journal, program(flow)?, setting, &mut |_, _| {}) {
-        Ok(_) => Verdict::Same,
-        Err(ReplayError::Diverged(divergence)) => Verdict::Diverged(divergence),
-        Err(ReplayError::Corrupt(corrupt)) => Verdict::Corrupt(corrupt.to_string()),
-        Err(ReplayError::Missing(missing)) => Verdict::Corrupt(missing.to_string()),
-    })
+    Ok(
+        match Session::load(
+            &journal,
+            program_of(space, &Folder::of(space, id), flow)?,
+            setting,
+            &mut |_, _| {},
+        ) {
+            Ok(_) => Verdict::Same,
+            Err(ReplayError::Diverged(divergence)) => Verdict::Diverged(divergence),
+            Err(ReplayError::Corrupt(corrupt)) => Verdict::Corrupt(corrupt.to_string()),
+            Err(ReplayError::Missing(missing)) => Verdict::Corrupt(missing.to_string()),
+        },
+    )
 }
 
 /// The first record in which two sessions differ.

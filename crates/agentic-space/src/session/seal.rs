@@ -39,7 +39,9 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
         ])?);
         from = to;
     }
-    objects.extend(value_objects(folder)?);
+    let kept = space.repository().notes(&agent.notes_ref())?.objects(None)?;
+    let is_kept = |object: &Object| kept.binary_search(&object.cid()).is_ok();
+    objects.extend(value_objects(folder)?.into_iter().filter(|object| !is_kept(object)));
     if objects.is_empty() {
         return Ok(());
     }
@@ -93,8 +95,17 @@ pub fn value(space: &Space, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>
 
 /// Lists the sessions that were sealed.
 pub fn sessions(space: &Space) -> Result<Vec<SessionId>> {
+    sessions_in(space, None)
+}
+
+/// Lists the sessions that were sealed in the notes of one agent.
+pub fn sessions_of(space: &Space, agent: &AgentName) -> Result<Vec<SessionId>> {
+    sessions_in(space, Some(agent))
+}
+
+fn sessions_in(space: &Space, agent: Option<&AgentName>) -> Result<Vec<SessionId>> {
     let mut ids = Vec::new();
-    for_each_segment(space, None, &mut |object| {
+    for_each_segment(space, agent, &mut |object| {
         let id = object.map().get("session").and_then(Value::as_text).and_then(SessionId::parse);
         ids.extend(id);
     })?;

@@ -7,7 +7,7 @@ use agentic_replay::{Kinds, Opening, Session, SessionId};
 use super::drive::Driver;
 use super::effect::parent_of;
 use super::folder::{Folder, list_open, read_journal};
-use super::{program, seal};
+use super::{program_of, seal};
 use crate::{Error, Result, Space};
 
 /// What a session begins with.
@@ -53,7 +53,6 @@ pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
-    let program = program(&begin.flow)?;
     let opening = Opening {
         agent: begin.agent.clone(),
         flow: begin.flow.cid(),
@@ -67,8 +66,8 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
         reason: error.to_string(),
     };
     let id = opening.session().map_err(bad)?;
-    let folder = Folder::of(space, &id);
-    let lock = folder.lock(space)?;
+    let (folder, lock) = Folder::lock(space, &id)?;
+    let program = program_of(space, &folder, &begin.flow)?;
     if !folder.frames(space)?.is_empty() {
         return Driver::load_locked(space, folder, lock);
     }
@@ -161,7 +160,7 @@ pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
     let mut moved = Vec::new();
     for (_, id) in due {
         let Ok(before) = read_journal(space, &id) else { continue };
-        if Folder::of(space, &id).try_lock(space)?.is_none() {
+        if Folder::of(space, &id).is_driven(space)? {
             continue;
         }
         // One session that cannot go on keeps no other from it.

@@ -54,6 +54,8 @@ pub struct Summary {
     pub failure: Option<Failure>,
     /// The earliest instant it waits for.
     pub until: Option<Instant>,
+    /// The session that waits for its result.
+    pub child_of: Option<SessionId>,
     /// The session it was forked from, and after how many records.
     pub forked_from: Option<(SessionId, u64)>,
     /// Everything it asked, in order.
@@ -119,17 +121,29 @@ pub fn read(space: &Space, id: &SessionId) -> Result<Summary> {
     of_journal(space, &journal)
 }
 
-/// Summarises a journal, or the beginning of one.
+/// Summarises the journal of a session as it stands now.
 pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
+    let id = journal.start().session;
+    summarise(space, journal, &|| Folder::of(space, &id).is_driven(space))
+}
+
+/// Summarises a journal as it stood, when whoever appended to it was at work.
+pub fn of_past(space: &Space, journal: &Journal) -> Result<Summary> {
+    summarise(space, journal, &|| Ok(true))
+}
+
+fn summarise(
+    space: &Space,
+    journal: &Journal,
+    is_driven: &dyn Fn() -> Result<bool>,
+) -> Result<Summary> {
     let values = Values::of(space, journal);
     let start = journal.start().clone();
     let mut reading = Reading::new(&values);
     for record in journal.records() {
         reading.read(record.seq, record.at, &record.body)?;
     }
-    let is_driven =
-        || -> Result<bool> { Ok(Folder::of(space, &start.session).try_lock(space)?.is_none()) };
-    let holds = reading.holds(&start, &is_driven)?;
+    let holds = reading.holds(&start, is_driven)?;
     let started_at = journal
         .records()
         .iter()
@@ -158,7 +172,7 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
         id: start.session,
         agent: start.agent,
         flow: journal.flow(),
-        key: start.key,
+        key: start.key.clone(),
         started_at,
         state,
         n_records: journal.records().len() as u64,
@@ -166,6 +180,7 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
         result,
         failure,
         until,
+        child_of: super::effect::parent_of(&start.key),
         forked_from: start.parent.map(|point| (point.session, point.seq)),
         asked,
         holds,

@@ -10,6 +10,9 @@ use super::{Scratch, to_id, to_oid};
 use crate::journal::GitObject;
 use crate::{Error, Result};
 
+/// An entry of a tree: its name, whether it is a tree, a blob, or (nothing) a commit, and its id.
+type Entry = (Vec<u8>, Option<bool>, Oid);
+
 impl Scratch {
     /// Collects the trees and blobs of `new` that `old` does not hold at the same place, blobs
     /// before the trees that name them. Only folders that differ are looked into.
@@ -53,8 +56,8 @@ impl Scratch {
         Ok(())
     }
 
-    /// Lists a tree sorted by name: whether the entry is a tree, a blob, or (nothing) a commit.
-    fn entries(&self, tree: Oid) -> Result<Vec<(Vec<u8>, Option<bool>, Oid)>> {
+    /// Lists a tree sorted by name.
+    fn entries(&self, tree: Oid) -> Result<Vec<Entry>> {
         let doing = || format!("read tree {tree}");
         let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
         let mut entries = Vec::new();

@@ -45,13 +45,21 @@ impl Repository {
         Repository::checked(repository.to_thread_local())
     }
 
+    /// Opens the repository in a folder, looking nowhere else.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn open(path: &Path) -> Result<Repository> {
+        let inner = gix::open(path).map_err(Error::git(format!("open `{}`", path.display())))?;
+        Repository::checked(inner)
+    }
+
     /// Opens the same repository from another of its worktrees.
     ///
     /// # Errors
     /// Fails when the worktree is gone.
     pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
-        let inner = gix::open(path).map_err(Error::git(format!("open `{}`", path.display())))?;
-        Repository::checked(inner)
+        Repository::open(path)
     }
 
     fn checked(mut inner: gix::Repository) -> Result<Repository> {

@@ -6,6 +6,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
+use agentic_model::{Value, canonical};
+
 use super::frame::{self, Scan};
 use super::{Durability, SEGMENT_BYTES_MAX, segment};
 use crate::{Error, Result, fault};
@@ -50,7 +52,16 @@ impl Log {
         if self.length >= SEGMENT_BYTES_MAX {
             *self = Log::begin(&self.dir, self.segment + 1)?;
         }
-        let bytes: Vec<u8> = payloads.iter().flat_map(|payload| frame::encode(payload)).collect();
+        // Each frame says what the disk had before this append: a good frame after a bad one is
+        // damage only if the bad one had been synced.
+        let synced = i64::try_from(self.length).unwrap_or(i64::MAX);
+        let mut bytes = Vec::new();
+        for payload in payloads {
+            let item = Value::List(vec![Value::Int(synced), Value::Bytes(payload.to_vec())]);
+            let item = canonical::encode(&item)
+                .map_err(|error| Error::corrupt("a new record of a session", error))?;
+            bytes.extend_from_slice(&frame::encode(&item));
+        }
         fault::point("before-session-record")?;
         let written = self.write(&bytes, durability);
         if let Err(error) = written {
@@ -110,9 +121,16 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
         };
         let mut at = 0;
         while let Some((payload, next)) = frame::at(&bytes[..end], at) {
-            found.push(payload.to_vec());
+            found.push(unpack(payload).ok_or_else(|| segment::damaged(&path, at))?);
             at = next;
         }
     }
     Ok(found)
+}
+
+fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
+    match canonical::decode(payload).ok()?.as_list()? {
+        [Value::Int(_), Value::Bytes(bytes)] => Some(bytes.clone()),
+        _ => None,
+    }
 }

@@ -5,6 +5,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Record;
+use agentic_model::canonical;
+
 use super::frame::{self, Scan};
 use crate::{Error, Result, fault};
 
@@ -51,25 +53,21 @@ pub fn create(path: &Path) -> Result<File> {
 
 /// Cuts a torn tail off; returns the length of what is good, and how many bytes were cut.
 pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan)
-}
-
-/// Does the same with a segment of a log, whose payloads do not tell what was synced.
-pub fn repair_log(file: &File, path: &Path) -> Result<(u64, u64)> {
-    repair_by(file, path, scan_log)
-}
-
-fn repair_by(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
     let length = file.metadata().map_err(Error::io("read", path))?.len();
     if length == 0 || last_frame(file, path, length)?.is_some() {
         return Ok((length, 0));
     }
-    cut_torn(file, path, scan)
+    repair_whole(file, path)
 }
 
 /// Does the same after a look at every frame.
 pub fn repair_whole(file: &File, path: &Path) -> Result<(u64, u64)> {
     cut_torn(file, path, scan)
+}
+
+/// Does the same with a segment of a log, which is read whole anyway.
+pub fn repair_log(file: &File, path: &Path) -> Result<(u64, u64)> {
+    cut_torn(file, path, scan_log)
 }
 
 fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u64)> {
@@ -93,10 +91,13 @@ pub fn scan(bytes: &[u8]) -> Scan {
     frame::scan(bytes, |payload| Record::decode(payload).ok().map(|record| record.synced))
 }
 
-/// Looks at every frame of a log. Its payloads do not tell what was synced: a good frame after a bad
-/// one is damage.
+/// Looks at every frame of a log, whose payloads begin with the length that was synced before.
 pub fn scan_log(bytes: &[u8]) -> Scan {
-    frame::scan(bytes, |_| Some(u64::MAX))
+    let synced = |payload: &[u8]| {
+        let value = canonical::decode(payload).ok()?;
+        u64::try_from(value.as_list()?.first()?.as_int()?).ok()
+    };
+    frame::scan(bytes, synced)
 }
 
 /// Reads the payload of the last frame. The segment must have been repaired.

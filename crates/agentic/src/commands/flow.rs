@@ -2,70 +2,145 @@
 
 use std::process::ExitCode;
 
-use agentic_diag::{Diagnostic, Severity, Source, Style};
-use clap::Subcommand;
-use serde_json::json;
+use agentic_lang_pipeline::{Compiled, explain};
+use agentic_model::{Value, json};
+use agentic_plan::Registry;
+use clap::{Subcommand, ValueEnum};
 
 use super::Outcome;
-use crate::context::{Context, read_file_or_stdin};
+use super::run::compiled;
+use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Format, print_text, talk};
+use crate::frontend;
+use crate::language::Language;
+use crate::output::{Format, print_text};
+use crate::program::{Program, is_sound, report};
+use crate::registry;
 
 /// Work with flows
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Find what is wrong with a flow, without running it
     ///
+    /// A file that ends with .as is a pipeline, any other a script.
+    ///
     /// Example: agentic flow check review.rhai
     #[command(verbatim_doc_comment)]
-    Check {
-        /// A file, or - for standard input
-        file: String,
+    Check(Args),
+    /// Print the plan that a pipeline compiles to
+    ///
+    /// One line for each block of the program.
+    ///
+    /// Example: agentic flow plan standup.as --format dot
+    #[command(verbatim_doc_comment)]
+    Plan {
+        #[command(flatten)]
+        args: Args,
+        /// The form
+        #[arg(long, value_name = "FORM", default_value = "v1")]
+        format: Form,
     },
+    /// Say in words what a pipeline does, and what it needs
+    ///
+    /// Example: agentic flow explain standup.as
+    #[command(verbatim_doc_comment)]
+    Explain(Args),
+    /// Lay a pipeline out anew
+    ///
+    /// Example: agentic flow fmt standup.as --write
+    #[command(verbatim_doc_comment)]
+    Fmt(super::fmt::Args),
+}
+
+/// A program, and what it may call.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file, or - for standard input
+    file: String,
+    /// The builtins that a pipeline may call, beyond the standard ones
+    #[arg(long, value_name = "FILE")]
+    registry: Option<String>,
+}
+
+/// The forms of plans.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Form {
+    /// The canonical one, which is stored and runs
+    V1,
+    /// For engines that know calls and joins only
+    Sibyl,
+    /// A drawing, for Graphviz
+    Dot,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let Verb::Check { file } = verb;
-    let source = read_source(&file)?;
-    let findings = agentic_flow::check(source.text());
-    report(context, &source, &findings);
-    let is_sound = findings.iter().all(|finding| finding.severity != Severity::Error);
-    Ok(if is_sound { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    match verb {
+        Verb::Check(args) => check(context, &args),
+        Verb::Plan { args, format } => {
+            with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
+        }
+        Verb::Explain(args) => with_compiled(context, &args, |compiled| {
+            print_text(&explain(compiled));
+            Ok(())
+        }),
+        Verb::Fmt(args) => {
+            super::fmt::run(context, super::fmt::Args { lang: Some(Language::Pipeline), ..args })
+        }
+    }
 }
 
-/// Reads a source text.
-pub fn read_source(file: &str) -> Result<Source, Failure> {
-    let bytes = read_file_or_stdin(file)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::refused(&format!("`{file}` is not UTF-8 text"), "save the file as UTF-8")
-    })?;
-    Ok(Source::new(file, text))
+fn check(context: &Context, args: &Args) -> Outcome {
+    let is_pipeline = args.file.ends_with(".as");
+    let language = if is_pipeline { Language::Pipeline } else { Language::Rhai };
+    let registry = registry::read(context, args.registry.as_deref())?;
+    let program = Program::read(context, &args.file, Some(language))?;
+    let checked = frontend::check(&program, &registry)?;
+    report(context, &checked.source, &checked.findings);
+    Ok(if is_sound(&checked.findings) { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-/// Shows findings: for people on standard error, as JSON on standard output.
-pub fn report(context: &Context, source: &Source, findings: &[Diagnostic]) {
-    if context.format == Format::Json {
-        let one = |finding: &Diagnostic| {
-            let position = source.position(finding.span.start);
-            let severity = match finding.severity {
-                Severity::Error => "error",
-                Severity::Warning => "warning",
-            };
-            json!({
-                "code": finding.code,
-                "severity": severity,
-                "message": finding.message,
-                "line": position.line,
-                "column": position.column,
-                "hint": finding.hint,
-            })
-        };
-        let all: Vec<serde_json::Value> = findings.iter().map(one).collect();
-        print_text(&serde_json::Value::Array(all).to_string());
-        return;
+/// Does something with a pipeline that compiles.
+fn with_compiled(
+    context: &Context,
+    args: &Args,
+    act: impl FnOnce(&Compiled) -> Result<(), Failure>,
+) -> Outcome {
+    let registry = registry::read(context, args.registry.as_deref())?;
+    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    match compiled(context, &program, &registry) {
+        Some(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
+        None => Ok(ExitCode::from(1)),
     }
-    for finding in findings {
-        talk(&finding.render(source, Style::Coloured));
+}
+
+/// Prints a line for each block; with `--json` one list.
+fn print_plans(context: &Context, compiled: &Compiled, form: Form) -> Result<(), Failure> {
+    let mut texts = Vec::new();
+    for block in &compiled.blocks {
+        texts.push(match form {
+            Form::V1 => block.plan.to_json(),
+            Form::Sibyl => json::to_text(&sibyl(block, &compiled.registry)?),
+            Form::Dot => block.plan.to_dot(),
+        });
     }
+    match (context.format, form) {
+        (Format::Json, Form::V1 | Form::Sibyl) => print_text(&format!("[{}]", texts.join(","))),
+        (Format::Json, Form::Dot) => {
+            let drawings = texts.iter().map(Value::text).collect();
+            print_text(&json::to_text(&Value::List(drawings)));
+        }
+        (Format::Text, _) => texts.iter().for_each(|text| print_text(text)),
+    }
+    Ok(())
+}
+
+fn sibyl(
+    block: &agentic_lang_pipeline::CompiledBlock,
+    registry: &Registry,
+) -> Result<Value, Failure> {
+    block
+        .plan
+        .to_sibyl(registry)
+        .map_err(|error| Failure::refused(&error.to_string(), "print the plan with `--format v1`"))
 }

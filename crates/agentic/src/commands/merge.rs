@@ -65,7 +65,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match outcome {
         Merged::Commit { written, worktree_left_behind, .. } => {
             warn_deferred(&written);
-            warn_left_behind(worktree_left_behind.as_ref());
+            warn_left_behind(worktree_left_behind.as_deref());
             Ok(ExitCode::SUCCESS)
         }
         Merged::UpToDate { .. } => Ok(ExitCode::SUCCESS),

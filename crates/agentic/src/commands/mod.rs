@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod briefing;
+pub mod check;
 pub mod commit;
 pub mod completions;
 pub mod conformance;
@@ -10,6 +11,7 @@ pub mod demo;
 pub mod doctor;
 pub mod fetch;
 pub mod flow;
+pub mod fmt;
 pub mod fork_point;
 pub mod init;
 pub mod kind;
@@ -21,6 +23,7 @@ pub mod pending;
 pub mod push;
 pub mod relate;
 pub mod relations;
+pub mod run;
 pub mod session;
 pub mod show;
 pub mod spawn;
@@ -65,6 +68,9 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
+        Verb::Run(args) => run::run(&context, *args),
+        Verb::Check(args) => check::run(&context, args),
+        Verb::Fmt(args) => fmt::run(&context, args),
         Verb::Flow(verb) => flow::run(&context, verb),
         Verb::Session(verb) => session::run(&context, *verb),
         Verb::Pending(args) => pending::run(&context, args),

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
 use agentic_replay::{Path, SessionId};
@@ -10,11 +11,12 @@ use agentic_space::session::{self, Begin, ForkPlan, State, Summary, Verdict};
 use agentic_view::{DiffView, SessionView, VerdictView, VerifyView};
 use clap::Subcommand;
 
-use super::flow::{read_source, report};
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::language::Language;
 use crate::output::talk;
+use crate::program::{self, Program};
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -227,6 +229,7 @@ pub fn principal(space: &Space) -> Result<String, Failure> {
 
 fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
+    space.take_mended().iter().for_each(|what| talk(what));
     context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
     for hold in &summary.holds {
         let request = summary.id.short_request(&hold.id);
@@ -309,7 +312,7 @@ fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionView>, Failu
     for id in ids {
         match space.session(id) {
             Ok(summary) => views.push(SessionView::brief(&summary)),
-            Err(error) => talk(&format!("warning: session {} is left out: {error}", id.short())),
+            Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
         }
     }
     Ok(views)
@@ -407,12 +410,12 @@ fn flow_of(context: &Context, space: &Space, text: &str) -> Result<Object, Failu
         let cid = space.find_object(text)?;
         return Ok(space.object(cid)?);
     }
-    let path = context.directory.join(text);
-    let source = read_source(&path.to_string_lossy())?;
+    let program = Program::read(context, text, Some(Language::Rhai))?;
+    let source = Source::new(text, program.text()?);
     let findings = agentic_flow::check(source.text());
     if !findings.is_empty() {
         if context.format == crate::output::Format::Text {
-            report(context, &source, &findings);
+            program::show(&source, &findings);
         }
         return Err(Failure::refused(
             &format!("the flow `{text}` does not parse: {}", findings[0].message),

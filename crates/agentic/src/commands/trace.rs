@@ -76,7 +76,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Pending { agent } => {
             let agent = context.agent(&space, agent.as_ref())?;
             let entries = EntryView::whole(&space.pending_trace(&agent)?);
-            context.format.answer(entries.as_slice(), |entries| lines(entries));
+            context.format.answer(entries.as_slice(), lines);
             Ok(ExitCode::SUCCESS)
         }
         Verb::Show { id } => {

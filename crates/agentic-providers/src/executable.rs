@@ -1,0 +1,188 @@
+//! Agents and handlers that are programs: one value on standard input, one on standard output.
+//!
+//! A program is started for each call, without a shell, in a process group of its own. It has a
+//! time limit and a bound on what it may print; whoever exceeds either is stopped with everything
+//! that it started. What it prints is bytes to its caller, never trusted to be text.
+
+use std::io::{ErrorKind, Read, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::host::CancelFlag;
+
+/// The most that a program may print on standard output, in bytes.
+pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// How much of standard error is kept, in bytes; the rest is read and dropped.
+const COMPLAINT_BYTES_MAX: usize = 4 << 10;
+/// How often a running program is looked at.
+const POLL: Duration = Duration::from_millis(2);
+/// How long the rest of standard error is waited for once a program has ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// A program to be run once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Executable {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// What it reads.
+    pub input: Vec<u8>,
+    /// What it finds in its environment beyond ours.
+    pub environment: Vec<(String, String)>,
+    /// How long it may take.
+    pub limit: Duration,
+}
+
+/// What became of a program.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It ended by itself with status 0 and printed this.
+    Done(Vec<u8>),
+    /// It ended with another status, or by a signal.
+    Crashed {
+        /// How.
+        status: ExitStatus,
+        /// The beginning of what it said on standard error.
+        complaint: String,
+    },
+    /// It could not be started or watched.
+    Lost(std::io::Error),
+    /// It printed more than [`OUTPUT_BYTES_MAX`].
+    Flooded,
+    /// Its time was over.
+    TimedOut,
+    /// It was told to stop.
+    Stopped,
+}
+
+impl Executable {
+    /// Runs the program to its end, or until its limit or `cancel`.
+    pub fn run(&self, cancel: &CancelFlag) -> Outcome {
+        let mut child = match self.start() {
+            Ok(child) => child,
+            Err(error) => return Outcome::Lost(error),
+        };
+        self.feed(&mut child);
+        let output = collect(child.stdout.take(), OUTPUT_BYTES_MAX + 1, Rest::Left);
+        let complaint = collect(child.stderr.take(), COMPLAINT_BYTES_MAX, Rest::Dropped);
+        let outcome = self.watch(&mut child, &output, &complaint, cancel);
+        // Whatever it started goes with it; usually there is nothing left.
+        stop(&mut child);
+        outcome
+    }
+
+    fn start(&self) -> std::io::Result<Child> {
+        let (program, arguments) = self
+            .argv
+            .split_first()
+            .ok_or_else(|| std::io::Error::new(ErrorKind::InvalidInput, "no program is named"))?;
+        Command::new(program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+    }
+
+    fn feed(&self, child: &mut Child) {
+        if let Some(mut stdin) = child.stdin.take() {
+            let input = self.input.clone();
+            // A program that does not read its input is not disturbed by it.
+            std::thread::spawn(move || drop(stdin.write_all(&input)));
+        }
+    }
+
+    fn watch(
+        &self,
+        child: &mut Child,
+        output: &Receiver<Vec<u8>>,
+        complaint: &Receiver<Vec<u8>>,
+        cancel: &CancelFlag,
+    ) -> Outcome {
+        let deadline = Instant::now().checked_add(self.limit);
+        let mut printed: Option<Vec<u8>> = None;
+        loop {
+            if printed.is_none() {
+                printed = match output.recv_timeout(POLL) {
+                    Ok(bytes) => Some(bytes),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => Some(Vec::new()),
+                };
+            }
+            if printed.as_ref().is_some_and(|bytes| bytes.len() > OUTPUT_BYTES_MAX) {
+                return Outcome::Flooded;
+            }
+            match child.try_wait() {
+                Ok(Some(status)) if !status.success() => {
+                    let said = complaint.recv_timeout(LAST_WORDS).unwrap_or_default();
+                    let complaint = String::from_utf8_lossy(&said).trim().to_owned();
+                    return Outcome::Crashed { status, complaint };
+                }
+                // It may have left someone behind who still prints.
+                Ok(Some(_)) if printed.is_some() => {
+                    return Outcome::Done(printed.unwrap_or_default());
+                }
+                Ok(Some(_) | None) => {}
+                Err(error) => return Outcome::Lost(error),
+            }
+            if cancel.is_set() {
+                return Outcome::Stopped;
+            }
+            if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Outcome::TimedOut;
+            }
+            if printed.is_some() {
+                cancel.wait(POLL);
+            }
+        }
+    }
+}
+
+/// What happens to output beyond what is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// It stays in the pipe.
+    Left,
+    /// It is read and dropped.
+    Dropped,
+}
+
+/// Reads a stream on a thread of its own; what it kept is sent once it has enough or all.
+fn collect(
+    stream: Option<impl Read + Send + 'static>,
+    bytes_max: usize,
+    rest: Rest,
+) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut stream) = stream {
+        std::thread::spawn(move || {
+            let mut kept = Vec::new();
+            // What was read before a fault is as good as all.
+            let _ = stream.by_ref().take(bytes_max as u64).read_to_end(&mut kept);
+            let _ = sender.send(kept);
+            if rest == Rest::Dropped {
+                let _ = std::io::copy(&mut stream, &mut std::io::sink());
+            }
+        });
+    }
+    receiver
+}
+
+/// Stops a program and everything in its group, and takes its status away.
+fn stop(child: &mut Child) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    if let Some(group) = group {
+        // A group that is gone is what is wanted.
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.wait();
+}
