@@ -178,6 +178,9 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Fails when the journal is damaged.
     pub fn pending_entries(&self) -> Result<Vec<Entry>> {
+        if self.standing().is_none_or(|standing| standing.n_pending == 0) {
+            return Ok(Vec::new());
+        }
         journal::pending_entries(self.repository.layout(), &self.stream)
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentic_model::Oid;
-use gix::bstr::BString;
+use gix::bstr::{BStr, BString};
 use gix::index::entry::{Flags, Mode, Stage, Stat};
 
 use super::{FileMode, Repository, to_id};
@@ -54,9 +54,9 @@ impl Repository {
         let current = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
         let mut index = gix::index::File::clone(&current);
         let racy_after = SystemTime::now() - RACY_WINDOW;
-        let removed: std::collections::BTreeSet<&BString> =
-            updates.iter().map(|update| &update.path).collect();
-        index.remove_entries(|_, path, _| removed.contains(&path.to_owned()));
+        let removed: std::collections::BTreeSet<&BStr> =
+            updates.iter().map(|update| update.path.as_ref()).collect();
+        index.remove_entries(|_, path, _| removed.contains(path));
         for update in updates {
             if let Some((mode, blob, stat)) = update.entry {
                 let stat = mark_if_racy(stat, racy_after);

@@ -34,7 +34,8 @@ impl Repository {
     pub fn ensure_objects(&self, objects: &[GitObject]) -> Result<()> {
         for object in objects {
             let oid = self.name_object(object);
-            if !self.has_object(oid) {
+            // A look into the packs would cost more than a second copy beside them.
+            if !self.has_loose_object(oid) {
                 self.inner
                     .objects
                     .write_buf(to_gix(object.kind), &object.bytes)
@@ -42,6 +43,11 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    fn has_loose_object(&self, oid: Oid) -> bool {
+        let hex = oid.to_string();
+        self.inner.objects.store_ref().path().join(&hex[..2]).join(&hex[2..]).exists()
     }
 
     /// Tells whether an object is there, without reading it.

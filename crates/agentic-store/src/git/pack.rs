@@ -13,21 +13,32 @@ use crate::journal::{GitObject, sync_directory};
 use crate::layout::Stream;
 use crate::{Error, Result};
 
+/// How often objects are written again that a prune takes away before they are packed.
+const ATTEMPTS_MAX: usize = 5;
+
 impl Repository {
     /// Makes a pack of some objects and keeps it, durably, until it is released.
     ///
     /// # Errors
     /// Fails when the disk is full or git fails; what was made then is garbage.
     pub fn keep_as_pack(&self, stream: &Stream, objects: &[GitObject]) -> Result<()> {
-        self.write_objects(objects)?;
         let names: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
         let folder = self.layout().packs(stream);
         fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
         let base = folder.join("pack").to_string_lossy().into_owned();
         let arguments = ["pack-objects", "--quiet", "--window=0", &base];
         let listed: String = names.iter().map(|oid| format!("{oid}\n")).collect();
-        let git_dir = self.common_dir();
-        run_git_with_input(git_dir, &arguments, listed.as_bytes())?.checked(&arguments)?;
+        let mut attempts_left = ATTEMPTS_MAX;
+        loop {
+            self.write_objects(objects)?;
+            let git = run_git_with_input(self.common_dir(), &arguments, listed.as_bytes())?;
+            // A prune may have taken some away before git read them.
+            attempts_left -= 1;
+            if git.success || attempts_left == 0 {
+                git.checked(&arguments)?;
+                break;
+            }
+        }
         for path in packs_in(&folder)? {
             for part in [path.with_extension("idx"), path] {
                 let synced = File::open(&part).and_then(|file| file.sync_all());

@@ -47,8 +47,26 @@ impl Repository {
     /// # Errors
     /// Fails when the worktrees cannot be listed.
     pub fn worktree_of(&self, branch: &str) -> Result<Option<Worktree>> {
-        let worktrees = self.worktrees()?;
-        Ok(worktrees.into_iter().find(|tree| tree.branch.as_deref() == Some(branch)))
+        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
+        let checked_out = |git_dir: &Path| {
+            read_head(git_dir)
+                .is_some_and(|head| head.strip_prefix("ref: ").map(str::trim) == Some(branch))
+        };
+        if let (false, Some(path)) = (is_bare, self.common_dir().parent())
+            && checked_out(self.common_dir())
+        {
+            return Ok(worktree(path.to_owned(), self.common_dir().to_owned()));
+        }
+        for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
+            // Where a worktree stands is asked only of the right one: there may be a thousand.
+            if checked_out(proxy.git_dir())
+                && let Ok(path) = proxy.base()
+                && let Some(found) = worktree(path, proxy.git_dir().to_owned())
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the worktree that this handle was opened in.

@@ -136,9 +136,8 @@ pub const VERBS: &[Verb] = &[
     ),
     on_alice(
         "a commit of 12 MiB",
-        "agentic spawn alice -m x",
-        "head -c 9000000 /dev/zero | openssl enc -aes-128-ctr -K 00 -iv 00 | base64 -w0 > ../big
-         (printf '{\"big\":{\"base64\":\"'; cat ../big; printf '\"}}') |
+        "agentic spawn alice -m x; head -c 9000000 /dev/urandom | base64 -w0 > ../big",
+        "(printf '{\"big\":{\"base64\":\"'; cat ../big; printf '\"}}') |
              agentic commit --agent alice -m big --stdin",
     ),
     Verb {
