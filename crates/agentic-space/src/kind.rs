@@ -2,7 +2,7 @@
 
 use agentic_model::kind::RegisterError;
 use agentic_model::{Kind, KindEntry, KindTree, Object};
-use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{KeptObject, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::space::Written;
@@ -44,20 +44,13 @@ impl Space {
             RegisterError::NoParent { name } => Error::UnknownParent { parent: name },
         })?;
         writer.begin(None, None, self.now())?;
-        let transaction = Transaction {
-            verb: format!("kind {name}"),
-            objects: Vec::new(),
-            branch: None,
-            notes: Some(NotesEdit {
-                name: REGISTRY_REF.to_owned(),
-                notes: Vec::new(),
-                objects: vec![KeptObject::from(&object)],
-            }),
-            taken: Taken::default(),
-            follow: None,
-            author: signatures.author,
-            committer: signatures.committer,
-        };
+        let signed = (signatures.author, signatures.committer);
+        let transaction = Transaction::keeping(
+            format!("kind {name}"),
+            REGISTRY_REF,
+            vec![KeptObject::from(&object)],
+            signed,
+        );
         let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
         Written::from_outcome(outcome, REGISTRY_REF, None)
     }

@@ -2,7 +2,7 @@
 
 use agentic_model::kind::OBJECT;
 use agentic_model::{AgentName, Cid, Object};
-use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::kind::REGISTRY_REF;
 use crate::space::Written;
@@ -20,20 +20,13 @@ impl Space {
         self.check_kind(object.kind(), OBJECT)?;
         let signatures = self.signatures(agent)?;
         let (mut writer, _) = self.writer(agent)?;
-        let transaction = Transaction {
-            verb: "object put".to_owned(),
-            objects: Vec::new(),
-            branch: None,
-            notes: Some(NotesEdit {
-                name: agent.notes_ref(),
-                notes: Vec::new(),
-                objects: vec![KeptObject::from(object)],
-            }),
-            taken: Taken::default(),
-            follow: None,
-            author: signatures.author,
-            committer: signatures.committer,
-        };
+        let signed = (signatures.author, signatures.committer);
+        let transaction = Transaction::keeping(
+            "object put",
+            agent.notes_ref(),
+            vec![KeptObject::from(object)],
+            signed,
+        );
         let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
         Written::from_outcome(outcome, agent.as_str(), None)
     }

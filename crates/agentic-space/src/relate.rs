@@ -3,7 +3,7 @@
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map};
 use agentic_relations::is_derived;
-use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::space::Written;
 use crate::{Error, Result, Space};
@@ -63,20 +63,13 @@ pub fn relate(
         fields: Map::new(),
     };
     let object = edge.to_object()?;
-    let transaction = Transaction {
-        verb: format!("relate {source} {relation} {target}"),
-        objects: Vec::new(),
-        branch: None,
-        notes: Some(NotesEdit {
-            name: keeper.notes_ref(),
-            notes: Vec::new(),
-            objects: vec![KeptObject::from(&object)],
-        }),
-        taken: Taken::default(),
-        follow: None,
-        author: signatures.author,
-        committer: signatures.committer,
-    };
+    let signed = (signatures.author, signatures.committer);
+    let transaction = Transaction::keeping(
+        format!("relate {source} {relation} {target}"),
+        keeper.notes_ref(),
+        vec![KeptObject::from(&object)],
+        signed,
+    );
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
     let written = Written::from_outcome(outcome, keeper.as_str(), None)?;
     Ok(Related { edge, cid: object.cid(), written })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Object, Value};
 use agentic_replay::SessionId;
-use agentic_store::journal::{KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{KeptObject, Transaction};
 
 use super::folder::{Folder, segment_kind, segment_object};
 use crate::{Result, Space};
@@ -52,20 +52,13 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
 pub fn keep(space: &Space, agent: &AgentName, verb: &str, objects: &[Object]) -> Result<()> {
     let signatures = space.signatures(agent)?;
     let (mut writer, _) = space.writer(agent)?;
-    let transaction = Transaction {
-        verb: verb.to_owned(),
-        objects: Vec::new(),
-        branch: None,
-        notes: Some(NotesEdit {
-            name: agent.notes_ref(),
-            notes: Vec::new(),
-            objects: objects.iter().map(KeptObject::from).collect(),
-        }),
-        taken: Taken::default(),
-        follow: None,
-        author: signatures.author,
-        committer: signatures.committer,
-    };
+    let signed = (signatures.author, signatures.committer);
+    let transaction = Transaction::keeping(
+        verb,
+        agent.notes_ref(),
+        objects.iter().map(KeptObject::from).collect(),
+        signed,
+    );
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
     crate::space::Written::from_outcome(outcome, agent.as_str(), None)?;
     Ok(())

@@ -117,6 +117,25 @@ pub struct Transaction {
 }
 
 impl Transaction {
+    /// Makes a write that only keeps objects in a notes ref.
+    pub fn keeping(
+        verb: impl Into<String>,
+        notes_ref: impl Into<String>,
+        objects: Vec<KeptObject>,
+        (author, committer): (Signature, Signature),
+    ) -> Transaction {
+        Transaction {
+            verb: verb.into(),
+            objects: Vec::new(),
+            branch: None,
+            notes: Some(NotesEdit { name: notes_ref.into(), notes: Vec::new(), objects }),
+            taken: Taken::default(),
+            follow: None,
+            author,
+            committer,
+        }
+    }
+
     /// Counts the bytes of all objects in the record, git's and typed ones.
     pub fn object_bytes(&self) -> usize {
         let kept = self.notes.iter().flat_map(|notes| &notes.objects);
