@@ -2,3 +2,5 @@
 
 mod executable;
 mod host;
+mod model;
+mod secret;
