@@ -13,4 +13,5 @@ pub mod provider;
 pub mod secret;
 pub mod tool;
 
+mod http;
 mod ordered;

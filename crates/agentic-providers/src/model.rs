@@ -4,8 +4,14 @@
 //! [`Completion`] becomes the answer. What a model replies is hostile text: it is bounded, it is
 //! UTF-8, and nothing else is promised about it.
 
+mod address;
+mod anthropic;
+mod endpoint;
 mod mock;
+mod ollama;
+mod openai;
 mod payload;
+mod protocol;
 mod registry;
 mod scripted;
 
@@ -13,6 +19,8 @@ use std::time::Duration;
 
 use crate::host::CancelFlag;
 
+pub use crate::model::address::{Address, Protocol};
+pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, RetryRule, TIME_LIMIT_DEFAULT};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::Models;

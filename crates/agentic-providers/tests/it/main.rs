@@ -1,6 +1,9 @@
 //! Tests of the crate as its users see it.
 
+mod cancel;
+mod exchange;
 mod executable;
 mod host;
 mod model;
 mod secret;
+mod server;
