@@ -23,7 +23,7 @@ pub use crate::model::address::{Address, Protocol};
 pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, RetryRule, TIME_LIMIT_DEFAULT};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
-pub use crate::model::registry::Models;
+pub use crate::model::registry::{Models, Resolved, resolve};
 pub use crate::model::scripted::{Reply, ScriptedModel};
 
 /// The kind of a request to a model.

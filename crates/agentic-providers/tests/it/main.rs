@@ -1,6 +1,7 @@
 //! Tests of the crate as its users see it.
 
 mod cancel;
+mod configuration;
 mod exchange;
 mod executable;
 mod host;

@@ -82,6 +82,6 @@ fn a_listener_hears_the_reply() {
 #[test]
 fn a_model_that_nobody_configured_is_refused() {
     let executor = Providers::default().executor("test");
-    let wanted = "unconfigured: no model is configured for `openai://x`";
-    assert_eq!(ask(&executor, r#"{"uri":"openai://x"}"#), wanted);
+    let wanted = "unconfigured: no model is spoken to by `nobody://`";
+    assert_eq!(ask(&executor, r#"{"uri":"nobody://x"}"#), wanted);
 }
