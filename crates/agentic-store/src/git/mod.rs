@@ -1,5 +1,6 @@
 //! The git repository, through gix. Nothing above this module names a gix type.
 
+mod candidate;
 mod checkout;
 mod command;
 mod commit;
