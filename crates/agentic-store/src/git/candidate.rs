@@ -16,6 +16,7 @@ use gix::index::entry::{Flags, Stage, Stat};
 use gix::index::{Entry, State};
 use gix::status::plumbing::SymlinkCheck;
 
+use super::cached_tree::is_just_like;
 use super::{Scratch, SnapshotSource, to_id};
 use crate::{Error, Result};
 
@@ -57,10 +58,7 @@ impl Scratch {
 
     /// Adds the paths at which the index differs from the tree.
     fn staged(&self, base: Oid, index: &State, candidates: &mut BTreeSet<BString>) -> Result<()> {
-        let is_untouched = index.tree().is_some_and(|cached| {
-            cached.id == to_id(base) && cached.num_entries == u32::try_from(index.entries().len()).ok()
-        });
-        if is_untouched {
+        if is_just_like(index, base) {
             return Ok(());
         }
         let tree = self.index_of(base)?;
@@ -183,7 +181,9 @@ fn is_within(path: &BStr, paths: &[Vec<u8>]) -> bool {
     paths.is_empty()
         || paths.iter().any(|above| {
             let rest = path.strip_prefix(above.as_slice());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || above.ends_with(b"/"))
+            rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(b"/") || above.ends_with(b"/")
+            })
         })
 }
 
