@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use agentic_providers::Error as ProviderError;
 use agentic_space::Error;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
@@ -102,6 +103,20 @@ impl From<Error> for Failure {
         let (class, hint) = class_and_hint(&error);
         let mut failure = Failure::new(class, &error.to_string(), &hint);
         failure.because = because(&error);
+        failure
+    }
+}
+
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Failure {
+        let hint = match &error {
+            ProviderError::Unreadable { .. } => "check that the file may be read",
+            ProviderError::Malformed { .. } | ProviderError::BadEntry { .. } => {
+                "docs/providers.md shows what the file may hold"
+            }
+        };
+        let mut failure = Failure::new(REFUSED, &error.to_string(), hint);
+        failure.because = error.source().map(chain);
         failure
     }
 }
