@@ -87,11 +87,8 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         }
     };
     Checked::of(source.clone(), module.warnings().to_vec()).show();
-    if wish.act == Act::Run && wish.session.is_none() && module.may_hold(&name) {
-        return Err(Failure::refused(
-            &format!("`{name}` may ask a human, and a run in memory cannot wait for one"),
-            "run it as a session with `--session`",
-        ));
+    if wish.session.is_none() {
+        refuse_hold(&module, wish.act, &name)?;
     }
     let input = Value::Text(json::to_text(&input));
     let act = wish.act;
@@ -103,6 +100,21 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         Act::Test => test_outcome(&end),
         Act::Run | Act::Lower => outcome(&module, &end),
     }
+}
+
+/// Refuses a run in memory that may come to a question to a human.
+fn refuse_hold(module: &Module, act: Act, name: &str) -> Result<(), Failure> {
+    let (what, may_hold) = match act {
+        Act::Test => ("a test".to_owned(), module.tests_may_hold()),
+        Act::Run | Act::Lower => (format!("`{name}`"), module.may_hold(name)),
+    };
+    if !may_hold {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        &format!("{what} may ask a human, and a run in memory cannot wait for one"),
+        "run it as a session with `--session`",
+    ))
 }
 
 /// Runs to the end, or to where a session waits, and writes the trace.
@@ -125,7 +137,11 @@ fn perform(
     };
     let object: Object = flow.to_object()?;
     if let Some(setting) = wish.session {
-        return durable::run(context, setting, object, input, source.text());
+        let ran = durable::run(context, setting, object, input, source.text())?;
+        if let Some(path) = &wish.trace {
+            write_trace(context, path, &durable::said(context, &ran.session)?);
+        }
+        return Ok(ran.reached);
     }
     let options = RunOptions {
         workers,
