@@ -13,7 +13,8 @@ use agentic_model::trace::split_entry;
 use agentic_model::{AgentName, Cid, Entry, Instant, Kind, Object, Value};
 use agentic_replay::{
     Answer, By, EffectClass, End, Event, Failure, HOLD, Handling, Hold, Journal, Link, Path,
-    Performance, Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Performance, Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped,
+    Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
@@ -22,7 +23,7 @@ use super::backlog::Backlog;
 use super::effect::{Performed, perform};
 use super::executor::{Executor, Printed};
 use super::folder::{Folder, Values, damaged, read_journal};
-use super::process::Process;
+use super::process::{FLOODED, Overflow, Process};
 use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
@@ -222,7 +223,12 @@ impl<'a> Driver<'a> {
                 self.flush()?;
                 agentic_store::fault::point("before-effect")?;
                 let folder = self.work_folder();
-                let process = Process::start(&performance, &folder, self.answers.0.clone());
+                let overflow = match reading {
+                    Reading::Plain => Overflow::Dropped,
+                    Reading::Language => Overflow::Fails,
+                };
+                let answers = self.answers.0.clone();
+                let process = Process::start(&performance, &folder, overflow, answers);
                 self.running.insert(path, (process, reading));
                 continue;
             }
@@ -257,6 +263,7 @@ impl<'a> Driver<'a> {
                 Some(printed) => self.executor.read(printed),
                 None => answer,
             },
+            (Answer::Failed(failure), Reading::Language) if failure.code == FLOODED => answer,
             (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
             _ => answer,
         }
@@ -287,9 +294,8 @@ impl<'a> Driver<'a> {
         let progress = self.session.answered(path, answer, By::Executor, self.space.now());
         let mut progress =
             progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        let is_barrier = !progress.holds.is_empty()
-            || !progress.withdrawn.is_empty()
-            || progress.end.is_some();
+        let is_barrier =
+            !progress.holds.is_empty() || !progress.withdrawn.is_empty() || progress.end.is_some();
         if is_barrier || self.backlog.is_full() {
             return self.take_in(progress);
         }
