@@ -1,6 +1,6 @@
 //! The verbs that write a session, and how a person goes on after each was broken off.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use agentic_testkit::crash::{Met, Schedule};
 use agentic_testkit::{Ending, Finished, Templates};
@@ -60,8 +60,9 @@ pub enum End {
 /// What was seen on the way.
 #[derive(Default)]
 pub struct Seen {
-    /// The effects that a human was asked about, because nobody knows whether they happened.
-    pub doubted: BTreeSet<String>,
+    /// The effects that a human was asked about, because nobody knows whether they happened:
+    /// payloads by request.
+    pub doubted: BTreeMap<String, String>,
 }
 
 pub const START: Scenario = Scenario {
@@ -231,7 +232,7 @@ fn answer_all(world: &World, agent: &str, seen: &mut Seen) -> Result<(), String>
         let line = match hold["reason"].as_str() {
             Some("asked" | "not-allowed") => format!("agentic decide {request} approve --json"),
             Some("in-doubt") => {
-                seen.doubted.insert(hold["payload"].to_string());
+                seen.doubted.insert(request.to_owned(), hold["payload"].to_string());
                 format!("agentic decide {request} respond --value {HAPPENED} --json")
             }
             reason => return Err(format!("a hold for the reason {reason:?}")),
