@@ -10,6 +10,12 @@ pub const HOLD: &str = "hold";
 /// The kind of a request that waits for a value from outside.
 pub const SUSPEND: &str = "suspend";
 
+/// The built-in kinds whose effects something has to carry, which may fail without any of them
+/// having happened.
+const CARRIED: [&str; 4] = ["exec", "model", "memory.query", "memory.add"];
+/// How often the host tries these again.
+const RETRIES_MAX: u32 = 3;
+
 /// Who answers requests of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Handling {
@@ -75,7 +81,11 @@ impl Kinds {
                 (SUSPEND, Handling::Decision),
                 (SLEEP, Handling::Timer),
             ]);
-        let rules = rules.map(|(kind, handling)| (kind.to_owned(), KindRule::new(handling)));
+        let rule = |kind, handling| {
+            let retries_max = if CARRIED.contains(&kind) { RETRIES_MAX } else { 0 };
+            KindRule { retries_max, ..KindRule::new(handling) }
+        };
+        let rules = rules.map(|(kind, handling)| (kind.to_owned(), rule(kind, handling)));
         Kinds { rules: rules.collect() }
     }
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{AgentName, Cid, Instant, Value};
 
-use crate::record::{AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, UpgradeRecord};
+use crate::record::{
+    AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, RETRY, UpgradeRecord,
+};
 use crate::settle::settle;
 use crate::{
     Answer, Body, By, Chain, End, Engine, Event, Failure, Handling, Kinds, Objects, Path, Program,
@@ -214,7 +216,7 @@ impl<P: Program> Session<P> {
         Ok(progress)
     }
 
-    /// Records a failed attempt; the effect is to be performed again at `next_at`.
+    /// Records a failed attempt, and lists the effect to be performed again at `next_at`.
     ///
     /// # Errors
     /// Fails when the request is not open.
@@ -233,6 +235,21 @@ impl<P: Program> Session<P> {
         let error = Failure::new("", error).settled().message;
         let record = AttemptRecord { path: path.clone(), n, error, next_at };
         self.append(at, Body::Attempt(record), &mut progress);
+        self.list(path, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records that the next attempt of an effect begins, so that a crash during it can be told
+    /// from one before it. Only effects that may happen once at most need it.
+    ///
+    /// # Errors
+    /// Fails when the request is not open.
+    pub fn retried(&mut self, path: &Path, at: Instant) -> Result<Progress, Refused> {
+        self.ask_mut(path)?.next_at = None;
+        let mut progress = Progress::default();
+        let decision = RETRY.to_owned();
+        let record = PermitRecord { path: path.clone(), decision, edited: None };
+        self.append(at, Body::Permit(record), &mut progress);
         Ok(progress)
     }
 

@@ -17,7 +17,7 @@ use agentic_store::{Durability, Stream};
 use crate::commit::{bring_along, follow_branch};
 pub use crate::decision::{Action, Decision, Policy};
 use crate::hold::Pending;
-use crate::session::drive::decision_entry;
+use crate::session::trace::decision_entry;
 use crate::session::{OpenHold, summary};
 use crate::space::Written;
 use crate::{Error, Result, Space};

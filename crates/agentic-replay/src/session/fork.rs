@@ -24,6 +24,19 @@ pub struct ForkDraft {
     pub head: Option<String>,
 }
 
+impl ForkDraft {
+    /// Derives the id of the fork after the first `cut` records of a session.
+    pub fn session(&self, journal: &Journal, cut: u64) -> SessionId {
+        let shared = journal.up_to(cut);
+        self.session_at(shared.start(), shared.chain().length())
+    }
+
+    fn session_at(&self, parent: &StartRecord, seq: u64) -> SessionId {
+        let key = format!("fork {} {seq} {}", parent.session, self.key);
+        SessionId::derive(&self.agent, &self.flow, &parent.input.cid(), &key)
+    }
+}
+
 /// Why a session could not be forked.
 #[derive(Debug, thiserror::Error)]
 pub enum ForkError {
@@ -108,8 +121,7 @@ impl<P: Program> Session<P> {
 fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
     let (parent, chain) = (shared.start(), shared.chain());
     let point = ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() };
-    let key = format!("fork {} {} {}", point.session, point.seq, draft.key);
-    let session = SessionId::derive(&draft.agent, &draft.flow, &parent.input.cid(), &key);
+    let session = draft.session_at(parent, point.seq);
     StartRecord {
         session,
         agent: draft.agent,

@@ -7,7 +7,7 @@ use agentic_model::{Value, canonical};
 use super::advance::{Beginning, end_body};
 use super::{Group, Permit, Progress, Session, Setting, Standing};
 use crate::divergence::{Asked, Difference, Divergence, changes};
-use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome};
+use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY};
 use crate::{
     Answer, Body, Corrupt, EffectClass, End, Failure, Handling, Journal, Objects, Path, Program,
     Record, Request, RequestHash, StartRecord, Stopped, Stored,
@@ -69,7 +69,8 @@ impl<P: Program> Session<P> {
         let paths: Vec<Path> = self.asks.keys().cloned().collect();
         for path in paths {
             let ask = self.asks.get(&path).expect("a key of the same map");
-            let begun = self.may_begin(ask);
+            // Between two attempts nothing is under way.
+            let begun = self.may_begin(ask) && ask.next_at.is_none();
             let stopped = match ask.handling {
                 Handling::Effect(EffectClass::Once | EffectClass::Idempotent) if begun => {
                     Stopped::Unknown
@@ -134,6 +135,11 @@ impl<'r, P: Program> Replay<'r, P> {
                 if let Some(ask) = self.session.asks.get_mut(&attempt.path) {
                     ask.attempt = attempt.n.saturating_add(1);
                     ask.next_at = Some(attempt.next_at);
+                }
+            }
+            Body::Permit(permit) if permit.decision == RETRY => {
+                if let Some(ask) = self.session.asks.get_mut(&permit.path) {
+                    ask.next_at = None;
                 }
             }
             Body::Permit(permit) => {

@@ -5,6 +5,7 @@
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
+mod apply;
 pub(crate) mod drive;
 mod effect;
 mod executor;
@@ -14,9 +15,11 @@ mod language;
 mod process;
 mod rebuild;
 mod replay;
+mod retry;
 mod seal;
 mod start;
 pub mod summary;
+pub(crate) mod trace;
 
 pub use self::executor::{CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};

@@ -44,8 +44,6 @@ enum Next {
     Again,
     /// The session; the verb itself only if it left no trace.
     Resume,
-    /// The same again, unless it is done already.
-    AgainUnlessDone { agent: &'static str },
 }
 
 /// How a session ends.
@@ -143,7 +141,7 @@ pub const FORK: Scenario = Scenario {
     before: Some(START_LINE),
     now: LATER,
     verb: "agentic session fork alice --as bob --json",
-    next: Next::AgainUnlessDone { agent: "bob" },
+    next: Next::Again,
     end: End::Approved,
 };
 
@@ -197,7 +195,6 @@ impl Scenario {
         match self.next {
             Next::Again => self.verb,
             Next::Resume => RESUME_LINE,
-            Next::AgainUnlessDone { .. } => "agentic session list --json",
         }
     }
 
@@ -207,11 +204,6 @@ impl Scenario {
             // 8: it was done already; 1: what was cancelled says so.
             Next::Again => world.succeed(self.verb, &[0, 1, 4, 8]).map(drop),
             Next::Resume => world.succeed(RESUME_LINE, &[0, 4]).map(drop),
-            Next::AgainUnlessDone { agent } => {
-                let sessions = world.json("agentic session list --json", &[0])?;
-                let is_there = items(&sessions).any(|session| session["agent"] == agent);
-                if is_there { Ok(()) } else { world.succeed(self.verb, &[0, 4]).map(drop) }
-            }
         }
     }
 }
