@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, Request, SLEEP};
+use crate::{EffectClass, PATCH, Request, SLEEP};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
@@ -68,7 +68,7 @@ impl Kinds {
     pub fn built_in() -> Kinds {
         use EffectClass::{Idempotent, Once, Pure, Read};
         let effect = |class| move |kind: &&'static str| (*kind, Handling::Effect(class));
-        let pure = ["join", "mock"];
+        let pure = ["join", "mock", PATCH];
         let read = ["model", "file.read", "file.find", "file.grep", "memory.query", "env"];
         let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn"];
         let once = ["exec", "endpoint", "mcp", "npm"];

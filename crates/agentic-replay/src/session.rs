@@ -6,7 +6,7 @@
 //! every request is compared with its record before the recorded answer is used, and what had no
 //! answer yet is performed again, asked again or put to a human, as its effect class says.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use agentic_model::canonical::{self, CanonicalError};
@@ -18,13 +18,14 @@ use crate::record::{
 use crate::settle::settle;
 use crate::{
     Answer, Body, By, Chain, End, Engine, Event, Failure, Handling, Kinds, Objects, Path, Program,
-    Request, RequestHash, Run, SessionId, StartRecord,
+    Request, RequestHash, Run, ScopeStep, SessionId, StartRecord,
 };
 
 mod advance;
 mod fork;
 mod progress;
 mod replay;
+mod scope;
 
 use crate::session::advance::{Beginning, outcome_of, place};
 
@@ -74,6 +75,8 @@ pub struct Session<P> {
     asks: BTreeMap<Path, Ask>,
     /// All paths ever asked.
     seen: HashSet<Path>,
+    /// Scopes under way.
+    scopes: scope::OpenScopes,
     /// How the program ended, while withdrawn requests have no answer yet.
     ending: Option<End>,
     /// How the session ended, once every request is answered.
@@ -129,9 +132,20 @@ pub enum Refused {
 /// What a program did between two answers, before it is compared or recorded.
 #[derive(Debug, Default)]
 struct Group {
+    scopes: VecDeque<ScopeStep>,
     asks: BTreeMap<Path, Arc<Request>>,
     withdrawn: BTreeSet<Path>,
     events: Vec<Event>,
+}
+
+impl Group {
+    /// Joins what the program did when it was woken once more.
+    fn join(&mut self, more: Group) {
+        self.scopes.extend(more.scopes);
+        self.asks.extend(more.asks);
+        self.withdrawn.extend(more.withdrawn);
+        self.events.extend(more.events);
+    }
 }
 
 /// Something to record that changes nothing for the program.

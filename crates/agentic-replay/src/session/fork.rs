@@ -2,7 +2,7 @@
 
 use agentic_model::{AgentName, Cid, Instant};
 
-use super::replay::Replay;
+use super::replay::{Extent, Replay};
 use super::{Group, Progress, ReplayError, Session, Setting, Standing};
 use crate::record::ForkPoint;
 use crate::{Answer, Body, By, Engine, Journal, Path, Program, SessionId, StartRecord, Stopped};
@@ -68,10 +68,8 @@ impl<P: Program> Session<P> {
         if shared.is_over() {
             return Err(ForkError::Over);
         }
-        let mut replay = Replay::begin(&shared, program, setting)?;
-        for record in &shared.records()[1..] {
-            replay.read(record, &mut |_, _| {})?;
-        }
+        let mut replay = Replay::begin(&shared, program, setting, Extent::Whole)?;
+        replay.read_all(&mut |_, _| {})?;
         let Replay { mut session, mut group, .. } = replay;
         group.events.clear();
         let start = fork_start(&shared, draft);

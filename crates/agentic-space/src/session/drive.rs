@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
         folder.restore(space)?;
         let journal = read_journal(space, &folder.id)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
-        let (ran, progress) = replayed(space, &folder, &journal, &flow)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.was_over = driver.session.end().is_some();
@@ -125,7 +125,7 @@ impl<'a> Driver<'a> {
         let (folder, lock) = Folder::lock(space, id)?;
         folder.restore(space)?;
         let journal = read_journal(space, id)?;
-        let (ran, progress) = replayed(space, &folder, &journal, flow)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)
@@ -389,12 +389,23 @@ impl<'a> Driver<'a> {
     }
 }
 
+/// Brings a program to the end of a journal: all of it, or without the scopes that are over.
+type Load = for<'j, 's> fn(
+    &'j Journal,
+    Box<dyn Program>,
+    Setting<'s>,
+    &mut dyn FnMut(&Request, &Answer),
+) -> std::result::Result<
+    (Session<Box<dyn Program>>, Progress),
+    agentic_replay::ReplayError,
+>;
+
 /// Runs a program over the records of a session.
 fn replayed(
     space: &Space,
     folder: &Folder,
-    journal: &Journal,
-    flow: &Object,
+    (journal, flow): (&Journal, &Object),
+    load: Load,
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
     let mut executor = Executor::new(flow)?;
@@ -402,7 +413,7 @@ fn replayed(
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let mut fold = |request: &Request, _: &Answer| executor.fold(request);
-    let loaded = Session::load(journal, program_of(space, folder, flow)?, setting, &mut fold);
+    let loaded = load(journal, program_of(space, folder, flow)?, setting, &mut fold);
     let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
     Ok(((session, executor), progress))
 }

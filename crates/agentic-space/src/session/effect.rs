@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
+use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
@@ -76,7 +76,7 @@ fn perform_commit(
     let draft = Draft {
         message: text("message").ok_or_else(|| bad("a commit needs a `message`"))?.to_owned(),
         kind,
-        fields: payload.get("fields").and_then(Value::as_map).cloned().unwrap_or_default(),
+        fields: fields(payload).ok_or_else(|| bad("`fields` is no map"))?,
         source: Source::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
         capture: Capture::Nothing,
         expect: None,
@@ -101,6 +101,14 @@ fn commit_value(space: &Space, commit: Oid) -> Result<Value> {
         ("parent", parent),
         ("committer", Value::text(committer)),
     ]))
+}
+
+/// Reads the open fields of a commit request.
+fn fields(payload: &Value) -> Option<Map> {
+    match payload.get("fields") {
+        None | Some(Value::Null) => Some(Map::new()),
+        Some(fields) => fields.as_map().cloned(),
+    }
 }
 
 /// Reads the files of a commit request: text, bytes, or null for those that go.
