@@ -20,7 +20,7 @@ pub struct SessionView {
     pub flow: String,
     /// Its start key.
     pub key: String,
-    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `corrupt`.
+    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled`, `diverged` or `corrupt`.
     pub state: String,
     /// When it was started.
     pub started_at: String,
@@ -246,6 +246,7 @@ pub fn state_name(state: State) -> &'static str {
         State::Done => "done",
         State::Failed => "failed",
         State::Cancelled => "cancelled",
+        State::Diverged => "diverged",
     }
 }
 

@@ -11,22 +11,21 @@ use std::sync::{Arc, mpsc};
 use agentic_model::{Instant, Object, Value};
 use agentic_replay::{
     Answer, By, Handling, Journal, Path, Performance, Program, Progress, Request, RequestId,
-    Session, SessionId, Setting, Stopped, Withdrawn,
+    Session, SessionId, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock};
 
 use super::effect::{Performed, perform};
 use super::executor::{Executor, Printed};
-use super::folder::{Folder, Values, damaged, read_journal};
+use super::flow_of;
+use super::folder::{Folder, damaged, read_journal};
+use super::load::{Ran, replayed};
 use super::process::{Ended, Process};
 use super::retry::Backlog;
-use super::{Language, flow_of, program_of};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
-/// A session, and who performs what it asks for.
-type Ran = (Session<Box<dyn Program>>, Executor);
 /// What a program under way has come to.
 type Arrived = (Path, Ended);
 
@@ -386,45 +385,5 @@ impl<'a> Driver<'a> {
             }
         }
         self.answer(path, Answer::Cancelled(stopped), by)
-    }
-}
-
-/// Brings a program to the end of a journal: all of it, or without the scopes that are over.
-type Load = for<'j, 's> fn(
-    &'j Journal,
-    Box<dyn Program>,
-    Setting<'s>,
-    &mut dyn FnMut(&Request, &Answer),
-) -> std::result::Result<
-    (Session<Box<dyn Program>>, Progress),
-    agentic_replay::ReplayError,
->;
-
-/// Runs a program over the records of a session.
-fn replayed(
-    space: &Space,
-    folder: &Folder,
-    (journal, flow): (&Journal, &Object),
-    load: Load,
-) -> Result<(Ran, Progress)> {
-    let values = Values::of(space, journal);
-    let mut executor = Executor::new(flow)?;
-    let engine = Language::of(flow)?.engine();
-    let kinds = executor.kinds().clone();
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let mut fold = |request: &Request, _: &Answer| executor.fold(request);
-    let loaded = load(journal, program_of(space, folder, flow)?, setting, &mut fold);
-    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
-    Ok(((session, executor), progress))
-}
-
-/// Turns the error of a replay into ours.
-pub fn replay_error(id: &SessionId, error: agentic_replay::ReplayError) -> Error {
-    match error {
-        agentic_replay::ReplayError::Diverged(divergence) => {
-            Error::Diverged { id: id.short(), divergence }
-        }
-        agentic_replay::ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
-        agentic_replay::ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
     }
 }

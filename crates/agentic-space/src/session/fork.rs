@@ -6,8 +6,9 @@ use agentic_replay::{
     Answer, By, ForkDraft, ForkError, Journal, Path, Program, Progress, Session, SessionId, Setting,
 };
 
-use super::drive::{Driver, replay_error};
+use super::drive::Driver;
 use super::folder::{Folder, Values, read_journal};
+use super::load::replay_error;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
 use crate::commit::Asker;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, Outcome, RETRY, VoteRecord};
 use agentic_replay::{
-    Body, By, EffectClass, Failure, Handling, HoldReason, Journal, Path, RecordHash, RequestId,
-    SessionId,
+    Body, By, EffectClass, Engine, Failure, Handling, HoldReason, Journal, Path, RecordHash,
+    RequestId, SessionId,
 };
 
 use super::folder::{Folder, Values, read_journal};
@@ -27,6 +27,18 @@ pub enum State {
     Failed,
     /// It was stopped.
     Cancelled,
+    /// Its records were made by a version of its language that does not run here. It is not over.
+    Diverged,
+}
+
+impl State {
+    /// Says whether nothing will ever be done for the session again.
+    pub fn is_over(self) -> bool {
+        match self {
+            State::Done | State::Failed | State::Cancelled => true,
+            State::Running | State::Held | State::Waiting | State::Diverged => false,
+        }
+    }
 }
 
 /// A session, as its records tell it.
@@ -38,6 +50,8 @@ pub struct Summary {
     pub agent: AgentName,
     /// The flow it runs now.
     pub flow: Cid,
+    /// What runs it.
+    pub engine: Engine,
     /// Its start key.
     pub key: String,
     /// When it was started.
@@ -174,6 +188,7 @@ fn summarise(
         id: start.session,
         agent: start.agent,
         flow: journal.flow(),
+        engine: start.engine,
         key: start.key.clone(),
         started_at,
         state,

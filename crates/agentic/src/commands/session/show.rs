@@ -41,6 +41,7 @@ fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
         State::Waiting => ExitCode::SUCCESS,
         State::Held => ExitCode::from(4),
         State::Failed | State::Cancelled => ExitCode::from(1),
+        State::Diverged => ExitCode::from(5),
     }
 }
 
