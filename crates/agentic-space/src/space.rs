@@ -89,6 +89,19 @@ impl Space {
         self.clock.now()
     }
 
+    /// Cuts some logs whose writes git itself holds durably, if a write of this space was a good
+    /// moment for it: the logs of agents at rest whole, those in use by their oldest part. A space
+    /// does this before its next write and when it is dropped; nobody waits for it with a lock.
+    ///
+    /// # Errors
+    /// Fails when the disk does; the logs are then longer than they need to be.
+    pub fn rest(&self) -> Result<()> {
+        if self.repository.take_rest_due() {
+            recovery::rest(&self.repository, self.now())?;
+        }
+        Ok(())
+    }
+
     /// Returns the head of an agent.
     ///
     /// # Errors
@@ -136,6 +149,8 @@ impl Space {
 
     /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
     pub(crate) fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
+        // What goes wrong with it is found by `doctor`; this write is not about it.
+        let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
@@ -149,6 +164,13 @@ impl Space {
         };
         writer.begin(genesis, Some(head), self.now())?;
         Ok((writer, head))
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        // What was written is safe; logs that stay long are cut by somebody else.
+        let _ = self.rest();
     }
 }
 

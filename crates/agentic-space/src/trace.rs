@@ -188,6 +188,8 @@ impl Space {
 
     /// Opens the journal for an entry; looks no further into history than the journal's last record.
     fn trace_writer(&self, agent: &AgentName) -> Result<Writer<'_>> {
+        // What goes wrong with it is found by `doctor`; this write is not about it.
+        let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
         let head = self.head(agent)?;
         let writer = Writer::open(self.repository(), &stream, self.now())?;
