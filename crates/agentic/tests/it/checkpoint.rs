@@ -3,11 +3,13 @@
 
 use std::fs;
 
-use crate::stage::{Stage, script_ok};
+use agentic_testkit::{Ending, Sandbox, Setup};
+
+use crate::stage::{AFTER_AT, Stage, script, script_ok, text};
 use crate::state::State;
 use crate::verb::VERBS;
 
-/// Ten minutes after the verb, when its own records may be dropped too.
+/// Ten minutes after everything else, when all records may be dropped.
 const LATER_AT: &str = "1800000700000";
 
 /// Runs a verb and tells which segments of a journal there are before and after it.
@@ -75,4 +77,21 @@ fn young_records_a_collection_and_the_configuration_keep_a_log() {
         let found = script_ok(&stage.sandbox, &line, crate::stage::VERB_AT);
         assert_eq!(found.trim(), format!("0000000{expected}.log"), "{what}");
     }
+}
+
+#[test]
+fn a_decision_outlives_the_log_that_made_it_one() {
+    let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let decide = r#"echo 'hold("Go on?").action' > ../flow.rhai
+        agentic spawn alice -m x
+        agentic session start alice --flow ../flow.rhai || [ $? = 4 ]
+        AGENTIC_CRASH_AT=before-session-record agentic decide alice approve"#;
+    let finished = script(&sandbox, decide, AFTER_AT, &[]);
+    assert_ne!(finished.ending, Ending::Exit(0), "the answer is not noted: {}", text(&finished));
+    let lines = "agentic spawn bob -m y; ls .git/agentic/journal/alice
+        agentic session resume alice --json";
+    let said = script_ok(&sandbox, lines, LATER_AT);
+    assert!(said.contains("00000001.log") && !said.contains("00000000.log"), "{said}");
+    assert!(said.contains("\"state\":\"done\"") && said.contains("\"approve\""), "{said}");
 }
