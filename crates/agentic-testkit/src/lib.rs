@@ -14,7 +14,7 @@ mod setup;
 mod state;
 
 pub use crate::kills::{KillReport, Kills, kill_at_random};
-pub use crate::load::{Load, LoadReport, Work, put_under_load, work};
+pub use crate::load::{Load, LoadReport, Part, Work, put_under_load, work};
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
 pub use crate::setup::{Setup, Templates};

@@ -22,17 +22,20 @@ pub enum Work {
     Spawns,
     /// Each appends trace entries to its own agent.
     Entries,
+    /// Each commits without a trace on its own agent.
+    Commits,
     /// Half of them commit on their own agents, half read.
     ReadersAmongWriters,
 }
 
 impl Work {
     /// Every sort of work with its name.
-    pub const ALL: [(Work, &'static str); 5] = [
+    pub const ALL: [(Work, &'static str); 6] = [
         (Work::OwnBranches, "own-branches"),
         (Work::OneBranch, "one-branch"),
         (Work::Spawns, "spawns"),
         (Work::Entries, "entries"),
+        (Work::Commits, "commits"),
         (Work::ReadersAmongWriters, "readers"),
     ];
 
@@ -53,6 +56,8 @@ pub struct Load {
     pub work: Work,
     /// By how many processes.
     pub n_processes: usize,
+    /// With how many threads each.
+    pub n_threads: usize,
     /// How often by each.
     pub n_rounds: usize,
     /// How many files the tree has.
@@ -74,6 +79,8 @@ pub struct LoadReport {
     pub micros: Vec<u64>,
     /// How many writes ended in an error.
     pub n_errors: usize,
+    /// The processor time that all writers took, in seconds.
+    pub cpu_seconds: f64,
     /// How many acknowledged writes stock git does not find.
     pub n_lost: usize,
     /// What `git fsck --strict` says; nothing if all is well.
@@ -106,6 +113,7 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
         let mut command = Command::new(&program);
         command.arg("worker").args([load.work.name(), &number.to_string()]);
         command.args([&load.n_rounds.to_string(), durability_name(load.durability)]);
+        command.arg(load.n_threads.to_string());
         command.env_clear().envs(sandbox.environment()).current_dir(sandbox.start());
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         workers.push(command.spawn().map_err(Error::file("start a worker"))?);
@@ -120,7 +128,11 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
                     report.micros.push(micros.parse().unwrap_or(0));
                     acknowledged.push((agent.to_owned(), what.to_owned()));
                 }
-                _ => report.n_errors += 1,
+                ["cpu", seconds] => report.cpu_seconds += seconds.parse().unwrap_or(0.0),
+                _ => {
+                    eprintln!("{line}");
+                    report.n_errors += 1;
+                }
             }
         }
     }
@@ -131,17 +143,42 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
     Ok(report)
 }
 
+/// What one worker process does.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// What.
+    pub work: Work,
+    /// The number of the process.
+    pub number: usize,
+    /// How often each thread does it.
+    pub n_rounds: usize,
+    /// How durably.
+    pub durability: Durability,
+    /// How many threads do it.
+    pub n_threads: usize,
+}
+
 /// Does one worker's part and prints a line for each write.
-pub fn work(work: Work, number: usize, n_rounds: usize, durability: Durability) {
-    let options = Options { durability: Some(durability), ..Options::default() };
+pub fn work(part: Part) {
+    std::thread::scope(|scope| {
+        for thread in 0..part.n_threads {
+            let number = part.number * part.n_threads + thread;
+            scope.spawn(move || work_alone(part, number));
+        }
+    });
+    println!("cpu {}", cpu_seconds());
+}
+
+fn work_alone(part: Part, number: usize) {
+    let options = Options { durability: Some(part.durability), ..Options::default() };
     let space = match Space::open(Path::new("."), options) {
         Ok(space) => space,
         Err(error) => return println!("error {error}"),
     };
-    let agent = agent_of(work, number);
-    for round in 0..n_rounds {
+    let agent = agent_of(part.work, number);
+    for round in 0..part.n_rounds {
         let started = Moment::now();
-        let outcome = one(&space, work, &agent, number, round);
+        let outcome = one(&space, part.work, &agent, number, round);
         let micros = started.elapsed().as_micros();
         match outcome {
             Ok(Some(what)) => println!("done {agent} {what} {micros}"),
@@ -149,6 +186,16 @@ pub fn work(work: Work, number: usize, n_rounds: usize, durability: Durability) 
             Err(error) => println!("error {error}"),
         }
     }
+}
+
+/// Reads the processor time that this process has taken.
+fn cpu_seconds() -> f64 {
+    /// How many ticks the kernel counts a second.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let fields = after_name.split_whitespace().skip(11).take(2);
+    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
 }
 
 fn one(
@@ -175,8 +222,14 @@ fn one(
             space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
             Ok(Some(text))
         }
-        Work::OwnBranches | Work::OneBranch | Work::ReadersAmongWriters => {
-            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
+        Work::OwnBranches | Work::OneBranch | Work::Commits | Work::ReadersAmongWriters => {
+            let capture = match work {
+                Work::Commits => Capture::Nothing,
+                _ => Capture::WithTrace,
+            };
+            if capture == Capture::WithTrace {
+                space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
+            }
             let write = Edit::Write {
                 content: format!("{text}\n").into_bytes(),
                 mode: agentic_space::commit::FileMode::Plain,
@@ -186,7 +239,7 @@ fn one(
                 kind: None,
                 fields: Map::new(),
                 source: Source::Edits([(format!("dir{}/w{number}", round % 10), write)].into()),
-                capture: Capture::WithTrace,
+                capture,
                 expect: None,
                 emptiness: Emptiness::Refused,
                 asker: None,
@@ -201,7 +254,7 @@ fn agent_of(work: Work, number: usize) -> AgentName {
     match work {
         Work::OneBranch | Work::Spawns => parse("w0"),
         Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
-        Work::OwnBranches | Work::Entries => parse(&format!("w{number}")),
+        Work::OwnBranches | Work::Entries | Work::Commits => parse(&format!("w{number}")),
     }
 }
 
@@ -238,7 +291,7 @@ fn prepare(sandbox: &Sandbox, load: &Load) -> Result<(), Error> {
     }
     let space = Space::open(sandbox.start(), Options::default()).map_err(failed)?;
     let main = space.repository().resolve_commit("main").map_err(|error| failed(error.into()))?;
-    for number in 0..load.n_processes {
+    for number in 0..load.n_processes * load.n_threads {
         let briefing = Briefing::of_text("load").to_object().expect("short");
         let name = parse(&format!("w{number}"));
         agentic_space::spawn::spawn(&space, &name, &briefing, &Origin::Commit(main))
@@ -278,7 +331,7 @@ fn verify(
             .collect();
         for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
             // On one branch another process's commit may have taken the entry.
-            let is_noted = work == Work::OneBranch || noted.contains(what.as_str());
+            let is_noted = matches!(work, Work::OneBranch | Work::Commits) || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())
                 || pending.contains(what);
