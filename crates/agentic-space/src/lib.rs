@@ -5,6 +5,7 @@
 //! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
 
 pub mod agent;
+pub mod batch;
 mod clock;
 pub mod commit;
 pub mod decide;
@@ -12,6 +13,7 @@ mod decision;
 pub mod doctor;
 mod error;
 mod fact;
+mod group;
 pub mod hold;
 pub mod kind;
 pub mod log;

@@ -1,6 +1,7 @@
 //! The handle on one repository with its journals.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature};
 use agentic_store::git::{CommitInfo, Identity, Repository};
@@ -82,6 +83,11 @@ impl Space {
     /// Returns how durable writes are.
     pub fn durability(&self) -> Durability {
         self.durability
+    }
+
+    /// Tells whether the time is the machine's, so that a write may be made in another space's name.
+    pub(crate) fn is_live(&self) -> bool {
+        self.clock == Clock::System
     }
 
     /// Reads the time.
@@ -182,10 +188,10 @@ pub(crate) struct Signatures {
 }
 
 /// What is left to tell about a write that went through.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Written {
     /// Why the write is decided but not visible yet; nothing if it is.
-    pub deferred: Option<Box<agentic_store::Error>>,
+    pub deferred: Option<Arc<agentic_store::Error>>,
 }
 
 impl Written {
@@ -197,7 +203,7 @@ impl Written {
     ) -> Result<Written> {
         match outcome {
             Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(Box::new(why)) }),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
             Outcome::Lost { found } => Err(Error::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),

@@ -120,7 +120,7 @@ impl<'a> Writer<'a> {
             }
         };
         let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
-            now.millis() - journal.last().at.millis() >= KEEP_MILLIS
+            now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
         });
         let mut writer =
             Writer { repository, stream: stream.clone(), lock, journal, found, is_rare };

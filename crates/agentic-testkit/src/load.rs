@@ -1,14 +1,14 @@
 //! Many processes that write at the same time, and what stock git finds of it afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant as Moment};
 
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source};
-use agentic_space::model::{AgentName, Briefing, Kind, Map};
+use agentic_space::model::{AgentName, Briefing};
 use agentic_space::spawn::Origin;
 use agentic_space::{Durability, Options, Space};
 
+use crate::worker::parse;
 use crate::{Ending, Error, Sandbox, Setup};
 
 /// What many processes do.
@@ -24,18 +24,24 @@ pub enum Work {
     Entries,
     /// Each commits without a trace on its own agent.
     Commits,
+    /// Each commits batches of a hundred on its own agent.
+    Batches,
+    /// Each appends trace entries to its own agent, a thousand at a time.
+    EntryBatches,
     /// Half of them commit on their own agents, half read.
     ReadersAmongWriters,
 }
 
 impl Work {
     /// Every sort of work with its name.
-    pub const ALL: [(Work, &'static str); 6] = [
+    pub const ALL: [(Work, &'static str); 8] = [
         (Work::OwnBranches, "own-branches"),
         (Work::OneBranch, "one-branch"),
         (Work::Spawns, "spawns"),
         (Work::Entries, "entries"),
         (Work::Commits, "commits"),
+        (Work::Batches, "batches"),
+        (Work::EntryBatches, "entry-batches"),
         (Work::ReadersAmongWriters, "readers"),
     ];
 
@@ -143,125 +149,6 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
     Ok(report)
 }
 
-/// What one worker process does.
-#[derive(Debug, Clone, Copy)]
-pub struct Part {
-    /// What.
-    pub work: Work,
-    /// The number of the process.
-    pub number: usize,
-    /// How often each thread does it.
-    pub n_rounds: usize,
-    /// How durably.
-    pub durability: Durability,
-    /// How many threads do it.
-    pub n_threads: usize,
-}
-
-/// Does one worker's part and prints a line for each write.
-pub fn work(part: Part) {
-    std::thread::scope(|scope| {
-        for thread in 0..part.n_threads {
-            let number = part.number * part.n_threads + thread;
-            scope.spawn(move || work_alone(part, number));
-        }
-    });
-    println!("cpu {}", cpu_seconds());
-}
-
-fn work_alone(part: Part, number: usize) {
-    let options = Options { durability: Some(part.durability), ..Options::default() };
-    let space = match Space::open(Path::new("."), options) {
-        Ok(space) => space,
-        Err(error) => return println!("error {error}"),
-    };
-    let agent = agent_of(part.work, number);
-    for round in 0..part.n_rounds {
-        let started = Moment::now();
-        let outcome = one(&space, part.work, &agent, number, round);
-        let micros = started.elapsed().as_micros();
-        match outcome {
-            Ok(Some(what)) => println!("done {agent} {what} {micros}"),
-            Ok(None) => {}
-            Err(error) => println!("error {error}"),
-        }
-    }
-}
-
-/// Reads the processor time that this process has taken.
-fn cpu_seconds() -> f64 {
-    /// How many ticks the kernel counts a second.
-    const TICKS: f64 = 100.0;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let fields = after_name.split_whitespace().skip(11).take(2);
-    fields.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
-}
-
-fn one(
-    space: &Space,
-    work: Work,
-    agent: &AgentName,
-    number: usize,
-    round: usize,
-) -> agentic_space::Result<Option<String>> {
-    let text = format!("token-{number}-{round}-end");
-    match work {
-        Work::ReadersAmongWriters if number % 2 == 1 => {
-            space.agents()?;
-            space.pending_trace(agent)?;
-            Ok(None)
-        }
-        Work::Spawns => {
-            let name = parse(&format!("s-{number}-{round}"));
-            let briefing = Briefing::of_text(&text).to_object()?;
-            agentic_space::spawn::spawn(space, &name, &briefing, &Origin::Agent(agent.clone()))?;
-            Ok(Some(name.to_string()))
-        }
-        Work::Entries => {
-            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
-            Ok(Some(text))
-        }
-        Work::OwnBranches | Work::OneBranch | Work::Commits | Work::ReadersAmongWriters => {
-            let capture = match work {
-                Work::Commits => Capture::Nothing,
-                _ => Capture::WithTrace,
-            };
-            if capture == Capture::WithTrace {
-                space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
-            }
-            let write = Edit::Write {
-                content: format!("{text}\n").into_bytes(),
-                mode: agentic_space::commit::FileMode::Plain,
-            };
-            let draft = Draft {
-                message: text,
-                kind: None,
-                fields: Map::new(),
-                source: Source::Edits([(format!("dir{}/w{number}", round % 10), write)].into()),
-                capture,
-                expect: None,
-                emptiness: Emptiness::Refused,
-                asker: None,
-            };
-            let made = agentic_space::commit::commit(space, agent, &draft)?;
-            Ok(Some(made.commit.to_string()))
-        }
-    }
-}
-
-fn agent_of(work: Work, number: usize) -> AgentName {
-    match work {
-        Work::OneBranch | Work::Spawns => parse("w0"),
-        Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
-        Work::OwnBranches | Work::Entries | Work::Commits => parse(&format!("w{number}")),
-    }
-}
-
-fn parse(name: &str) -> AgentName {
-    AgentName::parse(name).expect("names made here are valid")
-}
-
 /// Gives `main` a tree of many files, thirty a folder.
 fn add_files(sandbox: &Sandbox, n_files: usize) -> Result<(), Error> {
     let mut stream = String::from("commit refs/heads/main\ncommitter A <a@example.com> 1 +0000\n");
@@ -331,7 +218,7 @@ fn verify(
             .collect();
         for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
             // On one branch another process's commit may have taken the entry.
-            let is_noted = matches!(work, Work::OneBranch | Work::Commits) || noted.contains(what.as_str());
+            let is_noted = matches!(work, Work::OneBranch | Work::Commits | Work::Batches) || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())
                 || pending.contains(what);

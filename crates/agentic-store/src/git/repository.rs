@@ -53,7 +53,7 @@ impl Repository {
     /// # Errors
     /// Fails when there is none.
     pub fn open(path: &Path) -> Result<Repository> {
-        let inner = gix::open(path).map_err(Error::git(format!("open `{}`", path.display())))?;
+        let inner = gix::open(path).map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
         Repository::checked(inner)
     }
 

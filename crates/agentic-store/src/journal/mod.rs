@@ -3,6 +3,7 @@
 //! The append of a record, made durable by one `fdatasync`, is the moment from which a write is
 //! never lost. A writer holds the stream's [`Lock`](crate::Lock); readers take no lock.
 
+mod backwards;
 mod cut;
 pub mod frame;
 mod log;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use agentic_model::Entry;
 
+use super::backwards::Backwards;
 use super::frame::{self, Scan};
 use super::segment;
 use super::{Body, Record, RecordHash, Transaction};
@@ -119,14 +120,9 @@ fn last(layout: &Layout, stream: &Stream) -> Result<Option<Link>> {
     retry(|| {
         let dir = layout.journal(stream);
         for number in segment::list(&dir)?.into_iter().rev() {
-            let path = segment::path(&dir, number);
-            let bytes = read(&path)?;
-            let end = match frame::before(&bytes, bytes.len()) {
-                Some((payload, _)) => return link(payload).map(Some),
-                None => good_end(&path, &bytes)?,
-            };
-            if let Some((payload, _)) = frame::before(&bytes, end) {
-                return link(payload).map(Some);
+            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+            if let Some(payload) = frames.next()? {
+                return link(&payload).map(Some);
             }
         }
         Ok(None)
@@ -155,13 +151,9 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         let mut standing: Option<super::Standing> = None;
         'segments: for number in segment::list(&dir)?.into_iter().rev() {
-            let path = segment::path(&dir, number);
-            let bytes = read(&path)?;
-            let mut end = good_end(&path, &bytes)?;
-            while end > 0 {
-                let (payload, start) =
-                    frame::before(&bytes, end).ok_or_else(|| segment::damaged(&path, end))?;
-                let record = Record::decode(payload)?;
+            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+            while let Some(payload) = frames.next()? {
+                let record = Record::decode(&payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
                 let all_found = entries.len() as u64 == standing.n_pending;
                 if all_found || record.seq < standing.taken_before {
@@ -170,7 +162,6 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
                 if let Body::Entry(entry) = record.body {
                     entries.push(entry);
                 }
-                end = start;
             }
         }
         let n_pending = standing.map_or(0, |standing| standing.n_pending);

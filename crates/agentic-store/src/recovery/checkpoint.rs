@@ -77,7 +77,7 @@ pub fn rest(repository: &Repository, now: Instant) -> Result<()> {
     let layout = repository.layout();
     let stamp = layout.last_round();
     let (at, last) = read_stamp(&std::fs::read_to_string(&stamp).unwrap_or_default());
-    if at.is_some_and(|at| (now.millis() - at).abs() < KEEP_MILLIS) || is_held_up(repository) {
+    if at.is_some_and(|at| now.millis().abs_diff(at) < KEEP_MILLIS.unsigned_abs()) || is_held_up(repository) {
         return Ok(());
     }
     let lock = Lock::try_take(&layout.space_lock("rest"), repository.common_dir())?;
@@ -162,53 +162,61 @@ fn plan(
         return Ok(Planned::Not(Checkpoint::TooEarly));
     }
     let length: u64 = segments.iter().map(|segment| segment.length).sum();
-    let is_old = |record: &Record| now.millis() - record.at.millis() >= KEEP_MILLIS;
-    let (records, extent, before) = if is_old(&tail) && length <= (*budget).max(current.length) {
+    let older = &segments[..segments.len() - 1];
+    let found = if is_old(&tail, now) && length <= (*budget).max(current.length) {
         *budget = budget.saturating_sub(length);
         let records = journal::records(layout, stream)?;
-        (records, Extent::Whole(last), tail.seq + 1)
+        Some(Found { records, extent: Extent::Whole(last), before: tail.seq + 1 })
     } else {
-        let older = &segments[..segments.len() - 1];
-        match oldest(repository, stream, older, now, budget)? {
-            Some((records, next, before)) => (records, Extent::Before(next), before),
-            None => return Ok(Planned::Not(Checkpoint::TooEarly)),
-        }
+        oldest(repository, stream, older, now, budget)?
     };
-    if !records.iter().any(|record| matches!(record.body, Body::Transaction(_))) {
+    let Some(found) = found.filter(|found| found.records.iter().all(|one| is_old(one, now))) else {
+        return Ok(Planned::Not(Checkpoint::TooEarly));
+    };
+    if !found.records.iter().any(|record| matches!(record.body, Body::Transaction(_))) {
         return Ok(Planned::Not(Checkpoint::Nothing));
     }
-    if !records.iter().all(is_old) {
-        return Ok(Planned::Not(Checkpoint::TooEarly));
-    }
-    let notes = verify(repository, &records)?;
-    let carried = Carried::from_records(&records, notes);
+    let notes = verify(repository, &found.records)?;
+    let carried = Carried::from_records(&found.records, notes);
+    let Found { extent, before, .. } = found;
     Ok(Planned::Now(Plan { stream: stream.clone(), extent, before, carried }))
 }
 
-/// Reads the oldest segments, as far as their records are old enough and the budget goes. Returns
-/// the records, the number of the segment behind them, and that of its first record.
+/// Records that may be dropped as far as their age goes.
+struct Found {
+    records: Vec<Record>,
+    extent: Extent,
+    /// The number of the first record behind them.
+    before: u64,
+}
+
+fn is_old(record: &Record, now: Instant) -> bool {
+    now.millis().saturating_sub(record.at.millis()) >= KEEP_MILLIS
+}
+
+/// Reads the oldest segments, as far as their records are old enough and the budget goes.
 fn oldest(
     repository: &Repository,
     stream: &Stream,
     segments: &[Segment],
     now: Instant,
     budget: &mut u64,
-) -> Result<Option<(Vec<Record>, u64, u64)>> {
-    let mut found: Option<(Vec<Record>, u64, u64)> = None;
+) -> Result<Option<Found>> {
+    let mut found: Option<Found> = None;
     for segment in segments {
         if found.is_some() && segment.length > *budget {
             break;
         }
         *budget = budget.saturating_sub(segment.length);
         let records = journal::records_of(repository.layout(), stream, segment.number)?;
-        let Some(last) = records.last() else { break };
-        if records.iter().any(|record| now.millis() - record.at.millis() < KEEP_MILLIS) {
+        let Some(last) = records.last().filter(|_| records.iter().all(|one| is_old(one, now)))
+        else {
             break;
-        }
-        let (mut all, ..) = found.unwrap_or_default();
-        let before = last.seq + 1;
+        };
+        let (extent, before) = (Extent::Before(segment.number + 1), last.seq + 1);
+        let mut all = found.map_or(Vec::new(), |found| found.records);
         all.extend(records);
-        found = Some((all, segment.number + 1, before));
+        found = Some(Found { records: all, extent, before });
     }
     Ok(found)
 }

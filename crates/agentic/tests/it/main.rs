@@ -4,7 +4,9 @@
 mod checkpoint;
 mod disk;
 mod kill;
+mod mount;
 mod power;
+mod rebuild;
 mod stage;
 mod state;
 mod verb;
