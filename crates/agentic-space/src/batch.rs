@@ -8,13 +8,14 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_store::git::{Scratch, TreeEdit};
-use agentic_store::journal::{GitObject, NotesEdit, Transaction};
+use agentic_store::git::Scratch;
+use agentic_store::journal::{NotesEdit, Transaction};
 
 use crate::commit::{
-    Bound, Capture, Committed, Draft, Edit, Emptiness, Making, Source, bring_along, follow_branch,
-    take_trace, transaction, tree_change,
+    Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, Source, apply, take_trace,
+    transaction,
 };
+use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -53,9 +54,7 @@ pub(crate) fn edits(draft: &Draft) -> Option<&BTreeMap<String, Edit>> {
 /// A draft whose tree is built on top of the one before it.
 struct Step {
     kind: Kind,
-    tree: Oid,
-    objects: Vec<GitObject>,
-    changed: Vec<String>,
+    built: Built,
 }
 
 fn attempt(space: &Space, agent: &AgentName, drafts: &[Draft]) -> Result<Vec<Result<Committed>>> {
@@ -67,14 +66,14 @@ fn attempt(space: &Space, agent: &AgentName, drafts: &[Draft]) -> Result<Vec<Res
     let mut steps = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let step = build(space, &scratch, tree, draft);
-        tree = step.as_ref().map_or(tree, |step| step.tree);
+        tree = step.as_ref().map_or(tree, |step| step.built.tree);
         steps.push(step);
     }
     let mut changed: Vec<String> =
-        steps.iter().flatten().flat_map(|step| step.changed.iter().cloned()).collect();
+        steps.iter().flatten().flat_map(|step| step.built.changed.iter().cloned()).collect();
     changed.sort();
     changed.dedup();
-    let follow = follow_branch(space, &agent.branch_ref(), &changed)?;
+    let following = Following::files(space, &agent.branch_ref(), &changed)?;
 
     // Under the agent's lock: the same head, the pending trace, and one transaction of all.
     let (mut writer, head) = space.writer(agent)?;
@@ -87,28 +86,15 @@ fn attempt(space: &Space, agent: &AgentName, drafts: &[Draft]) -> Result<Vec<Res
     let mut chain = Chain { space, agent, head, tree: base_tree, bound, whole: None };
     let mut answers: Vec<Result<Committed>> =
         drafts.iter().zip(steps).map(|(draft, step)| chain.add(draft, step?)).collect();
-    let (new, whole) = (chain.head, chain.whole);
-    let Some(mut whole) = whole else { return Ok(answers) };
+    let Some(whole) = chain.whole else { return Ok(answers) };
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
         space.repository().sync_filesystem()?;
     }
-    whole.follow = follow.as_ref().map(|(_, follow)| follow.clone());
-
-    // The record decides; the rest follows.
-    let outcome = writer.carry_out(whole, space.durability(), space.now())?;
-    let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
-    let mut left_behind = None;
-    if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
-        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
-        left_behind = writer.follow(&worktree, bring).err();
-        if left_behind.is_none() {
-            // Otherwise the next command tries once more.
-            writer.settle(space.now());
-        }
-    }
+    let moved = carry_out(space, &mut writer, whole, (head, following), space.durability())?;
+    let mut left_behind = moved.left_behind;
     for made in answers.iter_mut().rev().flatten() {
-        made.written = written.clone();
+        made.written = moved.written.clone();
         made.worktree_left_behind = left_behind.take();
     }
     Ok(answers)
@@ -118,14 +104,7 @@ fn build(space: &Space, scratch: &Scratch, base: Oid, draft: &Draft) -> Result<S
     let edits = edits(draft).ok_or(Error::NotInBatch)?;
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-    let mut edit = TreeEdit::new();
-    for (path, change) in edits {
-        edit.insert(path.clone().into_bytes(), tree_change(scratch, change)?);
-    }
-    let tree = scratch.edit_tree(base, &edit)?;
-    let objects = scratch.difference(base, tree)?;
-    let changed = scratch.changed_paths(base, tree)?;
-    Ok(Step { kind, tree, objects, changed })
+    Ok(Step { kind, built: apply(scratch, base, edits)? })
 }
 
 /// The commits of a batch on their way into one transaction.
@@ -143,13 +122,13 @@ impl Chain<'_> {
     fn add(&mut self, draft: &Draft, step: Step) -> Result<Committed> {
         let wants_trace = draft.capture == Capture::WithTrace;
         let has_trace = wants_trace && self.bound.is_some();
-        if step.tree == self.tree && draft.emptiness == Emptiness::Refused && !has_trace {
+        let Step { kind, built: Built { tree, objects, changed, .. } } = step;
+        if tree == self.tree && draft.emptiness == Emptiness::Refused && !has_trace {
             return Err(Error::NothingToCommit { agent: self.agent.clone() });
         }
         let bound = if wants_trace { self.bound.take() } else { None };
         let trace: Option<Cid> = bound.as_ref().map(|bound| bound.cid);
         let parent = self.head;
-        let Step { kind, tree, objects, changed } = step;
         let making = Making { kind: &kind, tree, objects, head: parent, bound };
         let made = transaction(self.space, self.agent, draft, making)?;
         let commit = made.branch.as_ref().map_or(parent, |branch| branch.new);

@@ -13,6 +13,7 @@ mod decision;
 pub mod doctor;
 mod error;
 mod fact;
+mod following;
 mod group;
 pub mod hold;
 pub mod kind;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant as Moment};
 
-use agentic_space::model::{AgentName, Briefing};
+use agentic_space::model::Briefing;
 use agentic_space::spawn::Origin;
 use agentic_space::{Durability, Options, Space};
 
@@ -218,7 +218,8 @@ fn verify(
             .collect();
         for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
             // On one branch another process's commit may have taken the entry.
-            let is_noted = matches!(work, Work::OneBranch | Work::Commits | Work::Batches) || noted.contains(what.as_str());
+            let is_noted = matches!(work, Work::OneBranch | Work::Commits | Work::Batches)
+                || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())
                 || pending.contains(what);

@@ -153,11 +153,9 @@ fn agent_of(work: Work, number: usize) -> AgentName {
     match work {
         Work::OneBranch | Work::Spawns => parse("w0"),
         Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
-        Work::OwnBranches
-        | Work::Entries
-        | Work::EntryBatches
-        | Work::Commits
-        | Work::Batches => parse(&format!("w{number}")),
+        Work::OwnBranches | Work::Entries | Work::EntryBatches | Work::Commits | Work::Batches => {
+            parse(&format!("w{number}"))
+        }
     }
 }
 

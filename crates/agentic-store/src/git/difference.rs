@@ -75,8 +75,10 @@ impl Scratch {
     }
 
     fn read(&self, oid: Oid) -> Result<GitObject> {
-        let object =
-            self.inner.find_object(to_id(oid)).map_err(Error::git_with(|| format!("read object {oid}")))?;
+        let object = self
+            .inner
+            .find_object(to_id(oid))
+            .map_err(Error::git_with(|| format!("read object {oid}")))?;
         Ok(GitObject { kind: from_gix(object.kind)?, bytes: object.data.clone() })
     }
 }

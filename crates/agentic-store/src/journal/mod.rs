@@ -197,7 +197,9 @@ impl Journal {
     pub fn unfinished(&self) -> Option<&Transaction> {
         match &self.last.body {
             Body::Transaction(transaction) => Some(transaction),
-            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => None,
+            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => {
+                None
+            }
         }
     }
 

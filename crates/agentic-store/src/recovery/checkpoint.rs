@@ -77,7 +77,9 @@ pub fn rest(repository: &Repository, now: Instant) -> Result<()> {
     let layout = repository.layout();
     let stamp = layout.last_round();
     let (at, last) = read_stamp(&std::fs::read_to_string(&stamp).unwrap_or_default());
-    if at.is_some_and(|at| now.millis().abs_diff(at) < KEEP_MILLIS.unsigned_abs()) || is_held_up(repository) {
+    if at.is_some_and(|at| now.millis().abs_diff(at) < KEEP_MILLIS.unsigned_abs())
+        || is_held_up(repository)
+    {
         return Ok(());
     }
     let lock = Lock::try_take(&layout.space_lock("rest"), repository.common_dir())?;
@@ -274,7 +276,9 @@ fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> 
                 _ => Ok(Checkpoint::Cut),
             }
         }
-        Extent::Before(next) if keeps_pending(repository, &plan.stream, writer.journal(), next)? => {
+        Extent::Before(next)
+            if keeps_pending(repository, &plan.stream, writer.journal(), next)? =>
+        {
             let journal = writer.journal();
             journal.append_cut(plan.before, plan.carried, now)?;
             journal.drop_segments_before(next)?;

@@ -34,12 +34,7 @@ fn rebuild(checkpoint: &str) {
     script_ok(&sandbox, &format!("{checkpoint}\n{COPY}"), COPY_AT);
     script_ok(&sandbox, AFTER_THE_COPY, AFTER_AT);
     let wanted = State::read(&sandbox);
-    let finished = crate::stage::script(
-        &sandbox,
-        &format!("set -e\n{REBUILD}"),
-        AFTER_AT,
-        &[],
-    );
+    let finished = crate::stage::script(&sandbox, &format!("set -e\n{REBUILD}"), AFTER_AT, &[]);
     assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
     let found = State::read(&sandbox);
     let differences = wanted.difference("rebuilt", &found);
