@@ -182,6 +182,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::NothingToCommit { .. } => {
             (REFUSED, "change something first, or use `--allow-empty`")
         }
+        Error::NotInBatch => (REFUSED, "commit it by itself"),
         Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
         Error::ForeignCommit { .. } => {
             (REFUSED, "`agentic log AGENT` lists the commits of an agent")
