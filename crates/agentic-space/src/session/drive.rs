@@ -10,8 +10,8 @@ use std::sync::{Arc, mpsc};
 
 use agentic_model::{Instant, Object, Value};
 use agentic_replay::{
-    Answer, By, Handling, Journal, Path, Performance, Program, Progress, Request, RequestId,
-    Session, SessionId, Stopped, Withdrawn,
+    Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
+    SessionId, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock};
