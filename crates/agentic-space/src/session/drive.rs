@@ -1,7 +1,8 @@
 //! The driver: makes records durable, performs effects, applies decisions.
 //!
 //! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
-//! then whatever they allow to happen. While the session has open holds an answer is appended under
+//! then whatever they allow to happen. Only the answers of pure requests wait for the next barrier,
+//! to share its sync. While the session has open holds an answer is appended under
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
@@ -13,16 +14,17 @@ use agentic_replay::{
     Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
     SessionId, Stopped, Withdrawn,
 };
+use agentic_store::Lock;
 use agentic_store::journal::Log;
-use agentic_store::{Durability, Lock};
 
 use super::effect::{Performed, perform};
 use super::executor::{Executor, Printed};
 use super::flow_of;
 use super::folder::{Folder, damaged, read_journal};
 use super::load::{Ran, replayed};
-use super::process::{Ended, Process};
+use super::process::{Ended, FLOODED, Overflow, Process};
 use super::retry::Backlog;
+use super::unsynced::Unsynced;
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
@@ -50,9 +52,11 @@ pub struct Driver<'a> {
     pub(super) space: &'a Space,
     pub(super) folder: Folder,
     _lock: Lock,
-    log: Log,
+    pub(super) log: Log,
     pub(super) session: Session<Box<dyn Program>>,
     executor: Executor,
+    /// Records that may wait for the next barrier.
+    pub(super) unsynced: Unsynced,
     /// Effects that may begin.
     pub(super) ready: VecDeque<Performance>,
     /// Effects that may begin once more, later.
@@ -148,6 +152,7 @@ impl<'a> Driver<'a> {
             log,
             session,
             executor,
+            unsynced: Unsynced::default(),
             ready: VecDeque::new(),
             backlog: Backlog::default(),
             running: BTreeMap::new(),
@@ -185,6 +190,7 @@ impl<'a> Driver<'a> {
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
+                self.flush()?;
                 let (path, ended) =
                     self.arrivals.1.recv().expect("the driver holds a sender of its own");
                 if let Some(running) = self.running.remove(&path) {
@@ -233,17 +239,24 @@ impl<'a> Driver<'a> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
             if let Some((execution, reading)) = self.to_execute(&performance) {
+                self.flush()?;
                 self.note_retry(&performance)?;
                 agentic_store::fault::point("before-effect")?;
                 let folder = self.work_folder();
-                let process = Process::start(&execution, &folder, self.arrivals.0.clone());
+                let overflow = match reading {
+                    Reading::Plain => Overflow::Dropped,
+                    Reading::Language => Overflow::Fails,
+                };
+                let arrivals = self.arrivals.0.clone();
+                let process = Process::start(&execution, &folder, overflow, arrivals);
                 self.running.insert(path, Running { process, reading, performance });
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
-                self.answer(&path, answer, By::Executor)?;
+                self.computed(&performance, answer)?;
                 continue;
             }
+            self.flush()?;
             match perform(self.space, &self.session, &performance) {
                 Ok(Performed::Answered(answer, by)) => self.answer(&path, answer, by)?,
                 Ok(Performed::Waiting) => {}
@@ -285,6 +298,7 @@ impl<'a> Driver<'a> {
                 Some(printed) => self.executor.read(printed),
                 None => answer,
             },
+            (Answer::Failed(failure), Reading::Language) if failure.code == FLOODED => answer,
             (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
             _ => answer,
         }
@@ -315,8 +329,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Records an answer and takes in what the program makes of it.
-    fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+    pub(super) fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
         self.timers.remove(path);
+        self.flush()?;
         agentic_store::fault::point("before-answer")?;
         let agent = self.session.started().agent.clone();
         let writer = match self.session.pending().is_empty() || self.space.head(&agent).is_err() {
@@ -335,21 +350,16 @@ impl<'a> Driver<'a> {
 
     /// Makes records durable, then does what they allow.
     pub(super) fn take_in(&mut self, progress: Progress) -> Result<()> {
+        self.flush()?;
         self.persist(&progress)?;
         self.follow(progress)
     }
 
     fn persist(&mut self, progress: &Progress) -> Result<()> {
-        for (cid, bytes) in &progress.objects {
-            self.folder.keep_object(cid, bytes)?;
-        }
-        let payloads: Vec<&[u8]> =
-            progress.links.iter().map(|link| link.bytes.as_slice()).collect();
-        // `--durability git` does not apply to sessions: what was answered is never asked again.
-        Ok(self.log.append(&payloads, Durability::Full)?)
+        self.append(&progress.objects, &progress.links)
     }
 
-    fn follow(&mut self, progress: Progress) -> Result<()> {
+    pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {
         self.tell(&progress.events)?;
         let now = self.space.now();
         self.ready.extend(self.backlog.keep_later(progress.perform, now));

@@ -1,7 +1,8 @@
 //! What the trace of its agent is told of a session: what the program says, where it is held, how
 //! it ended.
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Value};
+use agentic_model::trace::split_entry;
+use agentic_model::{Entry, Instant, Kind, Value};
 use agentic_replay::{End, Event, Hold};
 
 use super::drive::Driver;
@@ -14,41 +15,47 @@ const SHOWN_CHARS_MAX: usize = 200;
 impl Driver<'_> {
     /// Writes what the program said into the agent's trace.
     pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
-        let entries = events.iter().map(|event| {
-            let text =
-                event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
-            ("log", text)
-        });
-        self.trace(entries)
+        self.append_entries(self.entries(events))
     }
 
-    pub(super) fn trace(
-        &self,
-        entries: impl Iterator<Item = (&'static str, String)>,
-    ) -> Result<()> {
-        let agent: &AgentName = &self.session.started().agent;
-        for (kind, text) in entries {
-            if self.space.head(agent).is_ok() {
-                let kind = Kind::parse(kind).expect("a valid name");
-                self.space.add_trace(agent, &kind, text.as_bytes())?;
-            }
+    /// Turns what the program said into entries.
+    pub(super) fn entries(&self, events: &[Event]) -> Vec<Entry> {
+        let texts = events.iter().map(|event| match event.data.as_text() {
+            Some(text) => text.to_owned(),
+            None => format!("{:?}", event.data),
+        });
+        texts.flat_map(|text| self.entry("log", &text)).collect()
+    }
+
+    fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
+        let kind = Kind::parse(kind).expect("a valid name");
+        split_entry(&kind, self.space.now(), text.as_bytes())
+    }
+
+    /// Appends entries to the trace of the agent, if it is still there.
+    pub(super) fn append_entries(&self, entries: Vec<Entry>) -> Result<()> {
+        let agent = &self.session.started().agent;
+        if entries.is_empty() || self.space.head(agent).is_err() {
+            return Ok(());
         }
-        Ok(())
+        self.space.add_entries(agent, entries)
     }
 
     /// Tells the trace where the session stands now, and seals it where it will stand for a while.
     pub(super) fn settle_down(&mut self) -> Result<()> {
+        self.flush()?;
         let id = self.folder.id;
         let start = self.session.started().clone();
         let holds = self.session.pending();
         let told = |hold: &Hold| {
             let question = hold.request.payload.get("question").and_then(Value::as_text);
             let what = question.unwrap_or(&hold.request.kind).to_owned();
-            ("session", format!("held {}: {}", id.short_request(&hold.id), shown(&what)))
+            format!("held {}: {}", id.short_request(&hold.id), shown(&what))
         };
         let fresh: Vec<Hold> =
             holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        self.trace(fresh.iter().map(told))?;
+        let entries = fresh.iter().flat_map(|hold| self.entry("session", &told(hold))).collect();
+        self.append_entries(entries)?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {
                 seal::seal(self.space, &start.agent, &self.folder)?;
@@ -60,7 +67,7 @@ impl Driver<'_> {
             End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
             End::Cancelled => format!("cancelled {}", id.short()),
         };
-        self.trace(std::iter::once(("session", how)))?;
+        self.append_entries(self.entry("session", &how))?;
         seal::seal(self.space, &start.agent, &self.folder)?;
         self.folder.retire(self.space)
     }
