@@ -3,8 +3,9 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
+use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, FlowProgram, Options};
-use agentic_lang_pipeline::{check, compile, native};
+use agentic_lang_pipeline::{check, compile};
 use agentic_model::{Instant, Value};
 use agentic_plan::standard_registry;
 use agentic_replay::{Answer, Failure, Request, Seed, Start, run_to_end};
@@ -31,10 +32,10 @@ fn compiling(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn perform(request: &Request) -> Answer {
+fn perform(natives: &Natives, request: &Request) -> Answer {
     let function = request.payload.get("function").and_then(Value::as_text);
     let call = AgentCall::of(request).expect("natives are calls");
-    match function.and_then(|function| native::perform(function, &call)) {
+    match function.and_then(|function| natives.perform(function, &call)) {
         Some(Ok(value)) => Answer::Ok(value),
         _ => Answer::Failed(Failure::new("unknown-kind", "not a native")),
     }
@@ -44,6 +45,7 @@ fn running(criterion: &mut Criterion) {
     let chain = format!("echo \"x\" >=> {}", vec!["upper"; 1_999].join(" >=> "));
     let wide = format!("( {} ) >=> concat \"\"", vec!["echo \"x\""; 1_998].join(" <*> "));
     let start = Start { input: Value::Null, seed: Seed([0; 32]), at: Instant::from_millis(0) };
+    let natives = Natives::default();
     let mut group = criterion.benchmark_group("run");
     for (name, body) in [("chain", chain), ("wide", wide)] {
         let source = format!("memory static ( {body} )");
@@ -51,7 +53,8 @@ fn running(criterion: &mut Criterion) {
         group.throughput(Throughput::Elements(compiled.blocks[0].plan.nodes().len() as u64));
         group.bench_function(format!("{name}, a node"), |bencher| {
             bencher.iter(|| {
-                run_to_end(FlowProgram::new(&compiled, Options::default()), &start, perform)
+                let program = FlowProgram::new(&compiled, Options::default());
+                run_to_end(program, &start, |request| perform(&natives, request))
             });
         });
     }

@@ -144,7 +144,7 @@ impl Attempts {
     fn call(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
         self.attempt += 1;
         self.phase = Phase::Calling;
-        let mut request = self.outgoing.request(&world.registry, scope.next_path(), self.attempt);
+        let mut request = self.outgoing.request(world, scope.next_path(), self.attempt);
         request.timeout_ms = self.policy.timeout_ms;
         turn.opened.push(request);
     }

@@ -6,7 +6,7 @@
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 
 use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
 use agentic_replay::{
@@ -17,9 +17,10 @@ use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
 
 use super::effect::{Performed, perform};
-use super::executor::{Executor, Printed};
+use super::executor::Executor;
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
+use super::work::{Came, Order, Work};
 use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
@@ -29,17 +30,8 @@ const SHOWN_CHARS_MAX: usize = 200;
 
 /// A session, and who performs what it asks for.
 type Ran = (Session<Box<dyn Program>>, Executor);
-/// What a program under way has come to.
-type Answered = (Path, Answer);
-
-/// How the answer of a program is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// As it is.
-    Plain,
-    /// As its language says.
-    Language,
-}
+/// What work under way has come to.
+type Answered = (Path, Came);
 
 /// A session being driven.
 pub struct Driver<'a> {
@@ -51,8 +43,8 @@ pub struct Driver<'a> {
     executor: Executor,
     /// Effects that may begin.
     ready: VecDeque<Performance>,
-    /// Programs under way.
-    running: BTreeMap<Path, (Process, Reading)>,
+    /// Programs and calls under way.
+    running: BTreeMap<Path, Work>,
     timers: BTreeMap<Path, Instant>,
     answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
     /// The holds that the trace has been told of.
@@ -158,10 +150,10 @@ impl<'a> Driver<'a> {
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
-                let (path, answer) =
+                let (path, came) =
                     self.answers.1.recv().expect("the driver holds a sender of its own");
-                if let Some((_, reading)) = self.running.remove(&path) {
-                    let answer = self.read(answer, reading);
+                if self.running.remove(&path).is_some() {
+                    let answer = self.read(came);
                     self.answer(&path, answer, By::Executor)?;
                 }
             } else if self.ready.is_empty() {
@@ -212,11 +204,8 @@ impl<'a> Driver<'a> {
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
-            if let Some((performance, reading)) = self.to_execute(&performance) {
-                agentic_store::fault::point("before-effect")?;
-                let folder = self.work_folder();
-                let process = Process::start(&performance, &folder, self.answers.0.clone());
-                self.running.insert(path, (process, reading));
+            if let Some(work) = self.begin_work(&performance)? {
+                self.running.insert(path, work);
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
@@ -231,26 +220,36 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Returns what is to be executed for a request, and how its answer is read.
-    fn to_execute(&self, performance: &Performance) -> Option<(Performance, Reading)> {
-        if let Some(command) = self.executor.command(&performance.request) {
-            let request =
-                Request { payload: command.to_payload(), ..(*performance.request).clone() };
-            let execution = Performance { request: Arc::new(request), ..performance.clone() };
-            return Some((execution, Reading::Language));
+    /// Begins what takes a thread: a program, or the call of an endpoint.
+    fn begin_work(&self, performance: &Performance) -> Result<Option<Work>> {
+        let request = &performance.request;
+        let order = || Order {
+            path: request.path.clone(),
+            key: performance.id.to_string(),
+            timeout_ms: request.timeout_ms,
+            waiting: self.answers.0.clone(),
+        };
+        if let Some(command) = self.executor.command(request) {
+            agentic_store::fault::point("before-effect")?;
+            return Ok(Some(Work::program(command, self.work_folder(), order())));
         }
-        let is_plain = performance.request.kind == "exec";
-        is_plain.then(|| (performance.clone(), Reading::Plain))
+        if let Some(call) = self.executor.call(request) {
+            agentic_store::fault::point("before-effect")?;
+            return Ok(Some(Work::call(call, order())));
+        }
+        if request.kind != "exec" || self.executor.is_scripted(request) {
+            return Ok(None);
+        }
+        agentic_store::fault::point("before-effect")?;
+        let process = Process::start(performance, &self.work_folder(), self.answers.0.clone());
+        Ok(Some(Work::Process(process)))
     }
 
-    fn read(&self, answer: Answer, reading: Reading) -> Answer {
-        match (&answer, reading) {
-            (Answer::Ok(value), Reading::Language) => match Printed::of_exec(value) {
-                Some(printed) => self.executor.read(printed),
-                None => answer,
-            },
-            (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
-            _ => answer,
+    fn read(&self, came: Came) -> Answer {
+        match came {
+            Came::Answer(answer) => answer,
+            Came::Program { name, outcome } => self.executor.printed(&name, outcome),
+            Came::Reply { url, reply } => self.executor.responded(&url, reply),
         }
     }
 
@@ -340,8 +339,8 @@ impl<'a> Driver<'a> {
         self.timers.remove(path);
         let mut by = By::System("withdraw".to_owned());
         let stopped = match self.running.remove(path) {
-            Some((process, _)) => {
-                process.stop();
+            Some(work) => {
+                work.stop();
                 Stopped::Stopped
             }
             None => withdrawn.stopped,

@@ -14,15 +14,20 @@ mod language;
 mod process;
 mod rebuild;
 mod replay;
+mod run;
+mod script;
 mod seal;
 mod start;
 pub mod summary;
+mod work;
 
-pub use self::executor::{CommandLine, Executor, Printed};
+pub use self::effect::children;
+pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
+pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::run::{Happening, blocks, find_run, history};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
@@ -87,7 +92,7 @@ pub(crate) fn program_of(
     match Language::of(flow)? {
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source),
-        Language::Pipeline => return language::pipeline(flow, source),
+        Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
     }
     let mut modules = BTreeMap::new();
     collect_modules(space, folder, source, &mut modules)?;

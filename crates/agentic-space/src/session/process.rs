@@ -10,6 +10,8 @@ use std::time::{Duration, Instant as Moment};
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
 
+use super::work::Came;
+
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// The most that is kept of a program's output, in bytes; the rest is read and dropped.
@@ -27,7 +29,7 @@ impl Process {
     pub fn start(
         performance: &Performance,
         folder: &std::path::Path,
-        answers: mpsc::Sender<(Path, Answer)>,
+        answers: mpsc::Sender<(Path, Came)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
@@ -40,7 +42,7 @@ impl Process {
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
             let answer = run(&request.payload, &folder, &key, limit, &flag);
             // A driver that has gone away reads the doubt from its records.
-            let _ = answers.send((request.path.clone(), answer));
+            let _ = answers.send((request.path.clone(), Came::Answer(answer)));
         });
         Process { stop }
     }

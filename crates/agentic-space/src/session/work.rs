@@ -1,0 +1,110 @@
+//! Work under way that threads wait for: programs and endpoints.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use agentic_providers::endpoint::{Call, Exchange, Reply};
+use agentic_providers::executable::{Executable, Outcome};
+use agentic_providers::host::CancelFlag;
+use agentic_replay::{Answer, Path};
+
+use super::executor::CommandLine;
+use super::process::Process;
+
+/// How long a program or an endpoint may take where nothing says otherwise.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// The variable in which a program finds the key under which its call may be repeated.
+const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
+
+/// What work has come to.
+pub(super) enum Came {
+    /// An answer, as it is.
+    Answer(Answer),
+    /// A program of the language ended.
+    Program {
+        /// Its name.
+        name: String,
+        /// How.
+        outcome: Outcome,
+    },
+    /// An endpoint said something.
+    Reply {
+        /// Where it is.
+        url: String,
+        /// What.
+        reply: Reply,
+    },
+}
+
+/// Which request some work belongs to, and whom to tell when it is done.
+pub(super) struct Order {
+    /// The request.
+    pub path: Path,
+    /// The key under which the work may be repeated.
+    pub key: String,
+    /// How long it may take.
+    pub timeout_ms: Option<u64>,
+    /// Who waits.
+    pub waiting: Sender<(Path, Came)>,
+}
+
+/// Work under way.
+pub(super) enum Work {
+    /// The program of an `exec`.
+    Process(Process),
+    /// Anything else.
+    Thread(CancelFlag),
+}
+
+impl Work {
+    /// Starts a program of the language.
+    pub fn program(command: CommandLine, folder: PathBuf, order: Order) -> Work {
+        let executable = Executable {
+            argv: command.argv,
+            folder,
+            input: command.stdin.into_bytes(),
+            environment: vec![(KEY_VARIABLE.to_owned(), order.key.clone())],
+            limit: order.limit(),
+        };
+        Work::start(order, move |cancel| Came::Program {
+            name: executable.argv.first().cloned().unwrap_or_default(),
+            outcome: executable.run(cancel),
+        })
+    }
+
+    /// Calls an endpoint.
+    pub fn call(call: Call, order: Order) -> Work {
+        let exchange =
+            Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
+        Work::start(order, move |_| Came::Reply {
+            url: exchange.call.url.clone(),
+            reply: exchange.perform(),
+        })
+    }
+
+    fn start(order: Order, work: impl FnOnce(&CancelFlag) -> Came + Send + 'static) -> Work {
+        let cancel = CancelFlag::new();
+        let watched = cancel.clone();
+        std::thread::spawn(move || {
+            let came = work(&watched);
+            // A driver that has gone away reads the doubt from its records.
+            let _ = order.waiting.send((order.path, came));
+        });
+        Work::Thread(cancel)
+    }
+
+    /// Stops the work.
+    pub fn stop(&self) {
+        match self {
+            Work::Process(process) => process.stop(),
+            Work::Thread(cancel) => cancel.set(),
+        }
+    }
+}
+
+impl Order {
+    fn limit(&self) -> Duration {
+        self.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
+    }
+}
