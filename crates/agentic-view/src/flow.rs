@@ -79,6 +79,15 @@ pub struct TranslateView {
     pub program: String,
 }
 
+/// Somebody's tokens of a provider; an item of `agentic credential list`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CredentialView {
+    /// Whose.
+    pub identity: String,
+    /// Of which provider.
+    pub provider: String,
+}
+
 impl FlowStatusView {
     /// Shows a run with its blocks.
     pub fn new(summary: &Summary, blocks: &[Value]) -> FlowStatusView {

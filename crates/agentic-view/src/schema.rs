@@ -12,6 +12,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
         ("agents.json", schema_for!(Vec<AgentView>)),
         ("commit.json", schema_for!(CommitView)),
+        ("credentials.json", schema_for!(Vec<CredentialView>)),
         ("decide.json", schema_for!(DecideView)),
         ("doctor.json", schema_for!(DoctorView)),
         ("error.json", schema_for!(FailureView)),

@@ -91,6 +91,8 @@ pub enum Verb {
     Pending(commands::pending::Args),
     Decide(commands::decide::Args),
     Doctor(commands::doctor::Args),
+    #[command(subcommand)]
+    Credential(commands::credential::Verb),
     Demo(commands::demo::Args),
     #[command(subcommand)]
     Conformance(commands::conformance::Verb),

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::{Cid, Value};
+use agentic_providers::credential::Caller;
 use agentic_providers::endpoint::{Call, Exchange};
 use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
@@ -75,7 +76,7 @@ impl Memory {
             environment: Vec::new(),
             limit: limit(request),
         };
-        let outcome = executable.run(cancel);
+        let outcome = self.caller(request).execute(executable, cancel);
         self.executor().printed(&program, outcome)
     }
 
@@ -83,8 +84,13 @@ impl Memory {
         // Nobody remembers a run in memory, so its requests are the same in no other run.
         let key = format!("{}/{}", self.run, request.path);
         let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
-        let reply = exchange.perform();
-        self.executor().responded(&exchange.call.url, reply)
+        let url = exchange.call.url.clone();
+        let reply = self.caller(request).call(exchange);
+        self.executor().responded(&url, reply)
+    }
+
+    fn caller(&self, request: &Request) -> Caller {
+        self.executor().caller(request, self.folder.clone(), self.run.to_string())
     }
 }
 

@@ -8,12 +8,13 @@ use crate::run::outgoing::Outgoing;
 use crate::run::task::{Turning, World};
 
 /// Failures that no further attempt can mend.
-const FINAL_CODES: [&str; 12] = [
+const FINAL_CODES: [&str; 13] = [
     "InvalidInput",
     "InvalidPlan",
     "ConfigurationError",
     "MissingCredential",
     "MissingIdentity",
+    "InsecureCredentialFile",
     "InvalidLLMResponse",
     "AgentNotRegistered",
     "Cancelled",

@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 
 use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
+use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
-    Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, EffectClass, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance,
+    Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
@@ -20,6 +21,7 @@ use super::effect::{Performed, perform};
 use super::executor::Executor;
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
+use super::unwritten::{Barrier, Unwritten};
 use super::work::{Came, Order, Work};
 use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
@@ -47,6 +49,8 @@ pub struct Driver<'a> {
     running: BTreeMap<Path, Work>,
     timers: BTreeMap<Path, Instant>,
     answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
+    /// Records that wait for the next barrier.
+    unwritten: Unwritten,
     /// The holds that the trace has been told of.
     told: BTreeSet<RequestId>,
     /// Whether the session was over when it was loaded.
@@ -124,6 +128,7 @@ impl<'a> Driver<'a> {
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
             answers: mpsc::channel(),
+            unwritten: Unwritten::default(),
             told: BTreeSet::new(),
             was_over: false,
         })
@@ -150,6 +155,7 @@ impl<'a> Driver<'a> {
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
+                self.write_down()?;
                 let (path, came) =
                     self.answers.1.recv().expect("the driver holds a sender of its own");
                 if self.running.remove(&path).is_some() {
@@ -160,6 +166,7 @@ impl<'a> Driver<'a> {
                 break;
             }
         }
+        self.write_down()?;
         self.settle_down()
     }
 
@@ -227,6 +234,7 @@ impl<'a> Driver<'a> {
             path: request.path.clone(),
             key: performance.id.to_string(),
             timeout_ms: request.timeout_ms,
+            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
             waiting: self.answers.0.clone(),
         };
         if let Some(command) = self.executor.command(request) {
@@ -276,15 +284,15 @@ impl<'a> Driver<'a> {
             true => None,
             false => Some(self.lock_after_decisions(&agent)?),
         };
-        let open = self.session.unanswered().any(|request| request.path == *path);
-        if !open {
+        let asked = self.session.unanswered().find(|request| request.path == *path);
+        let Some(handling) = asked.map(|asked| self.executor.kinds().rule(asked).handling) else {
             return Ok(());
-        }
+        };
         let progress = self.session.answered(path, answer, by, self.space.now());
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        self.persist(&progress)?;
-        drop(writer);
-        self.follow(progress)
+        let is_computed = handling == Handling::Effect(EffectClass::Pure) && writer.is_none();
+        let barrier = if is_computed { Barrier::of(&progress) } else { Barrier::Now };
+        self.record(progress, barrier, writer)
     }
 
     /// Takes the agent's lock with no decision left that is durable and not applied.
@@ -308,22 +316,43 @@ impl<'a> Driver<'a> {
 
     /// Makes records durable, then does what they allow.
     fn take_in(&mut self, progress: Progress) -> Result<()> {
-        self.persist(&progress)?;
+        self.record(progress, Barrier::Now, None)
+    }
+
+    /// Records what happened, and lets go of the agent before doing what it allows.
+    fn record(
+        &mut self,
+        mut progress: Progress,
+        barrier: Barrier,
+        writer: Option<Writer<'_>>,
+    ) -> Result<()> {
+        self.unwritten.push(&mut progress);
+        if barrier == Barrier::Later && !self.unwritten.is_full() {
+            return self.follow(progress);
+        }
+        self.persist()?;
+        drop(writer);
+        self.tell()?;
         self.follow(progress)
     }
 
-    fn persist(&mut self, progress: &Progress) -> Result<()> {
-        for (cid, bytes) in &progress.objects {
-            self.folder.keep_object(cid, bytes)?;
+    /// Makes durable what waited for a barrier.
+    fn write_down(&mut self) -> Result<()> {
+        self.persist()?;
+        self.tell()
+    }
+
+    fn persist(&mut self) -> Result<()> {
+        for (cid, bytes) in std::mem::take(&mut self.unwritten.objects) {
+            self.folder.keep_object(&cid, &bytes)?;
         }
-        let payloads: Vec<&[u8]> =
-            progress.links.iter().map(|link| link.bytes.as_slice()).collect();
+        let records = std::mem::take(&mut self.unwritten.records);
+        let payloads: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
         // `--durability git` does not apply to sessions: what was answered is never asked again.
         Ok(self.log.append(&payloads, Durability::Full)?)
     }
 
     fn follow(&mut self, progress: Progress) -> Result<()> {
-        self.tell(&progress.events)?;
         self.ready.extend(progress.perform);
         self.timers.extend(progress.timers.into_iter().map(|(until, path)| (path, until)));
         for withdrawn in progress.withdrawn {
@@ -353,7 +382,24 @@ impl<'a> Driver<'a> {
                 by = By::Decision(commit.to_string());
             }
         }
+        self.stop_child(&withdrawn.request)?;
         self.answer(path, Answer::Cancelled(stopped), by)
+    }
+
+    /// Stops the session that a request has begun, if there is one: nobody waits for it any more.
+    fn stop_child(&self, request: &Request) -> Result<()> {
+        let child = super::effect::child_of(self.space, &self.session, request);
+        let Some(child) = child else { return Ok(()) };
+        if let Some(mut driver) = Driver::try_load(self.space, &child)?
+            && driver.session.end().is_none()
+        {
+            driver.cancel(CancelRecord {
+                who: "system:withdrawn".to_owned(),
+                why: "nobody waits for the result any more".to_owned(),
+                mode: CancelMode::Cooperative,
+            })?;
+        }
+        Ok(())
     }
 
     /// Applies the decisions that are durable and not applied yet; expires what is overdue.
@@ -448,8 +494,9 @@ impl<'a> Driver<'a> {
     }
 
     /// Writes what the program said into the agent's trace.
-    fn tell(&self, events: &[Event]) -> Result<()> {
-        let entries = events.iter().map(|event| {
+    fn tell(&mut self) -> Result<()> {
+        let events = std::mem::take(&mut self.unwritten.events);
+        let entries = events.iter().map(|event: &Event| {
             let text =
                 event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
             ("log", text)
@@ -459,13 +506,12 @@ impl<'a> Driver<'a> {
 
     fn trace(&self, entries: impl Iterator<Item = (&'static str, String)>) -> Result<()> {
         let agent: &AgentName = &self.session.started().agent;
-        for (kind, text) in entries {
-            if self.space.head(agent).is_ok() {
-                let kind = Kind::parse(kind).expect("a valid name");
-                self.space.add_trace(agent, &kind, text.as_bytes())?;
-            }
+        let bodies: Vec<(Kind, String)> =
+            entries.map(|(kind, text)| (Kind::parse(kind).expect("a valid name"), text)).collect();
+        if bodies.is_empty() || self.space.head(agent).is_err() {
+            return Ok(());
         }
-        Ok(())
+        self.space.add_traces(agent, &bodies)
     }
 
     /// Tells the trace where the session stands now, and seals it where it will stand for a while.

@@ -7,11 +7,14 @@
 //! [`Executor::responded`] make the answer from what they gave.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Object, Value, json};
+use agentic_plan::{AuthSource, Registry};
+use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
 use agentic_replay::{Answer, Failure, Kinds, Request, Stopped};
@@ -38,6 +41,10 @@ pub struct Executor {
     mock: MockTasks,
     natives: Natives,
     script: Script,
+    /// In whose name agents are called.
+    invoked_by: Option<String>,
+    /// What the agents need that need a credential.
+    auth: BTreeMap<String, AuthSource>,
 }
 
 /// A program to be run for a request.
@@ -59,7 +66,17 @@ impl Executor {
         let (kinds, handlers) = (language.kinds(), handlers(flow));
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
-        Ok(Executor { language, kinds, handlers, mock, natives, script })
+        let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
+        let auth = auth_of(flow);
+        Ok(Executor { language, kinds, handlers, mock, natives, script, invoked_by, auth })
+    }
+
+    /// Returns who makes the call of a request in a run: with what its agent needs.
+    pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> Caller {
+        let agent = AgentCall::of(request).map(|call| call.agent);
+        let auth = agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default();
+        let settings = Settings::of_process(folder);
+        Caller { keyring: Keyring::new(settings, self.invoked_by.clone()), auth, run }
     }
 
     /// Replaces the native functions of pipelines.
@@ -159,8 +176,12 @@ impl Executor {
     }
 
     /// Makes the answer of a request from what became of its program.
-    pub fn printed(&self, program: &str, outcome: Outcome) -> Answer {
+    pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
         let (broken, garbage) = self.codes();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return failed(error.code(), error.to_string()),
+        };
         match outcome {
             Outcome::Done(printed) => match std::str::from_utf8(&printed) {
                 Ok(text) => {
@@ -195,9 +216,13 @@ impl Executor {
     }
 
     /// Makes the answer of a request from what an endpoint said.
-    pub fn responded(&self, url: &str, outcome: Reply) -> Answer {
+    pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
         let (broken, garbage) = self.codes();
-        match outcome {
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => return failed(error.code(), error.to_string()),
+        };
+        match reply {
             Reply::Said { status, body } => match std::str::from_utf8(&body) {
                 Ok(text) if (200..300).contains(&status) => {
                     let who = format!("`{url}`");
@@ -252,6 +277,14 @@ impl Executor {
             }
         }
     }
+}
+
+/// Collects which agents of a pipeline need which credential.
+fn auth_of(flow: &Object) -> BTreeMap<String, AuthSource> {
+    let registry = flow.map().get("registry").and_then(|value| Registry::from_value(value).ok());
+    let specs = registry.iter().flat_map(Registry::builtins);
+    let needing = specs.filter(|spec| spec.auth != AuthSource::None);
+    needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
 }
 
 /// Writes the line that a handler reads: `{"task","args","agent"?}`. The arguments are JSON

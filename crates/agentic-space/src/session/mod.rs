@@ -19,6 +19,7 @@ mod script;
 mod seal;
 mod start;
 pub mod summary;
+mod unwritten;
 mod work;
 
 pub use self::effect::children;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
@@ -25,15 +26,15 @@ pub(super) enum Came {
     Program {
         /// Its name.
         name: String,
-        /// How.
-        outcome: Outcome,
+        /// How; nothing if it was not started for want of a credential.
+        outcome: CredentialResult<Outcome>,
     },
     /// An endpoint said something.
     Reply {
         /// Where it is.
         url: String,
-        /// What.
-        reply: Reply,
+        /// What; nothing if it was not asked for want of a credential.
+        reply: CredentialResult<Reply>,
     },
 }
 
@@ -45,6 +46,8 @@ pub(super) struct Order {
     pub key: String,
     /// How long it may take.
     pub timeout_ms: Option<u64>,
+    /// Who makes the call.
+    pub caller: Caller,
     /// Who waits.
     pub waiting: Sender<(Path, Came)>,
 }
@@ -67,9 +70,10 @@ impl Work {
             environment: vec![(KEY_VARIABLE.to_owned(), order.key.clone())],
             limit: order.limit(),
         };
+        let caller = order.caller.clone();
         Work::start(order, move |cancel| Came::Program {
             name: executable.argv.first().cloned().unwrap_or_default(),
-            outcome: executable.run(cancel),
+            outcome: caller.execute(executable, cancel),
         })
     }
 
@@ -77,9 +81,10 @@ impl Work {
     pub fn call(call: Call, order: Order) -> Work {
         let exchange =
             Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
+        let caller = order.caller.clone();
         Work::start(order, move |_| Came::Reply {
             url: exchange.call.url.clone(),
-            reply: exchange.perform(),
+            reply: caller.call(exchange),
         })
     }
 

@@ -23,6 +23,8 @@ mod run;
 mod status;
 mod translate;
 
+pub use self::run::identity;
+
 /// Work with flows
 #[derive(Debug, Subcommand)]
 pub enum Verb {

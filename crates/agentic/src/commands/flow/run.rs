@@ -115,7 +115,7 @@ fn unreachable(address: &str) -> Failure {
 }
 
 /// Accepts `KIND:NAME`, such as `user:alice` or `slack:U123`.
-fn identity(text: &str) -> Result<String, String> {
+pub fn identity(text: &str) -> Result<String, String> {
     let is_name =
         |name: &str| !name.is_empty() && !name.chars().any(|c| c.is_control() || c == ' ');
     match text.split_once(':') {
