@@ -122,7 +122,7 @@ impl Implementation {
         fields.only(&["native", "exec", "http", "agent", "method", "flow"])?;
         for (detail, target) in DETAILS {
             if fields.map().contains_key(detail) && !fields.map().contains_key(target) {
-                return Err(fields.wrong(detail, &format!("absent without `{target}`")));
+                return Err(fields.wrong(detail, format!("absent without `{target}`")));
             }
         }
         let is_target = |key: &&String| DETAILS.iter().all(|(detail, _)| key != detail);

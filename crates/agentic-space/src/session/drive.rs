@@ -17,7 +17,7 @@ use agentic_replay::{
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
 
-use super::effect::{Performed, perform};
+use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::Executor;
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
@@ -158,9 +158,10 @@ impl<'a> Driver<'a> {
                 self.write_down()?;
                 let (path, came) =
                     self.answers.1.recv().expect("the driver holds a sender of its own");
-                if self.running.remove(&path).is_some() {
-                    let answer = self.read(came);
-                    self.answer(&path, answer, By::Executor)?;
+                if self.running.remove(&path).is_some()
+                    && let Some((answer, by)) = self.read(came)?
+                {
+                    self.answer(&path, answer, by)?;
                 }
             } else if self.ready.is_empty() {
                 break;
@@ -245,6 +246,11 @@ impl<'a> Driver<'a> {
             agentic_store::fault::point("before-effect")?;
             return Ok(Some(Work::call(call, order())));
         }
+        if self.executor.runs_children_at_once()
+            && let Some(begin) = ready_child(self.space, &self.session, performance)
+        {
+            return Ok(Some(Work::child(begin, self.space.opener(), order())));
+        }
         if request.kind != "exec" || self.executor.is_scripted(request) {
             return Ok(None);
         }
@@ -253,12 +259,15 @@ impl<'a> Driver<'a> {
         Ok(Some(Work::Process(process)))
     }
 
-    fn read(&self, came: Came) -> Answer {
-        match came {
+    /// Makes an answer of what work has come to; nothing for a child that is not over.
+    fn read(&self, came: Came) -> Result<Option<(Answer, By)>> {
+        let answer = match came {
             Came::Answer(answer) => answer,
             Came::Program { name, outcome } => self.executor.printed(&name, outcome),
             Came::Reply { url, reply } => self.executor.responded(&url, reply),
-        }
+            Came::Child(id) => return ended_child(self.space, &self.session, id?),
+        };
+        Ok(Some((answer, By::Executor)))
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
@@ -390,9 +399,9 @@ impl<'a> Driver<'a> {
     fn stop_child(&self, request: &Request) -> Result<()> {
         let child = super::effect::child_of(self.space, &self.session, request);
         let Some(child) = child else { return Ok(()) };
-        if let Some(mut driver) = Driver::try_load(self.space, &child)?
-            && driver.session.end().is_none()
-        {
+        // One that runs now is waited for: it ends its calls, and then itself.
+        let mut driver = Driver::load(self.space, &child)?;
+        if driver.session.end().is_none() {
             driver.cancel(CancelRecord {
                 who: "system:withdrawn".to_owned(),
                 why: "nobody waits for the result any more".to_owned(),

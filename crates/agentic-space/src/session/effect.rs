@@ -155,10 +155,37 @@ fn perform_spawn(
         Ok(id) => id,
         Err(error) => return Ok(executed(Err(error))),
     };
-    Ok(match Driver::load(space, &id)?.session().end() {
-        None => Performed::Waiting,
-        Some(end) => Performed::Answered(for_parent(space, session, answer_of(end)), By::Child(id)),
-    })
+    let ended = ended_child(space, session, id)?;
+    Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)))
+}
+
+/// Makes the agent of a spawn that runs something, and says what it runs. Nothing for spawns that
+/// run nothing, and for those that fail.
+pub fn ready_child(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    performance: &Performance,
+) -> Option<Begin> {
+    let request = &performance.request;
+    if request.kind != "spawn" || !runs_a_flow(request) {
+        return None;
+    }
+    check_flow(space, session, request).ok()?;
+    let start = session.started();
+    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let child = ensure_agent(space, session, request, &asker).ok()?;
+    child_begin(space, session, request, &child).ok()
+}
+
+/// Returns what a child has come to, once it is over.
+pub fn ended_child(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    id: SessionId,
+) -> Result<Option<(Answer, By)>> {
+    let driver = Driver::load(space, &id)?;
+    let end = driver.session().end();
+    Ok(end.map(|end| (for_parent(space, session, answer_of(end)), By::Child(id))))
 }
 
 /// Says whether an agent is spawned to run something.

@@ -119,6 +119,12 @@ impl Executor {
         }
     }
 
+    /// Says whether the children of the program run at once. Scripts run theirs one after the
+    /// other.
+    pub fn runs_children_at_once(&self) -> bool {
+        self.language == Language::Pipeline
+    }
+
     /// Says whether a request is answered from a script.
     pub fn is_scripted(&self, request: &Request) -> bool {
         self.script.knows(request)

@@ -1,4 +1,4 @@
-//! Work under way that threads wait for: programs and endpoints.
+//! Work under way that threads wait for: programs, endpoints, child sessions.
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
@@ -8,10 +8,12 @@ use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{Answer, Path};
+use agentic_replay::{Answer, Path, SessionId};
 
 use super::executor::CommandLine;
 use super::process::Process;
+use super::start::{Begin, start_child};
+use crate::{Options, Space};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -29,6 +31,8 @@ pub(super) enum Came {
         /// How; nothing if it was not started for want of a credential.
         outcome: CredentialResult<Outcome>,
     },
+    /// A child session ran as far as it goes.
+    Child(crate::Result<SessionId>),
     /// An endpoint said something.
     Reply {
         /// Where it is.
@@ -85,6 +89,14 @@ impl Work {
         Work::start(order, move |_| Came::Reply {
             url: exchange.call.url.clone(),
             reply: caller.call(exchange),
+        })
+    }
+
+    /// Runs a child session, in a space of its own.
+    pub fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
+        Work::start(order, move |_| {
+            let space = Space::open_as_is(&folder, options);
+            Came::Child(space.and_then(|space| start_child(&space, begin)))
         })
     }
 

@@ -1,5 +1,13 @@
 //! `agentic flow …`
 
+mod crosscheck;
+mod detach;
+mod run;
+mod status;
+mod translate;
+
+pub use self::run::identity;
+
 use std::process::ExitCode;
 
 use agentic_lang_pipeline::{Compiled, explain};
@@ -16,14 +24,6 @@ use crate::language::Language;
 use crate::output::{Format, print_text};
 use crate::program::Program;
 use crate::registry;
-
-mod crosscheck;
-mod detach;
-mod run;
-mod status;
-mod translate;
-
-pub use self::run::identity;
 
 /// Work with flows
 #[derive(Debug, Subcommand)]

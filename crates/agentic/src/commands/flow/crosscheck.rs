@@ -1,6 +1,6 @@
 //! `agentic flow crosscheck`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use agentic_lang_pipeline::Needs;
@@ -118,9 +118,9 @@ fn in_memory(context: &Context, ready: &Ready) -> Result<End, Failure> {
 }
 
 /// Runs the program as a session in a repository of its own, and replays it.
-fn durably(context: &Context, ready: Ready, stage: &PathBuf) -> Result<End, Failure> {
+fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure> {
     make_repository(stage, &context.directory)?;
-    let stage = context.at(stage.clone());
+    let stage = context.at(stage.to_owned());
     let space = stage.space()?;
     let agent = AgentName::parse(AGENT).expect("a valid name");
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
