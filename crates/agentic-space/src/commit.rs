@@ -47,8 +47,8 @@ pub struct Draft {
 pub struct Asker {
     /// The id of the session.
     pub session: String,
-    /// The id of the request.
-    pub request: String,
+    /// The id of the request; none for what a session needs before it asks anything.
+    pub request: Option<String>,
 }
 
 /// Whether the pending trace is bound.
@@ -193,7 +193,7 @@ fn transaction(
         kind: Some(making.kind.clone()),
         agent: Some(agent.clone()),
         session: draft.asker.as_ref().map(|asker| asker.session.clone()),
-        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
+        request: draft.asker.as_ref().and_then(|asker| asker.request.clone()),
         fields,
         ..Claims::default()
     };

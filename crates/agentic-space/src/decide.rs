@@ -17,7 +17,7 @@ use agentic_store::{Durability, Stream};
 pub use crate::decision::{Action, Decision, Policy};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
-use crate::session::drive::decision_entry;
+use crate::session::trace::decision_entry;
 use crate::session::{OpenHold, summary};
 use crate::space::Written;
 use crate::{Error, Result, Space};

@@ -70,19 +70,10 @@ impl Space {
         Ok(Added { at, n_pending })
     }
 
-    /// Appends several entries at once, as durable as one.
-    ///
-    /// # Errors
-    /// Fails as [`Space::add_trace`] does; nothing is appended then.
-    pub(crate) fn add_traces(&self, agent: &AgentName, bodies: &[(Kind, String)]) -> Result<()> {
-        let at = self.now();
-        if bodies.iter().any(|(_, body)| body.len() > TRACE_BYTES_MAX) {
-            return Err(Error::TraceTooLong { agent: agent.clone() });
-        }
-        let split = |(kind, body): &(Kind, String)| split_entry(kind, at, body.as_bytes());
-        let entries = bodies.iter().flat_map(split).collect();
+    /// Appends entries to an agent's pending trace, in one write. Durable when this returns.
+    pub(crate) fn add_entries(&self, agent: &AgentName, entries: Vec<Entry>) -> Result<()> {
         let mut writer = self.trace_writer(agent)?;
-        Ok(writer.append_entries(entries, at, self.durability())?)
+        Ok(writer.append_entries(entries, self.now(), self.durability())?)
     }
 
     /// Reads the entries that are bound to no commit yet, oldest first.

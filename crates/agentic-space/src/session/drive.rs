@@ -1,58 +1,66 @@
 //! The driver: makes records durable, performs effects, applies decisions.
 //!
 //! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
-//! then whatever they allow to happen. While the session has open holds an answer is appended under
+//! then whatever they allow to happen. Only the answers of pure requests wait for the next barrier,
+//! to share its sync. While the session has open holds an answer is appended under
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
+use agentic_model::{Instant, Object, Value};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, EffectClass, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance,
-    Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
+    SessionId, Stopped, Withdrawn,
 };
+use agentic_store::Lock;
 use agentic_store::journal::Log;
-use agentic_store::{Durability, Lock, Writer};
 
 use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::Executor;
-use super::folder::{Folder, Values, damaged, read_journal};
-use super::process::Process;
-use super::unwritten::{Barrier, Unwritten};
-use super::work::{Came, Order, Work};
-use super::{Language, flow_of, program_of, seal};
+use super::flow_of;
+use super::folder::{Folder, damaged, read_journal};
+use super::load::{Ran, replayed};
+use super::retry::Backlog;
+use super::unsynced::Unsynced;
+use super::work::{Came, Order, Task, Work};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
-/// How many characters of a value a trace entry shows.
-const SHOWN_CHARS_MAX: usize = 200;
-
-/// A session, and who performs what it asks for.
-type Ran = (Session<Box<dyn Program>>, Executor);
 /// What work under way has come to.
-type Answered = (Path, Came);
+type Arrived = (Path, Came);
+
+/// An effect that a thread works on.
+struct Running {
+    work: Work,
+    performance: Performance,
+}
 
 /// A session being driven.
 pub struct Driver<'a> {
-    space: &'a Space,
-    folder: Folder,
+    pub(super) space: &'a Space,
+    pub(super) folder: Folder,
     _lock: Lock,
-    log: Log,
-    session: Session<Box<dyn Program>>,
+    pub(super) log: Log,
+    pub(super) session: Session<Box<dyn Program>>,
     executor: Executor,
+    /// Records that may wait for the next barrier.
+    pub(super) unsynced: Unsynced,
     /// Effects that may begin.
-    ready: VecDeque<Performance>,
-    /// Programs and calls under way.
-    running: BTreeMap<Path, Work>,
+    pub(super) ready: VecDeque<Performance>,
+    /// Effects that may begin once more, later.
+    pub(super) backlog: Backlog,
+    /// Programs, calls and children under way.
+    running: BTreeMap<Path, Running>,
     timers: BTreeMap<Path, Instant>,
-    answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
-    /// Records that wait for the next barrier.
-    unwritten: Unwritten,
+    arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
+    /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
+    /// session next performs them again.
+    faulted: BTreeMap<Path, Error>,
     /// The holds that the trace has been told of.
-    told: BTreeSet<RequestId>,
+    pub(super) told: BTreeSet<RequestId>,
     /// Whether the session was over when it was loaded.
     was_over: bool,
 }
@@ -98,10 +106,21 @@ impl<'a> Driver<'a> {
         folder.restore(space)?;
         let journal = read_journal(space, &folder.id)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
-        let (ran, progress) = replayed(space, &folder, &journal, &flow)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.was_over = driver.session.end().is_some();
+        driver.take_in(progress)?;
+        Ok(driver)
+    }
+
+    /// Loads a session with another program than its own, which must make every recorded request.
+    pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
+        let (folder, lock) = Folder::lock(space, id)?;
+        folder.restore(space)?;
+        let journal = read_journal(space, id)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -124,11 +143,13 @@ impl<'a> Driver<'a> {
             log,
             session,
             executor,
+            unsynced: Unsynced::default(),
             ready: VecDeque::new(),
+            backlog: Backlog::default(),
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
-            answers: mpsc::channel(),
-            unwritten: Unwritten::default(),
+            arrivals: mpsc::channel(),
+            faulted: BTreeMap::new(),
             told: BTreeSet::new(),
             was_over: false,
         })
@@ -145,30 +166,36 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs the session as far as it goes without a human, an instant or a child.
+    ///
+    /// # Errors
+    /// Fails when a record cannot be written. A fault of the store in one effect leaves that effect
+    /// without an answer; everything else goes on as far as it can before the fault is returned.
     pub fn run(&mut self) -> Result<()> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
         self.apply_decisions()?;
         loop {
+            self.take_up_retries();
             self.start_ready()?;
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
-                self.write_down()?;
+                self.flush()?;
                 let (path, came) =
-                    self.answers.1.recv().expect("the driver holds a sender of its own");
-                if self.running.remove(&path).is_some()
-                    && let Some((answer, by)) = self.read(came)?
-                {
-                    self.answer(&path, answer, by)?;
+                    self.arrivals.1.recv().expect("the driver holds a sender of its own");
+                if let Some(running) = self.running.remove(&path) {
+                    self.arrived(&running, came)?;
                 }
             } else if self.ready.is_empty() {
                 break;
             }
         }
-        self.write_down()?;
-        self.settle_down()
+        let settled = self.settle_down();
+        match std::mem::take(&mut self.faulted).pop_first() {
+            Some((_, fault)) => Err(fault),
+            None => settled,
+        }
     }
 
     /// Stops the session, its children first.
@@ -198,76 +225,90 @@ impl<'a> Driver<'a> {
         self.take_in(progress)
     }
 
-    /// Answers a request with a value that a person set.
-    pub fn set(&mut self, path: &Path, value: Value, who: String) -> Result<()> {
-        let open = self.session.unanswered().any(|request| request.path == *path);
-        if !open {
-            return Err(Error::UnknownRequest { id: path.to_string() });
-        }
-        self.ready.retain(|performance| performance.request.path != *path);
-        self.answer(path, Answer::Ok(value), By::Edited(who))
-    }
-
     /// Begins everything that may begin.
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
-            if let Some(work) = self.begin_work(&performance)? {
-                self.running.insert(path, work);
+            if let Some(task) = self.to_work(&performance) {
+                self.flush()?;
+                self.note_retry(&performance)?;
+                agentic_store::fault::point("before-effect")?;
+                let work = task.begin(self.order(&performance), &performance);
+                self.running.insert(path, Running { work, performance });
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
-                self.answer(&path, answer, By::Executor)?;
+                self.computed(&performance, answer)?;
                 continue;
             }
-            match perform(self.space, &self.session, &performance)? {
-                Performed::Answered(answer, by) => self.answer(&path, answer, by)?,
-                Performed::Waiting => {}
+            self.flush()?;
+            match perform(self.space, &self.session, &performance) {
+                Ok(Performed::Answered(answer, by)) => self.answer(&path, answer, by)?,
+                Ok(Performed::Waiting) => {}
+                Err(fault) => {
+                    self.faulted.insert(path, fault);
+                }
             }
         }
         Ok(())
     }
 
-    /// Begins what takes a thread: a program, or the call of an endpoint.
-    fn begin_work(&self, performance: &Performance) -> Result<Option<Work>> {
-        let request = &performance.request;
-        let order = || Order {
-            path: request.path.clone(),
-            key: performance.id.to_string(),
-            timeout_ms: request.timeout_ms,
-            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
-            waiting: self.answers.0.clone(),
+    /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
+    /// for a child that is not over.
+    fn arrived(&mut self, running: &Running, came: Came) -> Result<()> {
+        if let Came::Exec(ended) = &came
+            && let Some(fault) = &ended.fault
+            && self.tries_again(&running.performance, fault)?
+        {
+            return Ok(());
+        }
+        let path = &running.performance.request.path;
+        let answer = match came {
+            Came::Exec(ended) => ended.answer,
+            Came::Program { name, outcome } => self.executor.printed(&name, outcome),
+            Came::Reply { url, reply } => self.executor.responded(&url, reply),
+            Came::Child(ran) => {
+                let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
+                return match ended {
+                    Ok(Some((answer, by))) => self.answer(path, answer, by),
+                    Ok(None) => Ok(()),
+                    Err(fault) => {
+                        self.faulted.insert(path.clone(), fault);
+                        Ok(())
+                    }
+                };
+            }
         };
+        self.answer(path, answer, By::Executor)
+    }
+
+    /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.
+    fn to_work(&self, performance: &Performance) -> Option<Task> {
+        let request = &performance.request;
         if let Some(command) = self.executor.command(request) {
-            agentic_store::fault::point("before-effect")?;
-            return Ok(Some(Work::program(command, self.work_folder(), order())));
+            return Some(Task::Program(command, self.work_folder()));
         }
         if let Some(call) = self.executor.call(request) {
-            agentic_store::fault::point("before-effect")?;
-            return Ok(Some(Work::call(call, order())));
+            return Some(Task::Call(call));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)
         {
-            return Ok(Some(Work::child(begin, self.space.opener(), order())));
+            return Some(Task::Child(Box::new(begin), self.space.opener()));
         }
-        if request.kind != "exec" || self.executor.is_scripted(request) {
-            return Ok(None);
-        }
-        agentic_store::fault::point("before-effect")?;
-        let process = Process::start(performance, &self.work_folder(), self.answers.0.clone());
-        Ok(Some(Work::Process(process)))
+        let is_plain = request.kind == "exec" && !self.executor.is_scripted(request);
+        is_plain.then(|| Task::Exec(self.work_folder()))
     }
 
-    /// Makes an answer of what work has come to; nothing for a child that is not over.
-    fn read(&self, came: Came) -> Result<Option<(Answer, By)>> {
-        let answer = match came {
-            Came::Answer(answer) => answer,
-            Came::Program { name, outcome } => self.executor.printed(&name, outcome),
-            Came::Reply { url, reply } => self.executor.responded(&url, reply),
-            Came::Child(id) => return ended_child(self.space, &self.session, id?),
-        };
-        Ok(Some((answer, By::Executor)))
+    fn order(&self, performance: &Performance) -> Order {
+        let request = &performance.request;
+        Order {
+            path: request.path.clone(),
+            key: performance.id.to_string(),
+            timeout_ms: request.timeout_ms,
+            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
+            waiting: self.arrivals.0.clone(),
+        }
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
@@ -278,6 +319,16 @@ impl<'a> Driver<'a> {
         worktree.map_or(top.to_owned(), |worktree| worktree.path)
     }
 
+    /// Says whether a request has no answer yet.
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.session.unanswered().any(|request| request.path == *path)
+    }
+
+    /// Returns how often an effect is tried again unless its request says so itself.
+    pub(super) fn retries_max(&self, request: &Request) -> u32 {
+        self.executor.kinds().rule(request).retries_max
+    }
+
     fn due_timer(&self) -> Option<Path> {
         let now = self.space.now();
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
@@ -285,84 +336,40 @@ impl<'a> Driver<'a> {
     }
 
     /// Records an answer and takes in what the program makes of it.
-    fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+    pub(super) fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
         self.timers.remove(path);
+        self.flush()?;
         agentic_store::fault::point("before-answer")?;
         let agent = self.session.started().agent.clone();
         let writer = match self.session.pending().is_empty() || self.space.head(&agent).is_err() {
             true => None,
             false => Some(self.lock_after_decisions(&agent)?),
         };
-        let asked = self.session.unanswered().find(|request| request.path == *path);
-        let Some(handling) = asked.map(|asked| self.executor.kinds().rule(asked).handling) else {
+        if !self.is_open(path) {
             return Ok(());
-        };
+        }
         let progress = self.session.answered(path, answer, by, self.space.now());
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        let is_computed = handling == Handling::Effect(EffectClass::Pure) && writer.is_none();
-        let barrier = if is_computed { Barrier::of(&progress) } else { Barrier::Now };
-        self.record(progress, barrier, writer)
-    }
-
-    /// Takes the agent's lock with no decision left that is durable and not applied.
-    fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
-        loop {
-            let (writer, _) = self.space.writer(agent)?;
-            let mut is_decided = false;
-            for hold in self.session.pending() {
-                let policy = decide::Policy::of(hold.reason, &hold.request);
-                let found = decide::find(self.space, self.session.started(), &hold.id)?;
-                is_decided |= policy.settle(&found).is_some();
-            }
-            if !is_decided {
-                return Ok(writer);
-            }
-            // Applying takes the lock by itself where it writes.
-            drop(writer);
-            self.apply_decisions()?;
-        }
-    }
-
-    /// Makes records durable, then does what they allow.
-    fn take_in(&mut self, progress: Progress) -> Result<()> {
-        self.record(progress, Barrier::Now, None)
-    }
-
-    /// Records what happened, and lets go of the agent before doing what it allows.
-    fn record(
-        &mut self,
-        mut progress: Progress,
-        barrier: Barrier,
-        writer: Option<Writer<'_>>,
-    ) -> Result<()> {
-        self.unwritten.push(&mut progress);
-        if barrier == Barrier::Later && !self.unwritten.is_full() {
-            return self.follow(progress);
-        }
-        self.persist()?;
+        self.persist(&progress)?;
         drop(writer);
-        self.tell()?;
         self.follow(progress)
     }
 
-    /// Makes durable what waited for a barrier.
-    fn write_down(&mut self) -> Result<()> {
-        self.persist()?;
-        self.tell()
+    /// Makes records durable, then does what they allow.
+    pub(super) fn take_in(&mut self, progress: Progress) -> Result<()> {
+        self.flush()?;
+        self.persist(&progress)?;
+        self.follow(progress)
     }
 
-    fn persist(&mut self) -> Result<()> {
-        for (cid, bytes) in std::mem::take(&mut self.unwritten.objects) {
-            self.folder.keep_object(&cid, &bytes)?;
-        }
-        let records = std::mem::take(&mut self.unwritten.records);
-        let payloads: Vec<&[u8]> = records.iter().map(Vec::as_slice).collect();
-        // `--durability git` does not apply to sessions: what was answered is never asked again.
-        Ok(self.log.append(&payloads, Durability::Full)?)
+    fn persist(&mut self, progress: &Progress) -> Result<()> {
+        self.append(&progress.objects, &progress.links)
     }
 
-    fn follow(&mut self, progress: Progress) -> Result<()> {
-        self.ready.extend(progress.perform);
+    pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {
+        self.tell(&progress.events)?;
+        let now = self.space.now();
+        self.ready.extend(self.backlog.keep_later(progress.perform, now));
         self.timers.extend(progress.timers.into_iter().map(|(until, path)| (path, until)));
         for withdrawn in progress.withdrawn {
             self.withdraw(&withdrawn)?;
@@ -375,13 +382,16 @@ impl<'a> Driver<'a> {
         let path = &withdrawn.request.path;
         self.ready.retain(|performance| performance.request.path != *path);
         self.timers.remove(path);
+        self.backlog.forget(path);
         let mut by = By::System("withdraw".to_owned());
-        let stopped = match self.running.remove(path) {
-            Some(work) => {
-                work.stop();
+        let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
+            (Some(running), _) => {
+                running.work.stop();
                 Stopped::Stopped
             }
-            None => withdrawn.stopped,
+            // What the fault stopped may have become durable all the same.
+            (None, Some(_)) => Stopped::Unknown,
+            (None, None) => withdrawn.stopped,
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
@@ -401,207 +411,13 @@ impl<'a> Driver<'a> {
         let Some(child) = child else { return Ok(()) };
         // One that runs now is waited for: it ends its calls, and then itself.
         let mut driver = Driver::load(self.space, &child)?;
-        if driver.session.end().is_none() {
-            driver.cancel(CancelRecord {
-                who: "system:withdrawn".to_owned(),
-                why: "nobody waits for the result any more".to_owned(),
-                mode: CancelMode::Cooperative,
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Applies the decisions that are durable and not applied yet; expires what is overdue.
-    fn apply_decisions(&mut self) -> Result<()> {
-        for hold in self.session.pending() {
-            self.apply_to(&hold)?;
-        }
-        Ok(())
-    }
-
-    fn apply_to(&mut self, hold: &Hold) -> Result<()> {
-        let start = self.session.started().clone();
-        let policy = decide::Policy::of(hold.reason, &hold.request);
-        let mut found = decide::find(self.space, &start, &hold.id)?;
-        if found.is_empty() && policy.is_overdue(self.space.now()) {
-            let decision = Decision::expired(hold, &policy, self.space.now());
-            decide::record_system(self.space, &start, &decision)?;
-            found = decide::find(self.space, &start, &hold.id)?;
-        }
-        let votes: Vec<(agentic_model::Oid, Decision)> = found;
-        let Some((commit, decision)) = policy.settle(&votes) else {
-            return self.note_votes(hold, &votes);
-        };
-        self.apply(hold, commit.to_string(), decision, &policy)
-    }
-
-    fn note_votes(&mut self, hold: &Hold, votes: &[(agentic_model::Oid, Decision)]) -> Result<()> {
-        let known = super::summary::read(self.space, &self.folder.id)?;
-        let noted: Vec<String> = known
-            .holds
-            .iter()
-            .filter(|open| open.id == hold.id)
-            .flat_map(|open| open.votes.iter().map(|vote| vote.decision.clone()))
-            .collect();
-        for (commit, decision) in votes {
-            if noted.contains(&commit.to_string()) {
-                continue;
-            }
-            let vote = agentic_replay::record::VoteRecord {
-                path: hold.request.path.clone(),
-                decision: commit.to_string(),
-                principal: decision.principal.clone(),
-                action: decision.action.name().to_owned(),
-            };
-            let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
-            let progress =
-                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-            self.take_in(progress)?;
-        }
-        Ok(())
-    }
-
-    fn apply(
-        &mut self,
-        hold: &Hold,
-        commit: String,
-        decision: &Decision,
-        policy: &decide::Policy,
-    ) -> Result<()> {
-        use agentic_replay::HoldReason::{Asked, InDoubt, NotAllowed};
-        let (path, now) = (&hold.request.path, self.space.now());
-        let by = By::Decision(commit.clone());
-        let refused = |code: &str| {
-            Answer::Failed(Failure::new(
-                code,
-                format!("{} by {}", decision.action.name(), decision.principal),
-            ))
-        };
-        let effect = match (hold.reason, decision.action) {
-            (Asked, _) if hold.request.kind == HOLD => Ok(decision.outcome(policy)),
-            (Asked, Action::Approve | Action::Respond | Action::Edit) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (Asked, Action::Reject) => Ok(refused("rejected")),
-            (Asked, Action::Expire) => Ok(refused("expired")),
-            (NotAllowed | InDoubt, Action::Approve) => Err(None),
-            (NotAllowed | InDoubt, Action::Edit) => Err(decision.value.clone()),
-            (NotAllowed | InDoubt, Action::Respond) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (NotAllowed | InDoubt, Action::Reject) => Ok(refused("rejected")),
-            (NotAllowed | InDoubt, Action::Expire) => Ok(refused("expired")),
-            (_, Action::Withdrawn) => return Ok(()),
-        };
-        agentic_store::fault::point("before-decision-answer")?;
-        let progress = match effect {
-            Ok(answer) => self.session.answered(path, answer, by, now),
-            Err(edited) => self.session.permit(path, &commit, edited, now),
-        };
-        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        self.take_in(progress)
-    }
-
-    /// Writes what the program said into the agent's trace.
-    fn tell(&mut self) -> Result<()> {
-        let events = std::mem::take(&mut self.unwritten.events);
-        let entries = events.iter().map(|event: &Event| {
-            let text =
-                event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
-            ("log", text)
-        });
-        self.trace(entries)
-    }
-
-    fn trace(&self, entries: impl Iterator<Item = (&'static str, String)>) -> Result<()> {
-        let agent: &AgentName = &self.session.started().agent;
-        let bodies: Vec<(Kind, String)> =
-            entries.map(|(kind, text)| (Kind::parse(kind).expect("a valid name"), text)).collect();
-        if bodies.is_empty() || self.space.head(agent).is_err() {
+        if driver.session.end().is_some() {
             return Ok(());
         }
-        self.space.add_traces(agent, &bodies)
-    }
-
-    /// Tells the trace where the session stands now, and seals it where it will stand for a while.
-    fn settle_down(&mut self) -> Result<()> {
-        let id = self.folder.id;
-        let start = self.session.started().clone();
-        let holds = self.session.pending();
-        let told = |hold: &Hold| {
-            let question = hold.request.payload.get("question").and_then(Value::as_text);
-            let what = question.unwrap_or(&hold.request.kind).to_owned();
-            ("session", format!("held {}: {}", id.short_request(&hold.id), shown(&what)))
-        };
-        let fresh: Vec<Hold> =
-            holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        self.trace(fresh.iter().map(told))?;
-        let Some(end) = self.session.end().cloned() else {
-            if !holds.is_empty() {
-                seal::seal(self.space, &start.agent, &self.folder)?;
-            }
-            return Ok(());
-        };
-        let how = match &end {
-            End::Done(value) => format!("ended {}: {}", id.short(), shown(&format!("{value:?}"))),
-            End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
-            End::Cancelled => format!("cancelled {}", id.short()),
-        };
-        self.trace(std::iter::once(("session", how)))?;
-        seal::seal(self.space, &start.agent, &self.folder)?;
-        self.folder.retire(self.space)
-    }
-}
-
-/// Runs a program over the records of a session.
-fn replayed(
-    space: &Space,
-    folder: &Folder,
-    journal: &Journal,
-    flow: &Object,
-) -> Result<(Ran, Progress)> {
-    let values = Values::of(space, journal);
-    let mut executor = Executor::new(flow)?;
-    let engine = Language::of(flow)?.engine();
-    let kinds = executor.kinds().clone();
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let mut fold = |request: &Request, _: &Answer| executor.fold(request);
-    let loaded = Session::load(journal, program_of(space, folder, flow)?, setting, &mut fold);
-    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
-    Ok(((session, executor), progress))
-}
-
-/// Turns the error of a replay into ours.
-pub fn replay_error(id: &SessionId, error: agentic_replay::ReplayError) -> Error {
-    match error {
-        agentic_replay::ReplayError::Diverged(divergence) => {
-            Error::Diverged { id: id.short(), divergence }
-        }
-        agentic_replay::ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
-        agentic_replay::ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
-    }
-}
-
-/// Cuts a text for a trace entry, which is one line.
-fn shown(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// The entry that a decision's own trace holds.
-pub fn decision_entry(text: String, at: Instant) -> Entry {
-    let kind = Kind::parse("session").expect("a valid name");
-    Entry { kind, at, body: Value::Text(text), continues: false }
-}
-
-impl<'a> Driver<'a> {
-    /// Loads a session with another program than its own, which must make every recorded request.
-    pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
-        let (folder, lock) = Folder::lock(space, id)?;
-        folder.restore(space)?;
-        let journal = read_journal(space, id)?;
-        let (ran, progress) = replayed(space, &folder, &journal, flow)?;
-        let mut driver = Driver::new(space, folder, lock, ran)?;
-        driver.take_in(progress)?;
-        Ok(driver)
+        driver.cancel(CancelRecord {
+            who: "system:withdrawn".to_owned(),
+            why: "nobody waits for the result any more".to_owned(),
+            mode: CancelMode::Cooperative,
+        })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_pipeline::run::RunResult;
 use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
+use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
@@ -25,17 +25,22 @@ pub enum Performed {
     Waiting,
 }
 
-/// Performs an effect of the space. A kind that nobody here performs fails in a way that the
-/// program can catch.
+/// Performs an effect of the space. What the program caused itself (an unknown kind, a malformed
+/// field, a taken name) is a failure that it can catch, and so is a kind that nobody here performs.
+///
+/// # Errors
+/// Fails with a fault of our own store, of which the program must not hear: the effect has no
+/// answer then, and is performed again, or found done, by whoever drives the session next.
 pub fn perform(
     space: &Space,
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
 ) -> Result<Performed> {
     let start = session.started();
-    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let request = Some(performance.id.to_string());
+    let asker = Asker { session: start.session.to_string(), request };
     match performance.request.kind.as_str() {
-        "commit" => Ok(executed(perform_commit(space, &start.agent, performance, &asker))),
+        "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => perform_spawn(space, session, performance, &asker),
         kind => {
             let failure = Failure::new("unknown-kind", format!("nothing here performs `{kind}`"));
@@ -44,13 +49,14 @@ pub fn perform(
     }
 }
 
-/// What a refused verb is for a program: a failure that it can catch.
-fn executed(outcome: Result<Value>) -> Performed {
+/// What a refused verb is for a program: a failure that it can catch. A fault of the store is none.
+fn executed(outcome: Result<Value>) -> Result<Performed> {
     let answer = match outcome {
         Ok(value) => Answer::Ok(value),
+        Err(error) if error.is_fault() => return Err(error),
         Err(error) => Answer::Failed(Failure::new("refused", error.to_string())),
     };
-    Performed::Answered(answer, By::Executor)
+    Ok(Performed::Answered(answer, By::Executor))
 }
 
 fn perform_commit(
@@ -59,7 +65,7 @@ fn perform_commit(
     performance: &Performance,
     asker: &Asker,
 ) -> Result<Value> {
-    if let Some(done) = find_by_request(space, agent, &asker.request)? {
+    if let Some(done) = find_by_request(space, agent, &performance.id.to_string())? {
         return commit_value(space, done);
     }
     let payload = &performance.request.payload;
@@ -72,7 +78,7 @@ fn perform_commit(
     let draft = Draft {
         message: text("message").ok_or_else(|| bad("a commit needs a `message`"))?.to_owned(),
         kind,
-        fields: payload.get("fields").and_then(Value::as_map).cloned().unwrap_or_default(),
+        fields: fields(payload).ok_or_else(|| bad("`fields` is no map"))?,
         source: Source::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
         capture: Capture::Nothing,
         expect: None,
@@ -80,6 +86,8 @@ fn perform_commit(
         asker: Some(asker.clone()),
     };
     let done = commit(space, agent, &draft)?;
+    // One that is merely decided is found by whoever performs the effect again.
+    done.written.visible()?;
     commit_value(space, done.commit)
 }
 
@@ -95,6 +103,14 @@ fn commit_value(space: &Space, commit: Oid) -> Result<Value> {
         ("parent", parent),
         ("committer", Value::text(committer)),
     ]))
+}
+
+/// Reads the open fields of a commit request.
+fn fields(payload: &Value) -> Option<Map> {
+    match payload.get("fields") {
+        None | Some(Value::Null) => Some(Map::new()),
+        Some(fields) => fields.as_map().cloned(),
+    }
 }
 
 /// Reads the files of a commit request: text, bytes, or null for those that go.
@@ -135,25 +151,22 @@ fn perform_spawn(
 ) -> Result<Performed> {
     let request = &performance.request;
     if let Err(error) = check_flow(space, session, request) {
-        return Ok(executed(Err(error)));
+        return executed(Err(error));
     }
-    let child = match ensure_agent(space, session, request, asker) {
+    let child = match ensure_agent(space, session, performance, asker) {
         Ok(child) => child,
-        Err(error) => return Ok(executed(Err(error))),
+        Err(error) => return executed(Err(error)),
     };
     if !runs_a_flow(request) {
         let genesis = child_genesis(space, &child)?;
         let value =
             Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
-        return Ok(executed(Ok(value)));
+        return executed(Ok(value));
     }
-    let begin = match child_begin(space, session, request, &child) {
-        Ok(begin) => begin,
-        Err(error) => return Ok(executed(Err(error))),
-    };
-    let id = match start_child(space, begin) {
+    let begun = child_begin(space, session, request, &child);
+    let id = match begun.and_then(|begin| start_child(space, begin)) {
         Ok(id) => id,
-        Err(error) => return Ok(executed(Err(error))),
+        Err(error) => return executed(Err(error)),
     };
     let ended = ended_child(space, session, id)?;
     Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)))
@@ -173,7 +186,7 @@ pub fn ready_child(
     check_flow(space, session, request).ok()?;
     let start = session.started();
     let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
-    let child = ensure_agent(space, session, request, &asker).ok()?;
+    let child = ensure_agent(space, session, performance, &asker).ok()?;
     child_begin(space, session, request, &child).ok()
 }
 
@@ -245,16 +258,16 @@ fn answer_of(end: &End) -> Answer {
 fn ensure_agent(
     space: &Space,
     session: &Session<Box<dyn Program>>,
-    request: &Request,
+    performance: &Performance,
     asker: &Asker,
 ) -> Result<AgentName> {
-    let payload = &request.payload;
+    let (payload, id) = (&performance.request.payload, performance.id.to_string());
     let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
     let mut found = None;
-    for name in child_names(session, request, asker)? {
+    for name in child_names(session, performance)? {
         if space.head(&name).is_err() {
             found.get_or_insert(name);
-        } else if find_by_request(space, &name, &asker.request)?.is_some() {
+        } else if find_by_request(space, &name, &id)?.is_some() {
             return Ok(name);
         } else if payload.get("name").is_some() {
             return Err(Error::AgentExists { name });
@@ -267,7 +280,8 @@ fn ensure_agent(
     let from = payload.get("from").and_then(Value::as_text);
     let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
     let origin = Origin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
-    spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
+    let spawned = spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
+    spawned.written.visible()?;
     Ok(name)
 }
 
@@ -275,17 +289,17 @@ fn ensure_agent(
 /// else one that tells its place, else one that nobody else has.
 fn child_names(
     session: &Session<Box<dyn Program>>,
-    request: &Request,
-    asker: &Asker,
+    performance: &Performance,
 ) -> Result<Vec<AgentName>> {
-    let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
+    let id = performance.id.to_string();
+    let text = |key: &str| performance.request.payload.get(key).and_then(Value::as_text);
     let parse = |name: &str| AgentName::parse(name);
     let agent = &session.started().agent;
     let bad = |error: agentic_model::InvalidName| Error::BadRequest { reason: error.to_string() };
     if let Some(name) = text("name") {
         return Ok(vec![parse(name).map_err(bad)?]);
     }
-    let own = parse(&format!("{agent}-{}", &asker.request[..8])).map_err(bad)?;
+    let own = parse(&format!("{agent}-{}", &id[..8])).map_err(bad)?;
     let telling = text("suffix").and_then(|suffix| parse(&format!("{agent}-{suffix}")).ok());
     Ok(telling.into_iter().chain([own]).collect())
 }

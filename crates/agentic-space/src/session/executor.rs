@@ -17,7 +17,7 @@ use agentic_plan::{AuthSource, Registry};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
-use agentic_replay::{Answer, Failure, Kinds, Request, Stopped};
+use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
 use super::language::{Language, handlers};
 use super::script::Script;
@@ -94,6 +94,9 @@ impl Executor {
     pub fn compute(&mut self, request: &Request) -> Option<Answer> {
         if let Some(answer) = self.script.next(request) {
             return Some(answer);
+        }
+        if request.kind == PATCH {
+            return Some(Answer::Ok(Value::Bool(true)));
         }
         match self.language {
             Language::Rhai => None,

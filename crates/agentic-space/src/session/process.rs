@@ -19,6 +19,25 @@ const OUTPUT_BYTES_MAX: u64 = 4 << 20;
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
 
+/// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
+const STATUS_TRY_AGAIN: i32 = 75;
+
+/// What a program came to.
+#[derive(Debug)]
+pub struct Ended {
+    /// The answer that it gives.
+    pub answer: Answer,
+    /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
+    /// itself.
+    pub fault: Option<String>,
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Ended {
+        Ended { answer, fault: None }
+    }
+}
+
 /// A program under way.
 pub struct Process {
     stop: Arc<AtomicBool>,
@@ -29,7 +48,7 @@ impl Process {
     pub fn start(
         performance: &Performance,
         folder: &std::path::Path,
-        answers: mpsc::Sender<(Path, Came)>,
+        arrivals: mpsc::Sender<(Path, Came)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
@@ -40,9 +59,10 @@ impl Process {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
-            let answer = run(&request.payload, &folder, &key, limit, &flag);
+            let bounds = Bounds { limit, stop: &flag };
+            let ended = run(&request.payload, &folder, &key, bounds);
             // A driver that has gone away reads the doubt from its records.
-            let _ = answers.send((request.path.clone(), Came::Answer(answer)));
+            let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
         });
         Process { stop }
     }
@@ -53,15 +73,16 @@ impl Process {
     }
 }
 
-fn run(
-    payload: &Value,
-    folder: &std::path::Path,
-    key: &str,
+/// What ends a program from outside.
+struct Bounds<'b> {
     limit: Duration,
-    stop: &AtomicBool,
-) -> Answer {
+    stop: &'b AtomicBool,
+}
+
+fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Ended {
     let Some(mut command) = command_of(payload) else {
-        return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
+        let needs = "`exec` needs `argv`, a list of texts, or `command`, a text";
+        return failed("bad-request", needs).into();
     };
     let folder = payload
         .get("cwd")
@@ -77,21 +98,22 @@ fn run(
         .spawn();
     let mut child = match child {
         Ok(child) => child,
-        Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
+        Err(error) => return not_started(&error),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
-    let deadline = Moment::now() + limit;
+    let deadline = Moment::now() + bounds.limit;
     let stdout = collect(child.stdout.take());
     let stderr = collect(child.stderr.take());
-    let status = match wait(&mut child, deadline, stop) {
+    let ended = wait(&mut child, deadline, bounds.stop);
+    let status = match ended {
         Waited::Ended(status) => status,
-        Waited::TimedOut => return Answer::TimedOut,
-        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
-        Waited::Lost(error) => return failed("exec", &error.to_string()),
+        Waited::TimedOut => return Answer::TimedOut.into(),
+        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped).into(),
+        Waited::Lost(error) => return failed("exec", &error.to_string()).into(),
     };
     // What the program left running may hold its output open.
     while !(stdout.is_finished() && stderr.is_finished()) {
-        if stop.load(Ordering::Acquire) || Moment::now() >= deadline {
+        if bounds.stop.load(Ordering::Acquire) || Moment::now() >= deadline {
             kill_group(&mut child);
             break;
         }
@@ -100,11 +122,24 @@ fn run(
     let text = |output: std::thread::JoinHandle<Vec<u8>>| {
         Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
     };
-    Answer::Ok(Value::Map(Map::from([
-        ("status".to_owned(), Value::Int(i64::from(status.code().unwrap_or(-1)))),
+    let status = status.code().unwrap_or(-1);
+    let answer = Answer::Ok(Value::Map(Map::from([
+        ("status".to_owned(), Value::Int(i64::from(status))),
         ("stdout".to_owned(), text(stdout)),
         ("stderr".to_owned(), text(stderr)),
-    ])))
+    ])));
+    let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
+    let fault = may_try_again.then(|| format!("the program ended with status {status}"));
+    Ended { answer, fault }
+}
+
+/// Tells what came of a program that could not be started. Some reasons pass by themselves.
+fn not_started(error: &std::io::Error) -> Ended {
+    use std::io::ErrorKind::{ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock};
+    let message = format!("cannot start the program: {error}");
+    let passes =
+        matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
+    Ended { answer: failed("exec", &message), fault: passes.then_some(message) }
 }
 
 fn command_of(payload: &Value) -> Option<Command> {
@@ -163,6 +198,7 @@ fn feed(child: &mut Child, text: &str) {
     }
 }
 
+/// Reads a stream to its end, and says when there is more than is kept.
 fn collect(
     stream: Option<impl std::io::Read + Send + 'static>,
 ) -> std::thread::JoinHandle<Vec<u8>> {

@@ -4,9 +4,9 @@ use agentic_model::{AgentName, Instant, Value};
 use agentic_replay::record::{CancelMode, Outcome, Why};
 use agentic_replay::{Body, By, Journal, Path, Record, Session, SessionId, Setting};
 
-use super::drive::replay_error;
 use super::folder::{Folder, Values, list_all, read_journal};
 use super::language::{self, Language};
+use super::load::replay_error;
 use super::summary::{self, State};
 use super::{flow_of, source_of};
 use crate::{Error, Result, Space};

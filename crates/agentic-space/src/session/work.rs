@@ -8,10 +8,10 @@ use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{Answer, Path, SessionId};
+use agentic_replay::{Path, Performance, SessionId};
 
 use super::executor::CommandLine;
-use super::process::Process;
+use super::process::{Ended, Process};
 use super::start::{Begin, start_child};
 use crate::{Options, Space};
 
@@ -22,8 +22,8 @@ const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
 
 /// What work has come to.
 pub(super) enum Came {
-    /// An answer, as it is.
-    Answer(Answer),
+    /// The program of an `exec` ended.
+    Exec(Ended),
     /// A program of the language ended.
     Program {
         /// Its name.
@@ -64,9 +64,35 @@ pub(super) enum Work {
     Thread(CancelFlag),
 }
 
+/// What a thread is to do.
+pub(super) enum Task {
+    /// Run the program of an `exec` in a folder.
+    Exec(PathBuf),
+    /// Run a program of the language in a folder.
+    Program(CommandLine, PathBuf),
+    /// Call an endpoint.
+    Call(Call),
+    /// Run a child session, in a space that is opened so.
+    Child(Box<Begin>, (PathBuf, Options)),
+}
+
+impl Task {
+    /// Begins the work.
+    pub fn begin(self, order: Order, performance: &Performance) -> Work {
+        match self {
+            Task::Exec(folder) => {
+                Work::Process(Process::start(performance, &folder, order.waiting))
+            }
+            Task::Program(command, folder) => Work::program(command, folder, order),
+            Task::Call(call) => Work::call(call, order),
+            Task::Child(begin, opener) => Work::child(*begin, opener, order),
+        }
+    }
+}
+
 impl Work {
     /// Starts a program of the language.
-    pub fn program(command: CommandLine, folder: PathBuf, order: Order) -> Work {
+    fn program(command: CommandLine, folder: PathBuf, order: Order) -> Work {
         let executable = Executable {
             argv: command.argv,
             folder,
@@ -82,7 +108,7 @@ impl Work {
     }
 
     /// Calls an endpoint.
-    pub fn call(call: Call, order: Order) -> Work {
+    fn call(call: Call, order: Order) -> Work {
         let exchange =
             Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
         let caller = order.caller.clone();
@@ -93,7 +119,7 @@ impl Work {
     }
 
     /// Runs a child session, in a space of its own.
-    pub fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
+    fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
         Work::start(order, move |_| {
             let space = Space::open_as_is(&folder, options);
             Came::Child(space.and_then(|space| start_child(&space, begin)))

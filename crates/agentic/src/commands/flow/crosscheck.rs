@@ -127,8 +127,8 @@ fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure
     spawn(&space, &agent, &briefing.map_err(agentic_space::Error::from)?, &Origin::Root)?;
     let setting = durable::Setting { agent: Some(agent), key: Some(AGENT.to_owned()) };
     let object = ready.flow.to_object()?;
-    let reached = durable::run(&stage, setting, object, ready.input, &ready.flow.source)?;
-    let Reached::End(end) = reached else {
+    let ran = durable::run(&stage, setting, object, ready.input, &ready.flow.source)?;
+    let Reached::End(end) = ran.reached else {
         return Err(Failure::refused(
             "the durable run waits for something that the run in memory did not wait for",
             "`agentic flow run` runs it durably and keeps it",

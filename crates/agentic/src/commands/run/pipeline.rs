@@ -81,7 +81,8 @@ pub fn run_ready(context: &Context, ready: Ready, wish: Wish) -> Outcome {
     let ready = ready.pinned(&context.space()?)?;
     ready.refuse_nobody()?;
     let object = ready.flow.to_object()?;
-    match durable::run(context, wish.setting, object, ready.input, &ready.flow.source)? {
+    let ran = durable::run(context, wish.setting, object, ready.input, &ready.flow.source)?;
+    match ran.reached {
         Reached::End(end) => show_end(context, &end),
         Reached::Waiting(code) => Ok(code),
     }
