@@ -113,6 +113,9 @@ pub enum Error {
         /// The agent.
         agent: AgentName,
     },
+    /// A draft in a batch takes its tree from a folder, or expects a head of its own.
+    #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
+    NotInBatch,
     /// A path that was named is neither in the folder nor in the tree.
     #[error("the path `{path}` matches no file")]
     NoSuchPath {

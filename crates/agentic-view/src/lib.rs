@@ -11,6 +11,7 @@ pub mod hold;
 mod kind;
 mod object;
 mod object_schema;
+mod provider;
 mod relation;
 mod schema;
 mod session;
@@ -28,6 +29,7 @@ pub use crate::flow::{
 pub use crate::hold::{DecideView, PendingView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
+pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{

@@ -18,7 +18,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use tempfile::TempDir;
 
-use crate::server::{Asked, Server, json};
+use crate::loopback::{Asked, Server, json};
 
 const SECRET: &str = "hunter2-hunter2";
 const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 
-use crate::server::{Server, json};
+use crate::loopback::{Server, json};
 
 fn exchange(url: String, method: &str) -> Exchange {
     Exchange {

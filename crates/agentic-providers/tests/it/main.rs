@@ -1,7 +1,16 @@
 //! Tests of the crate as its users see it.
 
+mod cancel;
+mod configuration;
 mod credential;
 mod endpoint;
+mod exchange;
 mod executable;
 mod host;
+mod loopback;
+mod mcp;
+mod memory;
+mod model;
+mod secret;
 mod server;
+mod tool;
