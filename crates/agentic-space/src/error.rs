@@ -332,6 +332,12 @@ pub enum Error {
         /// How.
         reason: String,
     },
+    /// A script of answers cannot be read.
+    #[error("the script of answers cannot be used: {reason}")]
+    BadScript {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A session's commits could not be made again.
     #[error("session {id} cannot be rebuilt: {reason}")]
     NotRebuilt {

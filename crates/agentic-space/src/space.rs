@@ -80,6 +80,12 @@ impl Space {
         self.mended.take()
     }
 
+    /// Returns how this space is opened once more, by another thread.
+    pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
+        let folder = self.repository.work_dir().unwrap_or(self.repository.common_dir());
+        (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
+    }
+
     /// Returns how durable writes are.
     pub fn durability(&self) -> Durability {
         self.durability

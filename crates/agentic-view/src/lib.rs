@@ -6,6 +6,7 @@ mod agent;
 mod commit;
 mod doctor;
 mod failure;
+mod flow;
 pub mod hold;
 mod kind;
 mod object;
@@ -22,6 +23,9 @@ pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, Sp
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
+pub use crate::flow::{
+    CredentialView, CrosscheckView, FlowEventView, FlowHoldView, FlowStatusView, TranslateView,
+};
 pub use crate::hold::{DecideView, PendingView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};

@@ -28,6 +28,7 @@ const DIVERGED: (u8, &str) = (5, "diverged");
 const SCHEMA: (u8, &str) = (7, "schema");
 const DECIDED: (u8, &str) = (8, "already-decided");
 const NOT_ALLOWED: (u8, &str) = (9, "not-allowed");
+const UNREACHABLE: (u8, &str) = (11, "unreachable");
 const EXPIRED: (u8, &str) = (12, "expired");
 
 impl Failure {
@@ -49,6 +50,16 @@ impl Failure {
     /// Makes the failure of something that the caller may not do.
     pub fn not_allowed(message: &str, hint: &str) -> Failure {
         Failure::new(NOT_ALLOWED, message, hint)
+    }
+
+    /// Makes the failure of an engine that cannot be reached.
+    pub fn unreachable(message: &str, hint: &str) -> Failure {
+        Failure::new(UNREACHABLE, message, hint)
+    }
+
+    /// Makes the failure of two runs that should agree and do not.
+    pub fn diverged(message: &str, hint: &str) -> Failure {
+        Failure::new(DIVERGED, message, hint)
     }
 
     /// Makes the failure that a program ended with.
@@ -268,6 +279,9 @@ fn session_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             (EXPIRED, "the session went on without an answer; `agentic session show` shows how")
         }
         Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
+        Error::BadScript { .. } => {
+            (REFUSED, r#"write {"AGENT":[{"ok":VALUE},{"failed":{"code":…,"message":…}}]}"#)
+        }
         Error::NotRebuilt { .. } => (
             DIVERGED,
             "the records and the branch disagree; `agentic session show` and `git log` show both",

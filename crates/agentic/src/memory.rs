@@ -5,11 +5,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::{Cid, Value};
-use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::credential::Caller;
+use agentic_providers::endpoint::{Call, Exchange};
+use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
-use agentic_replay::{Answer, End, Event, Failure, Program, Request, Seed, Start, Stopped};
+use agentic_replay::{Answer, End, Event, Failure, Program, Request, Seed, Start};
 use agentic_space::Clock;
-use agentic_space::session::{CommandLine, Executor, Printed};
+use agentic_space::session::{CommandLine, Executor};
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
@@ -24,7 +26,8 @@ pub fn run(
     folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    drive(program, input, Memory { executor: Mutex::new(executor), folder }, sink)
+    let run = unique();
+    drive(program, input, Memory { executor: Mutex::new(executor), folder, run }, sink)
 }
 
 /// Runs a program to its end, with somebody else who performs its requests.
@@ -41,16 +44,21 @@ pub fn drive(
 
 /// What a run begins with: the time, and randomness that no other run has.
 fn start(input: Value) -> Start {
-    let at = Clock::System.now();
-    let unique = Cid::of(format!("{} {}", at.millis(), std::process::id()).as_bytes());
-    let seed = Seed(unique.digest().try_into().expect("a content id is a hash of 32 bytes"));
-    Start { input, seed, at }
+    let seed = unique().digest().try_into().expect("a content id is a hash of 32 bytes");
+    Start { input, seed: Seed(seed), at: Clock::System.now() }
+}
+
+/// Returns what no other run has.
+fn unique() -> Cid {
+    let now = Clock::System.now();
+    Cid::of(format!("{} {}", now.millis(), std::process::id()).as_bytes())
 }
 
 /// Performs the requests of a run.
 struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
+    run: Cid,
 }
 
 impl Memory {
@@ -66,23 +74,28 @@ impl Memory {
             folder: self.folder.clone(),
             input: command.stdin.into_bytes(),
             environment: Vec::new(),
-            limit: request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis),
+            limit: limit(request),
         };
-        let ended = |status, stdout: &str, stderr: &str| {
-            self.executor().read(Printed { status, stdout, stderr })
-        };
-        match executable.run(cancel) {
-            Outcome::Done(printed) => ended(Some(0), &String::from_utf8_lossy(&printed), ""),
-            Outcome::Crashed { status, complaint } => ended(status.code(), "", &complaint),
-            Outcome::Lost(error) => self.executor().lost(&format!("`{program}`: {error}")),
-            Outcome::Flooded => Answer::Failed(Failure::new(
-                "OutputTooLarge",
-                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
-            )),
-            Outcome::TimedOut => Answer::TimedOut,
-            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
-        }
+        let outcome = self.caller(request).execute(executable, cancel);
+        self.executor().printed(&program, outcome)
     }
+
+    fn call(&self, call: Call, request: &Request) -> Answer {
+        // Nobody remembers a run in memory, so its requests are the same in no other run.
+        let key = format!("{}/{}", self.run, request.path);
+        let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
+        let url = exchange.call.url.clone();
+        let reply = self.caller(request).call(exchange);
+        self.executor().responded(&url, reply)
+    }
+
+    fn caller(&self, request: &Request) -> Caller {
+        self.executor().caller(request, self.folder.clone(), self.run.to_string())
+    }
+}
+
+fn limit(request: &Request) -> Duration {
+    request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
 }
 
 impl Performer for Memory {
@@ -91,17 +104,20 @@ impl Performer for Memory {
         if let Some(command) = command {
             return self.execute(command, request, cancel);
         }
+        let call = self.executor().call(request);
+        if let Some(call) = call {
+            return self.call(call, request);
+        }
         let computed = self.executor().compute(request);
         computed.unwrap_or_else(|| {
-            let message = format!("nothing here performs `{}`", request.kind);
+            let message = format!("nothing in memory performs `{}`", request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
         })
     }
 
     fn place(&self, request: &Request) -> Place {
-        match self.executor().command(request) {
-            Some(_) => Place::Pool,
-            None => Place::Inline,
-        }
+        let executor = self.executor();
+        let takes_time = executor.command(request).is_some() || executor.call(request).is_some();
+        if takes_time { Place::Pool } else { Place::Inline }
     }
 }

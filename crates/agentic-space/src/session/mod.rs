@@ -18,18 +18,23 @@ mod rebuild;
 mod replay;
 mod retell;
 mod retry;
+mod run;
+mod script;
 mod seal;
 mod start;
 pub mod summary;
 pub(crate) mod trace;
 mod unsynced;
+mod work;
 
-pub use self::executor::{CommandLine, Executor, Printed};
+pub use self::effect::children;
+pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
+pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
+pub use self::run::{Happening, blocks, find_run, history};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
@@ -118,7 +123,7 @@ fn program_with(
     match Language::of(flow)? {
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source, trace),
-        Language::Pipeline => return language::pipeline(flow, source),
+        Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
     }
     let mut modules = BTreeMap::new();
     collect_modules(space, folder, source, &mut modules)?;

@@ -37,7 +37,16 @@ impl Repository {
     /// # Errors
     /// Fails when there is none, and when its refs are kept in a format that gix does not see.
     pub fn discover(directory: &Path) -> Result<Repository> {
-        let found = gix::ThreadSafeRepository::discover_with_environment_overrides(directory);
+        // As git does, a ceiling elsewhere is of no account.
+        let options = gix::discover::upwards::Options {
+            match_ceiling_dir_or_error: false,
+            ..Default::default()
+        };
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            directory,
+            options,
+            Default::default(),
+        );
         let repository = found.map_err(|error| {
             if is_repository_above(directory) {
                 return Error::git("open the repository")(error);

@@ -6,6 +6,7 @@ pub mod check;
 pub mod commit;
 pub mod completions;
 pub mod conformance;
+pub mod credential;
 pub mod decide;
 pub mod demo;
 pub mod doctor;
@@ -79,6 +80,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Decide(args) => decide::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),
+        Verb::Credential(verb) => credential::run(&context, verb),
         Verb::Conformance(verb) => conformance::run(&context, verb),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),
