@@ -79,7 +79,8 @@ impl Space {
             for reference in self.repository().list_refs(&prefix)? {
                 let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);
                 let Some(Ok(name)) = name else { continue };
-                if self.repository().find_ref(&name.branch_ref())?.is_none() {
+                let is_here = self.repository().find_ref(&name.branch_ref())?.is_some();
+                if !is_here && self.repository().archive_entry(&name)?.is_none() {
                     found.push(RemoteAgent {
                         remote: remote.clone(),
                         name,

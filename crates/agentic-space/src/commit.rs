@@ -272,6 +272,7 @@ fn transaction(
         notes: has_edit.then_some(edit),
         taken,
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })

@@ -86,6 +86,9 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
     }
+    if let Err(error) = check_archive(space) {
+        report.damaged.push(format!("the archive: {error}"));
+    }
     Ok(report)
 }
 
@@ -101,6 +104,11 @@ fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     report.mended.extend(mended);
     if recovery::checkpoint(&mut writer, repository, space.now())? == Checkpoint::Cut {
         report.n_cut += 1;
+    }
+    if let Some(agent) = stream.agent()
+        && space.archived_agent(agent)?.is_some()
+    {
+        agentic_store::drop_journal(repository, stream, space.now())?;
     }
     Ok(())
 }
@@ -133,6 +141,16 @@ fn check_agent(space: &Space, agent: &AgentName, report: &mut Report) {
         Ok(n) => report.n_objects += n,
         Err(error) => report.damaged.push(format!("agent `{agent}`: {error}")),
     }
+}
+
+/// Checks that what the archive keeps is there. Commits of a chain hold each other, so only their
+/// ends are looked at.
+fn check_archive(space: &Space) -> Result<()> {
+    for entry in space.archived_agents()? {
+        space.read_commit(entry.archived.head)?;
+        space.repository().notes_at(entry.archived.notes)?;
+    }
+    Ok(())
 }
 
 fn break_locks(space: &Space, locks: Locks, report: &mut Report) -> Result<()> {

@@ -6,7 +6,7 @@ use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_store::git::CommitInfo;
 
 use crate::agent::kind_on;
-use crate::{Result, Space};
+use crate::{Error, Result, Space};
 
 /// One commit of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +112,11 @@ impl Space {
             && self.repository().find_ref(&name.branch_ref())?.is_some()
         {
             return Ok(Found::Agent(self.agent(&name)?));
+        }
+        if let Ok(name) = AgentName::parse(id)
+            && self.archived_agent(&name)?.is_some()
+        {
+            return Err(Error::AgentArchived { name });
         }
         if id.starts_with(Cid::PREFIX) {
             let cid = self.find_object(id)?;

@@ -250,6 +250,7 @@ fn transaction(
         notes,
         taken,
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     };

@@ -18,7 +18,7 @@ pub use self::replay::replay;
 
 /// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
 /// began before them may still be running.
-const KEEP_MILLIS: i64 = 10 * 60 * 1000;
+pub(crate) const KEEP_MILLIS: i64 = 10 * 60 * 1000;
 
 /// What recovery did to one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -151,7 +151,7 @@ fn free_name(space: &Space, parent: &AgentName) -> Result<AgentName> {
     for n in 1.. {
         let base: String = parent.as_str().chars().take(50).collect();
         let name = AgentName::parse(&format!("{base}-fork-{n}")).expect("a name with a suffix");
-        if space.head(&name).is_err() {
+        if matches!(space.head(&name), Err(Error::UnknownAgent { .. })) {
             return Ok(name);
         }
     }

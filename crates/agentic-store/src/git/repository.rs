@@ -35,7 +35,9 @@ impl Repository {
     /// # Errors
     /// Fails when there is none, and when its refs are kept in a format that gix does not see.
     pub fn discover(directory: &Path) -> Result<Repository> {
-        let found = gix::ThreadSafeRepository::discover_with_environment_overrides(directory);
+        // Of a relative path gix takes a bare repository's own name for `.git`.
+        let place = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides(place);
         let repository = found.map_err(|error| {
             if is_repository_above(directory) {
                 return Error::git("open the repository")(error);

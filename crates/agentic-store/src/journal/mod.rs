@@ -3,6 +3,7 @@
 //! The append of a record, made durable by one `fdatasync`, is the moment from which a write is
 //! never lost. A writer holds the stream's [`Lock`](crate::Lock); readers take no lock.
 
+mod fold;
 pub mod frame;
 mod log;
 mod read;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Instant, Oid};
 
+pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, payloads};
 pub use self::read::{pending_entries, records, tail, unfinished};
 pub use self::record::{Body, Record, RecordHash, Standing};
