@@ -99,9 +99,10 @@ fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry
     }
 
     repository.wait_for_ref_lock(PACKED_REFS)?;
-    // What the archive names must not be younger on the disk than the archive.
-    repository.sync_filesystem()?;
     archive.begin(None, repository.find_ref(ARCHIVE_REF)?, space.now())?;
+    // What the archive names must not be younger on the disk than the archive, nor its journal than
+    // the record in it.
+    repository.sync_filesystem()?;
     let transaction = folding_away(space, &entries, signatures)?;
     let expect = transaction.branch.as_ref().and_then(|step| step.expect);
     let outcome = archive.carry_out(transaction, space.durability(), space.now())?;
@@ -148,6 +149,7 @@ fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Writte
     let genesis = space.find_genesis(agent, head)?;
     let signatures = space.own_signatures()?;
     writer.begin(genesis, Some(head), space.now())?;
+    repository.sync_filesystem()?;
     let transaction = Transaction {
         verb: "restore".to_owned(),
         objects: Vec::new(),
