@@ -176,10 +176,7 @@ pub(crate) fn archive_stream() -> Stream {
 fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
     let head = space.head(agent)?;
     let notes = space.repository().find_ref(&agent.notes_ref())?;
-    Ok(ArchiveEntry {
-        archived: Archived { agent: agent.clone(), head, notes },
-        at: space.now(),
-    })
+    Ok(ArchiveEntry { archived: Archived { agent: agent.clone(), head, notes }, at: space.now() })
 }
 
 fn folding_away(

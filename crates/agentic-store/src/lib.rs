@@ -17,8 +17,8 @@ mod lock;
 pub mod recovery;
 mod writer;
 
-pub use crate::fold::drop_journal;
 pub use crate::error::{Error, Result};
+pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;

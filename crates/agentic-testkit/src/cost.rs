@@ -123,9 +123,9 @@ impl Bench {
                 let key = format!("k{}x{n}", std::process::id());
                 let start = words("session start a1 --flow ask.rhai --json --key");
                 let started = self.run(Under::Nothing, &[start, vec![key]].concat(), "")?;
-                let request = started.split_once("\"pending\":[\"").and_then(|(_, rest)| {
-                    Some(rest.split_once('"')?.0.to_owned())
-                });
+                let request = started
+                    .split_once("\"pending\":[\"")
+                    .and_then(|(_, rest)| Some(rest.split_once('"')?.0.to_owned()));
                 let command = "agentic session start".to_owned();
                 let request = request.ok_or(Error::Command { command, said: started })?;
                 (words(&format!("decide {request} approve")), String::new())

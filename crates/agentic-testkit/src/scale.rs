@@ -145,8 +145,7 @@ fn trace_of(agent: &AgentName, n_entries: usize) -> (Object, String) {
         body: Value::text(format!("step {number} of {agent}")),
         continues: false,
     };
-    let trace =
-        ConsoleTrace { agent: agent.clone(), entries: (0..n_entries).map(entry).collect() };
+    let trace = ConsoleTrace { agent: agent.clone(), entries: (0..n_entries).map(entry).collect() };
     let object = trace.to_objects().expect("short").pop().expect("there is one");
     let note = trace.note_text(object.cid());
     (object, note)

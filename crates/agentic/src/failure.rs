@@ -193,14 +193,12 @@ fn archive_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             REFUSED,
             format!("`agentic worktree remove {agent}`, or check something else out there"),
         ),
-        Error::SessionOpen { session, .. } => (
-            REFUSED,
-            format!("let it end, or end it with `agentic session cancel {session}`"),
-        ),
-        Error::TracePending { agent } => (
-            REFUSED,
-            format!("bind them with `agentic trace attach COMMIT --agent {agent}`"),
-        ),
+        Error::SessionOpen { session, .. } => {
+            (REFUSED, format!("let it end, or end it with `agentic session cancel {session}`"))
+        }
+        Error::TracePending { agent } => {
+            (REFUSED, format!("bind them with `agentic trace attach COMMIT --agent {agent}`"))
+        }
         other => further_class_and_hint(other),
     }
 }

@@ -203,9 +203,8 @@ impl Repository {
             let what = format!("the archive's entry of `{agent}`");
             Error::corrupt(what, "a line is missing or wrong")
         };
-        let field = |name: &str| {
-            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))
-        };
+        let field =
+            |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         let oid = |text: &str| Oid::parse(text).map_err(|_| damaged());
         let head = field("head").ok_or_else(damaged).and_then(oid)?;
         let notes = field("notes").map(oid).transpose()?;

@@ -47,8 +47,10 @@ fn make_one(folder: &str, numbers: [&str; 3]) -> Result<(), Error> {
 /// Runs every command in both repositories in turn.
 fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), Error> {
     let rounds: usize = rounds.parse().unwrap_or(40);
-    let mut benches =
-        [Bench::new(binary.as_ref(), small.as_ref())?, Bench::new(binary.as_ref(), large.as_ref())?];
+    let mut benches = [
+        Bench::new(binary.as_ref(), small.as_ref())?,
+        Bench::new(binary.as_ref(), large.as_ref())?,
+    ];
     println!("{:<14} {:>10} {:>10} {:>7} {:>7}", "", "small", "large", "ratio", "instr.");
     for (hot, name) in Hot::ALL {
         let mut seconds = [0.0, 0.0];
