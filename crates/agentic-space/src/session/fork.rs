@@ -123,7 +123,7 @@ impl Parting<'_> {
         match self.space.head(name) {
             Ok(_) => {}
             Err(Error::UnknownAgent { .. }) => return Ok((id, Standing::Absent)),
-            Err(Error::Archived { .. }) => return Ok((id, Standing::Foreign)),
+            Err(Error::AgentArchived { .. }) => return Ok((id, Standing::Foreign)),
             Err(error) => return Err(error),
         }
         let Some(genesis) = self.space.agent(name)?.genesis else {
