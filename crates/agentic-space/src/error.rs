@@ -1,6 +1,7 @@
 //! What can go wrong with a verb.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_model::commit::MessageError;
 use agentic_model::object::ObjectError;
@@ -29,6 +30,13 @@ pub enum Error {
     UnknownAgent {
         /// The name.
         name: AgentName,
+    },
+    /// A write is decided, and something keeps it from being visible yet.
+    #[error("the write is durable but not visible yet")]
+    Deferred {
+        /// What stands in the way.
+        #[source]
+        why: Arc<agentic_store::Error>,
     },
     /// There is no such branch.
     #[error("there is no agent or branch `{name}`")]
@@ -357,6 +365,7 @@ impl Error {
     pub fn is_fault(&self) -> bool {
         match self {
             Error::Store(error) => error.is_fault(),
+            Error::Deferred { why } => why.is_fault(),
             other => matches!(other, Error::Diverged { .. }),
         }
     }

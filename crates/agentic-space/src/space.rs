@@ -207,7 +207,7 @@ impl Written {
     /// # Errors
     /// Fails with what stood in the way; the write is decided all the same.
     pub(crate) fn visible(self) -> Result<()> {
-        self.deferred.map_or(Ok(()), |why| Err(Error::Store(*why)))
+        self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
     }
 
     /// Turns an outcome into the answer of a verb.

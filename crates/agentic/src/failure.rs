@@ -151,6 +151,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             REFUSED,
             "give a message with `-m`, without lines that begin with `Agentic-` at its end",
         ),
+        Error::Deferred { .. } => (REFUSED, "the next command finishes it"),
         Error::AgentExists { .. } => {
             (CONFLICT, "choose another name; `agentic agents` lists those that are taken")
         }

@@ -169,8 +169,11 @@ pub fn cancel(space: &Space, id: &SessionId, mode: CancelMode, who: &str, why: &
 pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
     let mut due: Vec<(i64, SessionId)> = Vec::new();
     for id in list_open(space)? {
-        if let Ok(summary) = super::summary::read(space, &id) {
-            due.push((summary.until.map_or(i64::MAX, |until| until.millis()), id));
+        match super::summary::read(space, &id) {
+            Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
+            Err(error) => {
+                space.note_mended(format!("session {} cannot go on: {error}", id.short()));
+            }
         }
     }
     due.sort();
