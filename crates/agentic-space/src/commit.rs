@@ -235,6 +235,7 @@ pub(crate) fn transaction(
         notes: has_edit.then_some(edit),
         taken,
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })

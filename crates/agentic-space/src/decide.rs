@@ -278,6 +278,7 @@ fn transaction(
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
         taken: Taken::default(),
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })

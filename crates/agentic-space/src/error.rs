@@ -25,6 +25,46 @@ pub enum Error {
         /// The name.
         name: AgentName,
     },
+    /// The name belongs to an agent in the archive.
+    #[error("the name `{name}` belongs to an archived agent")]
+    NameArchived {
+        /// The name.
+        name: AgentName,
+    },
+    /// The agent is in the archive.
+    #[error("agent `{name}` is archived")]
+    AgentArchived {
+        /// Its name.
+        name: AgentName,
+    },
+    /// The agent is not in the archive.
+    #[error("agent `{agent}` is not archived")]
+    NotArchived {
+        /// Its name.
+        agent: AgentName,
+    },
+    /// The agent has a worktree.
+    #[error("agent `{agent}` is checked out in `{}`", path.display())]
+    CheckedOut {
+        /// The agent.
+        agent: AgentName,
+        /// The worktree.
+        path: PathBuf,
+    },
+    /// The agent has a session that is not over.
+    #[error("session {session} of `{agent}` is not over")]
+    SessionOpen {
+        /// The agent.
+        agent: AgentName,
+        /// The session.
+        session: String,
+    },
+    /// The agent has trace entries that are bound to no commit.
+    #[error("agent `{agent}` has trace entries that are bound to no commit")]
+    TracePending {
+        /// The agent.
+        agent: AgentName,
+    },
     /// There is no such agent.
     #[error("there is no agent `{name}`")]
     UnknownAgent {

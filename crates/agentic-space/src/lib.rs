@@ -5,6 +5,7 @@
 //! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
 
 pub mod agent;
+pub mod archive;
 pub mod batch;
 mod clock;
 pub mod commit;

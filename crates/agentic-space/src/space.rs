@@ -123,7 +123,13 @@ impl Space {
     /// Fails when there is no such agent.
     pub fn head(&self, agent: &AgentName) -> Result<Oid> {
         let head = self.repository.find_ref(&agent.branch_ref())?;
-        head.ok_or_else(|| Error::UnknownAgent { name: agent.clone() })
+        match head {
+            Some(head) => Ok(head),
+            None if self.repository.archive_entry(agent)?.is_some() => {
+                Err(Error::AgentArchived { name: agent.clone() })
+            }
+            None => Err(Error::UnknownAgent { name: agent.clone() }),
+        }
     }
 
     /// Returns the agent whose branch the current worktree has checked out.

@@ -8,6 +8,7 @@ pub mod boot;
 mod error;
 pub mod fault;
 pub mod file;
+mod fold;
 mod follow;
 pub mod git;
 pub mod journal;
@@ -17,6 +18,7 @@ pub mod recovery;
 mod writer;
 
 pub use crate::error::{Error, Result};
+pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;

@@ -3,6 +3,7 @@
 //! Ids are text, instants RFC 3339 in UTC. A field that has nothing to say is left out.
 
 mod agent;
+mod archive;
 mod commit;
 mod doctor;
 mod failure;
@@ -20,6 +21,7 @@ mod trace;
 mod worktree;
 
 pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
+pub use crate::archive::ArchivedView;
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
