@@ -82,7 +82,10 @@ impl Space {
 
     /// Returns how this space is opened once more, by another thread.
     pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
-        let folder = self.repository.work_dir().unwrap_or(self.repository.common_dir());
+        // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository.
+        let leads_back = |folder: &&std::path::Path| folder.join(".git").exists();
+        let folder = self.repository.work_dir().filter(leads_back);
+        let folder = folder.unwrap_or(self.repository.common_dir());
         (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
     }
 

@@ -12,8 +12,8 @@ use std::sync::mpsc;
 use agentic_model::{Instant, Object, Value};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
-    SessionId, Stopped, Withdrawn,
+    Answer, By, EffectClass, Handling, Path, Performance, Program, Progress, Request, RequestId,
+    Session, SessionId, Stopped, Withdrawn,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
@@ -229,6 +229,10 @@ impl<'a> Driver<'a> {
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
+            if performance.class != EffectClass::Pure {
+                // What was asked is durable before anything of it begins.
+                self.flush()?;
+            }
             if let Some(task) = self.to_work(&performance) {
                 self.flush()?;
                 self.note_retry(&performance)?;
