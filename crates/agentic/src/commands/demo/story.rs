@@ -115,6 +115,7 @@ pub const SESSION: &[Step] = &[
         .saying("A session is a durable run of a flow. What only a human may decide, it holds."),
     Step::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
         .ending(Ends::Held),
+    Step::new("repo", "agentic pending"),
     Step::new("repo", "agentic decide release approve -m 'Tests are green'")
         .saying(
             "A decision is a commit, durable before anything follows. Here the process is killed in what follows.",
