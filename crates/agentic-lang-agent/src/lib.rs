@@ -20,8 +20,8 @@
 //! `approve` are no reserved words.
 //!
 //! - `let d = approve "question";` asks a human by a request of kind `hold`, answered by a
-//!   decision: a map of `action` and `value`. `d` is an `Obj{approved: Bool, feedback: String}`.
-//!   [`Module::may_hold`] tells beforehand which pipelines may ask.
+//!   decision: a map of `action`, `value` and `principal`. `d` is an
+//!   `Obj{approved: Bool, feedback: String, principal: String}`. [`Module::may_hold`] tells beforehand which pipelines may ask.
 //!
 //! # Limits
 //!

@@ -15,8 +15,9 @@ use agentic_store::journal::{
 use agentic_store::{Durability, Stream};
 
 use crate::commit::{bring_along, follow_branch};
-pub use crate::decision::{Action, Decision, Policy};
+pub use crate::decision::{Action, Decision};
 use crate::hold::Pending;
+pub use crate::policy::Policy;
 use crate::session::drive::decision_entry;
 use crate::session::{OpenHold, summary};
 use crate::space::Written;
@@ -40,6 +41,8 @@ pub struct Draft {
     pub principal: String,
     /// Through what.
     pub client: &'static str,
+    /// The hash of what a human was shown before deciding, where something was.
+    pub shown: Option<String>,
 }
 
 /// What became of a decision.
@@ -136,11 +139,12 @@ fn trusted(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
 pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided> {
     let hold = &pending.hold;
     let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, space.now());
     check(space, hold, &policy, draft)?;
     let journal = crate::session::folder::read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let decision = Decision::of_human(draft, hold, &policy);
-    let written = record(space, &start, &decision, Some(&policy))?;
+    let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
         Recorded::New { commit, written } => {
             Ok(Decided { commit, decision, session: hold.session, written })
@@ -178,14 +182,22 @@ pub(crate) fn record_system(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
+    policy: &Policy,
 ) -> Result<Option<Oid>> {
     if space.head(&start.agent).is_err() {
         return Ok(None);
     }
-    match record(space, start, decision, None)? {
+    match record(space, start, decision, Decider::Engine(policy))? {
         Recorded::New { commit, .. } | Recorded::Before { commit, .. } => Ok(Some(commit)),
         Recorded::Closed | Recorded::Overdue => Ok(None),
     }
+}
+
+/// Who decides, and what the hold asks of it.
+#[derive(Clone, Copy)]
+enum Decider<'a> {
+    Human(&'a Policy),
+    Engine(&'a Policy),
 }
 
 enum Recorded {
@@ -200,11 +212,11 @@ fn record(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
-    policy: Option<&Policy>,
+    decider: Decider<'_>,
 ) -> Result<Recorded> {
     let agent = &start.agent;
     let (mut writer, head) = space.writer(agent)?;
-    if let Some(answer) = answered_before(space, start, decision, policy)? {
+    if let Some(answer) = answered_before(space, start, decision, decider)? {
         return Ok(answer);
     }
     let follow = follow_branch(space, &agent.branch_ref(), &[])?;
@@ -224,22 +236,28 @@ fn record(
 }
 
 /// Tells why a decision may not be made any more. The engine's own decisions only look whether
-/// there is one already.
+/// the hold is settled already.
 fn answered_before(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
-    policy: Option<&Policy>,
+    decider: Decider<'_>,
 ) -> Result<Option<Recorded>> {
     let found = find_text(space, start, &decision.request)?;
-    let Some(policy) = policy else {
-        let last = found.into_iter().next_back();
-        return Ok(last.map(|(commit, decision)| Recorded::Before { commit, decision }));
+    let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
+    let settled = policy.settle(&found);
+    let voted = || match decider {
+        Decider::Human(_) => {
+            let vote = found.iter().find(|(_, vote)| vote.principal == decision.principal);
+            vote.map(|(commit, vote)| (*commit, vote))
+        }
+        Decider::Engine(_) => None,
     };
-    let voted = found.iter().find(|(_, vote)| vote.principal == decision.principal);
-    let voted = voted.map(|(commit, vote)| (*commit, vote));
-    if let Some((commit, earlier)) = policy.settle(&found).or(voted) {
+    if let Some((commit, earlier)) = settled.or_else(voted) {
         return Ok(Some(Recorded::Before { commit, decision: earlier.clone() }));
+    }
+    if let Decider::Engine(_) = decider {
+        return Ok(None);
     }
     let open = summary::read(space, &start.session)?.holds;
     if !open.iter().any(|hold| hold.id.to_string() == decision.request) {
@@ -333,13 +351,12 @@ fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Resu
     if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
-    if !policy.assignees.is_empty() && !is_assigned(space, policy, &draft.principal)? {
-        let reason = format!(
-            "it is assigned to {}, not to {}",
-            policy.assignees.join(", "),
-            draft.principal
-        );
-        return Err(not_allowed(reason));
+    for wanted in [policy.assignees.as_slice(), policy.role.as_slice()] {
+        if !wanted.is_empty() && !is_one_of(space, wanted, &draft.principal)? {
+            let assigned = wanted.join(", ");
+            let reason = format!("it is assigned to {assigned}, not to {}", draft.principal);
+            return Err(not_allowed(reason));
+        }
     }
     if !policy.actions.contains(&draft.action) {
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
@@ -379,6 +396,10 @@ fn check_value(
     if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
         return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
     }
+    let is_choice = value.as_text().is_some_and(|text| policy.choices.iter().any(|c| c == text));
+    if action == Action::Respond && !policy.choices.is_empty() && !is_choice {
+        return Err(misfit("", format!("the choices are {}", policy.choices.join(", "))));
+    }
     let Some(schema) = &policy.schema else { return Ok(()) };
     if action == Action::Reject {
         return Ok(());
@@ -401,8 +422,9 @@ fn is_program(value: &Value) -> bool {
     has_argv || value.get("command").is_some_and(is_text)
 }
 
-fn is_assigned(space: &Space, policy: &Policy, principal: &str) -> Result<bool> {
-    for assignee in &policy.assignees {
+/// Tells whether a person is among those named, by name or by role.
+fn is_one_of(space: &Space, assignees: &[String], principal: &str) -> Result<bool> {
+    for assignee in assignees {
         if assignee == principal {
             return Ok(true);
         }

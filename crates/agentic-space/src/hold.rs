@@ -58,6 +58,7 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         let start = read_journal(space, &id)?.start().clone();
         for hold in summary.holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
+            let policy = policy.at(hold.n_escalations, space.now());
             let decisions = find(space, &start, &hold.id)?;
             if policy.settle(&decisions).is_some() {
                 // Decided; whoever opens the session next applies it.
@@ -134,6 +135,7 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     let [asked] = named.as_slice() else { return Err(unknown()) };
     if let Some(hold) = summary.holds.iter().find(|hold| hold.id == asked.id) {
         let policy = Policy::of_payload(hold.reason, &hold.payload);
+        let policy = policy.at(hold.n_escalations, space.now());
         let overdue = policy.is_overdue(space.now());
         return Ok(Named::Open(Box::new(Pending { hold: hold.clone(), policy, overdue })));
     }

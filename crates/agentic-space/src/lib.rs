@@ -17,6 +17,7 @@ pub mod kind;
 pub mod log;
 pub mod merge;
 pub mod object;
+mod policy;
 pub mod relate;
 pub mod session;
 mod space;

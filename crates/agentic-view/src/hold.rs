@@ -2,6 +2,7 @@
 
 use agentic_model::{Instant, Value, json};
 use agentic_replay::HoldReason;
+use agentic_space::decide::Action;
 use agentic_space::hold::Pending;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,6 +35,15 @@ pub struct PendingView {
     pub actions: Vec<String>,
     /// Who may decide; anyone, if empty.
     pub assignees: Vec<String>,
+    /// The role that everybody who decides must have besides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The texts that a response may be; anything, if absent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// How often it went on to other people, because nobody decided in time.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub escalated: usize,
     /// When it was asked.
     pub asked_at: String,
     /// Until when it may be decided.
@@ -87,7 +97,8 @@ impl PendingView {
             HoldReason::NotAllowed => "not-allowed",
             HoldReason::InDoubt => "in-doubt",
         };
-        let votes = VotesView { need: policy.need, have: hold.votes.len() };
+        let approvals = hold.votes.iter().filter(|vote| vote.action != Action::Reject.name());
+        let votes = VotesView { need: policy.need, have: approvals.count() };
         PendingView {
             request: hold.session.short_request(&hold.id),
             session: hold.session.to_string(),
@@ -100,6 +111,9 @@ impl PendingView {
             schema: policy.schema.as_ref().map(json::to_json),
             actions: policy.actions.iter().map(|action| action.name().to_owned()).collect(),
             assignees: policy.assignees.clone(),
+            role: policy.role.clone(),
+            choices: policy.choices.clone(),
+            escalated: policy.level,
             asked_at: hold.asked_at.to_string(),
             deadline: policy.deadline.map(|deadline| deadline.to_string()),
             overdue: pending.overdue,
@@ -108,6 +122,11 @@ impl PendingView {
             votes: (policy.need > 1).then_some(votes),
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // This is how the serializer asks.
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Shows holds as an MCP result that requires input: one elicitation for each.

@@ -28,6 +28,8 @@ struct Decision {
     choice: String,
     actor: String,
     note: String,
+    /// What goes on in place of the input.
+    edited: Option<Value>,
 }
 
 impl Hold {
@@ -36,7 +38,7 @@ impl Hold {
     }
 
     fn decide(&self, decision: Decision, turn: &mut Turning) -> Step {
-        let Decision { choice, actor, note } = decision;
+        let Decision { choice, actor, note, edited } = decision;
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
             ("choice", Value::text(&choice)),
@@ -54,12 +56,13 @@ impl Hold {
             let message = format!("`{choice}` is not one of the choices");
             return Step::Done(Err(Failure::new("ChoiceNotOffered", message)));
         }
+        let input = edited.unwrap_or_else(|| self.input.as_ref().clone());
         Step::Done(Ok(Value::map([
             ("choice", Value::Text(choice)),
             ("actor", Value::Text(actor)),
             ("note", Value::Text(note)),
-            ("text", Value::Text(text_of(&self.input))),
-            ("input", self.input.as_ref().clone()),
+            ("text", Value::Text(text_of(&input))),
+            ("input", input),
         ])))
     }
 
@@ -68,6 +71,7 @@ impl Hold {
             choice: choice.to_owned(),
             actor: TIMEOUT_ACTOR.to_owned(),
             note: String::new(),
+            edited: None,
         };
         match self.params.get("on_timeout").and_then(Value::as_text) {
             Some(ACCEPT) => self.decide(by_timeout(ACCEPT), turn),
@@ -122,7 +126,7 @@ impl Decision {
         let text = |key: &str| value.get(key).and_then(Value::as_text);
         let choice = match (value, text("action")) {
             (Value::Text(choice), _) => choice.as_str(),
-            (_, Some("approve")) => ACCEPT,
+            (_, Some("approve" | "edit")) => ACCEPT,
             (_, Some("reject")) => REJECT,
             (_, Some("respond")) => text("value")?,
             (_, Some(_)) => return None,
@@ -130,6 +134,12 @@ impl Decision {
         };
         let actor = text("actor").or_else(|| text("principal")).unwrap_or_default();
         let note = text("note").or_else(|| text("rationale")).unwrap_or_default();
-        Some(Decision { choice: choice.to_owned(), actor: actor.to_owned(), note: note.to_owned() })
+        let is_edit = text("action") == Some("edit");
+        Some(Decision {
+            choice: choice.to_owned(),
+            actor: actor.to_owned(),
+            note: note.to_owned(),
+            edited: value.get("value").filter(|_| is_edit).cloned(),
+        })
     }
 }

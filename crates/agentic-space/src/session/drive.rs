@@ -10,8 +10,8 @@ use std::sync::{Arc, mpsc};
 
 use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
 use agentic_replay::{
-    Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
-    Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, End, Event, Failure, HOLD, Handling, Hold, HoldReason, Journal, Path, Performance,
+    Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
@@ -22,6 +22,7 @@ use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
 use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
+use crate::policy::Escalation;
 use crate::{Error, Result, Space};
 
 /// How many characters of a value a trace entry shows.
@@ -348,9 +349,9 @@ impl<'a> Driver<'a> {
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
-            if let Some(commit) =
-                decide::record_system(self.space, self.session.started(), &decision)?
-            {
+            let policy = decide::Policy::of(HoldReason::Asked, &withdrawn.request);
+            let start = self.session.started();
+            if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
                 by = By::Decision(commit.to_string());
             }
         }
@@ -367,28 +368,51 @@ impl<'a> Driver<'a> {
 
     fn apply_to(&mut self, hold: &Hold) -> Result<()> {
         let start = self.session.started().clone();
+        let open = super::summary::read(self.space, &self.folder.id)?.holds;
+        let open = open.into_iter().find(|open| open.id == hold.id);
+        let n_escalations = open.as_ref().map_or(0, |open| open.n_escalations);
         let policy = decide::Policy::of(hold.reason, &hold.request);
+        let policy = policy.at(n_escalations, self.space.now());
+        for step in policy.escalations.iter().take(policy.level).skip(n_escalations) {
+            self.escalate(hold, step)?;
+        }
         let mut found = decide::find(self.space, &start, &hold.id)?;
-        if found.is_empty() && policy.is_overdue(self.space.now()) {
+        if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
             let decision = Decision::expired(hold, &policy, self.space.now());
-            decide::record_system(self.space, &start, &decision)?;
+            decide::record_system(self.space, &start, &decision, &policy)?;
             found = decide::find(self.space, &start, &hold.id)?;
         }
-        let votes: Vec<(agentic_model::Oid, Decision)> = found;
-        let Some((commit, decision)) = policy.settle(&votes) else {
-            return self.note_votes(hold, &votes);
+        let Some((commit, decision)) = policy.settle(&found) else {
+            let noted = open.iter().flat_map(|open| &open.votes);
+            let noted = noted.map(|vote| vote.decision.clone()).collect();
+            return self.note_votes(hold, &found, &noted);
         };
         self.apply(hold, commit.to_string(), decision, &policy)
     }
 
-    fn note_votes(&mut self, hold: &Hold, votes: &[(agentic_model::Oid, Decision)]) -> Result<()> {
-        let known = super::summary::read(self.space, &self.folder.id)?;
-        let noted: Vec<String> = known
-            .holds
-            .iter()
-            .filter(|open| open.id == hold.id)
-            .flat_map(|open| open.votes.iter().map(|vote| vote.decision.clone()))
-            .collect();
+    /// Records that a hold has gone on to other people, and tells the trace.
+    fn escalate(&mut self, hold: &Hold, step: &Escalation) -> Result<()> {
+        let why = "nobody decided in time".to_owned();
+        let request = self.folder.id.short_request(&hold.id);
+        let told = format!("escalated {request} to {}", shown(&step.to.join(", ")));
+        let path = hold.request.path.clone();
+        let record = agentic_replay::record::EscalateRecord { path, to: step.to.clone(), why };
+        self.note(agentic_replay::Note::Escalate(record))?;
+        self.trace(std::iter::once(("session", told)))
+    }
+
+    fn note(&mut self, note: agentic_replay::Note) -> Result<()> {
+        let progress = self.session.note(note, self.space.now());
+        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)
+    }
+
+    fn note_votes(
+        &mut self,
+        hold: &Hold,
+        votes: &[(agentic_model::Oid, Decision)],
+        noted: &BTreeSet<String>,
+    ) -> Result<()> {
         for (commit, decision) in votes {
             if noted.contains(&commit.to_string()) {
                 continue;
@@ -399,10 +423,7 @@ impl<'a> Driver<'a> {
                 principal: decision.principal.clone(),
                 action: decision.action.name().to_owned(),
             };
-            let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
-            let progress =
-                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-            self.take_in(progress)?;
+            self.note(agentic_replay::Note::Vote(vote))?;
         }
         Ok(())
     }

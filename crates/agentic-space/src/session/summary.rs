@@ -113,6 +113,8 @@ pub struct OpenHold {
     pub asked_at: Instant,
     /// The votes so far.
     pub votes: Vec<VoteRecord>,
+    /// How often it went on to other people.
+    pub n_escalations: usize,
 }
 
 /// Reads a session.
@@ -196,6 +198,7 @@ struct Open {
     permitted: bool,
     withdrawn: bool,
     votes: Vec<VoteRecord>,
+    n_escalations: usize,
 }
 
 /// What has been read so far.
@@ -258,13 +261,17 @@ impl<'a> Reading<'a> {
                     open.votes.push(vote.clone());
                 }
             }
+            Body::Escalate(escalate) => {
+                if let Some(open) = self.open.get_mut(&escalate.path) {
+                    open.n_escalations += 1;
+                }
+            }
             Body::End(outcome) => self.end = Some(self.outcome(outcome)?),
             Body::Continue(next) => {
                 self.end = Some(Answered::Ok(self.value(&next.state)?));
             }
             Body::Attempt(_)
             | Body::Signal(_)
-            | Body::Escalate(_)
             | Body::Upgrade(_)
             | Body::Cancel(_)
             | Body::ScopeEnd(_) => {}
@@ -285,7 +292,16 @@ impl<'a> Reading<'a> {
             answer: None,
         });
         let (permitted, withdrawn, votes) = (false, false, Vec::new());
-        let open = Open { ask: ask.clone(), payload, at, at_index, permitted, withdrawn, votes };
+        let open = Open {
+            ask: ask.clone(),
+            payload,
+            at,
+            at_index,
+            permitted,
+            withdrawn,
+            votes,
+            n_escalations: 0,
+        };
         self.open.insert(ask.path.clone(), open);
         Ok(())
     }
@@ -348,6 +364,7 @@ impl<'a> Reading<'a> {
                         reason,
                         asked_at: open.at,
                         votes: open.votes.clone(),
+                        n_escalations: open.n_escalations,
                     },
                 ));
             }

@@ -76,6 +76,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         expect: args.expect,
         principal,
         client: "cli",
+        shown: None,
     };
     let done = match decide(&space, &pending, &draft) {
         Ok(done) => done,

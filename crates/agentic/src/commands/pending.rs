@@ -79,6 +79,9 @@ fn paragraph(view: &PendingView) -> String {
     if !view.assignees.is_empty() {
         text.push_str(&format!("    for {}\n", view.assignees.join(", ")));
     }
+    if view.escalated > 0 {
+        text.push_str("    escalated, because nobody decided in time\n");
+    }
     if let Some(votes) = &view.votes {
         text.push_str(&format!("    {} of {} approvals\n", votes.have, votes.need));
     }
