@@ -141,6 +141,7 @@ impl Decision {
         let mut record = Map::from([
             ("path".to_owned(), Value::text(hold.ask.path.as_str())),
             ("kind".to_owned(), Value::text(&hold.ask.kind)),
+            ("reason".to_owned(), Value::text(hold.reason.name())),
             ("request_hash".to_owned(), Value::text(hold.ask.hash.to_string())),
             ("payload".to_owned(), Value::text(hold.ask.payload.cid().to_string())),
             ("offered".to_owned(), Value::List(offered.collect())),
@@ -167,6 +168,10 @@ impl Decision {
         }
         if let Some(shown) = &draft.shown {
             record.insert("shown".to_owned(), Value::text(shown));
+        }
+        if let Some((commit, principal)) = &draft.accepts {
+            record.insert("accepts".to_owned(), Value::text(commit.to_string()));
+            record.insert("on_behalf_of".to_owned(), Value::text(principal));
         }
         Decision {
             action: draft.action,

@@ -4,6 +4,7 @@
 //! of its noun and reads top down: what it looks at outside any lock, what it checks under the
 //! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
 
+mod admission;
 pub mod agent;
 mod clock;
 pub mod commit;
@@ -23,8 +24,10 @@ pub mod session;
 mod space;
 pub mod spawn;
 pub mod sync;
+pub mod ticket;
 pub mod trace;
 pub mod tree;
+mod trust;
 pub mod worktree;
 
 pub use agentic_flow as flow;

@@ -7,6 +7,7 @@ mod commit;
 mod doctor;
 mod failure;
 pub mod hold;
+pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
@@ -21,7 +22,7 @@ pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, Sp
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
-pub use crate::hold::{DecideView, PendingView, VotesView};
+pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
 pub use crate::relation::{EdgeView, RelationView};

@@ -13,6 +13,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("agents.json", schema_for!(Vec<AgentView>)),
         ("commit.json", schema_for!(CommitView)),
         ("decide.json", schema_for!(DecideView)),
+        ("decide-from.json", schema_for!(Vec<AnsweredView>)),
         ("doctor.json", schema_for!(DoctorView)),
         ("error.json", schema_for!(FailureView)),
         ("fetch.json", schema_for!(FetchView)),

@@ -3,6 +3,7 @@
 mod cli;
 mod commands;
 mod context;
+mod diff;
 mod failure;
 mod frontend;
 mod language;

@@ -129,6 +129,12 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
     summarise(space, journal, &|| Folder::of(space, &id).is_driven(space))
 }
 
+/// Reads a session as if nobody were at work on it, so that what is under way counts as in doubt.
+pub(crate) fn read_at_rest(space: &Space, id: &SessionId) -> Result<Summary> {
+    let journal = read_journal(space, id)?;
+    summarise(space, &journal, &|| Ok(false))
+}
+
 /// Summarises a journal as it stood, when whoever appended to it was at work.
 pub fn of_past(space: &Space, journal: &Journal) -> Result<Summary> {
     summarise(space, journal, &|| Ok(true))
