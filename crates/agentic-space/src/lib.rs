@@ -13,6 +13,7 @@ mod decision;
 pub mod doctor;
 mod error;
 mod fact;
+mod following;
 pub mod hold;
 pub mod kind;
 pub mod log;

@@ -1,25 +1,29 @@
 //! The driver: makes records durable, performs effects, applies decisions.
 //!
 //! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
-//! then whatever they allow to happen. While the session has open holds an answer is appended under
+//! then whatever they allow to happen. Only the answers of pure requests wait for the next barrier,
+//! to share its sync. While the session has open holds an answer is appended under
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, mpsc};
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
+use agentic_model::trace::split_entry;
+use agentic_model::{AgentName, Cid, Entry, Instant, Kind, Object, Value};
 use agentic_replay::{
-    Answer, By, End, Event, Failure, HOLD, Handling, Hold, HoldReason, Journal, Path, Performance,
-    Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, EffectClass, End, Event, Failure, HOLD, Handling, Hold, HoldReason, Journal, Link,
+    Path, Performance, Program, Progress, Request, RequestId, Session, SessionId, Setting, Stopped,
+    Withdrawn,
 };
 use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
 
+use super::backlog::Backlog;
 use super::effect::{Performed, perform};
 use super::executor::{Executor, Printed};
 use super::folder::{Folder, Values, damaged, read_journal};
-use super::process::Process;
+use super::process::{FLOODED, Overflow, Process};
 use super::{Language, flow_of, program_of, seal};
 use crate::decide::{self, Action, Decision};
 use crate::policy::Escalation;
@@ -50,6 +54,7 @@ pub struct Driver<'a> {
     log: Log,
     session: Session<Box<dyn Program>>,
     executor: Executor,
+    backlog: Backlog,
     /// Effects that may begin.
     ready: VecDeque<Performance>,
     /// Programs under way.
@@ -129,6 +134,7 @@ impl<'a> Driver<'a> {
             log,
             session,
             executor,
+            backlog: Backlog::default(),
             ready: VecDeque::new(),
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
@@ -159,6 +165,7 @@ impl<'a> Driver<'a> {
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
+                self.flush()?;
                 let (path, answer) =
                     self.answers.1.recv().expect("the driver holds a sender of its own");
                 if let Some((_, reading)) = self.running.remove(&path) {
@@ -214,16 +221,23 @@ impl<'a> Driver<'a> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
             if let Some((performance, reading)) = self.to_execute(&performance) {
+                self.flush()?;
                 agentic_store::fault::point("before-effect")?;
                 let folder = self.work_folder();
-                let process = Process::start(&performance, &folder, self.answers.0.clone());
+                let overflow = match reading {
+                    Reading::Plain => Overflow::Dropped,
+                    Reading::Language => Overflow::Fails,
+                };
+                let answers = self.answers.0.clone();
+                let process = Process::start(&performance, &folder, overflow, answers);
                 self.running.insert(path, (process, reading));
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
-                self.answer(&path, answer, By::Executor)?;
+                self.computed(&performance, answer)?;
                 continue;
             }
+            self.flush()?;
             match perform(self.space, &self.session, &performance)? {
                 Performed::Answered(answer, by) => self.answer(&path, answer, by)?,
                 Performed::Waiting => {}
@@ -250,6 +264,7 @@ impl<'a> Driver<'a> {
                 Some(printed) => self.executor.read(printed),
                 None => answer,
             },
+            (Answer::Failed(failure), Reading::Language) if failure.code == FLOODED => answer,
             (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
             _ => answer,
         }
@@ -269,9 +284,32 @@ impl<'a> Driver<'a> {
         due.min_by_key(|(path, until)| (**until, (*path).clone())).map(|(path, _)| path.clone())
     }
 
+    /// Takes in an answer that was computed just now. After a crash a pure request is computed
+    /// again, so the record of its answer waits for the next barrier.
+    fn computed(&mut self, performance: &Performance, answer: Answer) -> Result<()> {
+        let path = &performance.request.path;
+        if performance.class != EffectClass::Pure || !self.session.pending().is_empty() {
+            return self.answer(path, answer, By::Executor);
+        }
+        agentic_store::fault::point("before-answer")?;
+        let progress = self.session.answered(path, answer, By::Executor, self.space.now());
+        let mut progress =
+            progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        let is_barrier =
+            !progress.holds.is_empty() || !progress.withdrawn.is_empty() || progress.end.is_some();
+        if is_barrier || self.backlog.is_full() {
+            return self.take_in(progress);
+        }
+        let entries = self.entries(&std::mem::take(&mut progress.events));
+        let objects = std::mem::take(&mut progress.objects);
+        self.backlog.add(objects, std::mem::take(&mut progress.links), entries);
+        self.follow(progress)
+    }
+
     /// Records an answer and takes in what the program makes of it.
     fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
         self.timers.remove(path);
+        self.flush()?;
         agentic_store::fault::point("before-answer")?;
         let agent = self.session.started().agent.clone();
         let writer = match self.session.pending().is_empty() || self.space.head(&agent).is_err() {
@@ -310,16 +348,31 @@ impl<'a> Driver<'a> {
 
     /// Makes records durable, then does what they allow.
     fn take_in(&mut self, progress: Progress) -> Result<()> {
+        self.flush()?;
         self.persist(&progress)?;
         self.follow(progress)
     }
 
+    /// Makes durable what waited for a barrier. What was said comes first: a crash in between has
+    /// it said again, not lost.
+    fn flush(&mut self) -> Result<()> {
+        let backlog = std::mem::take(&mut self.backlog);
+        self.append_entries(backlog.entries)?;
+        self.append(&backlog.objects, &backlog.links)
+    }
+
     fn persist(&mut self, progress: &Progress) -> Result<()> {
-        for (cid, bytes) in &progress.objects {
+        self.append(&progress.objects, &progress.links)
+    }
+
+    fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: &[Link]) -> Result<()> {
+        if links.is_empty() {
+            return Ok(());
+        }
+        for (cid, bytes) in objects {
             self.folder.keep_object(cid, bytes)?;
         }
-        let payloads: Vec<&[u8]> =
-            progress.links.iter().map(|link| link.bytes.as_slice()).collect();
+        let payloads: Vec<&[u8]> = links.iter().map(|link| link.bytes.as_slice()).collect();
         // `--durability git` does not apply to sessions: what was answered is never asked again.
         Ok(self.log.append(&payloads, Durability::Full)?)
     }
@@ -471,38 +524,45 @@ impl<'a> Driver<'a> {
 
     /// Writes what the program said into the agent's trace.
     fn tell(&self, events: &[Event]) -> Result<()> {
-        let entries = events.iter().map(|event| {
-            let text =
-                event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
-            ("log", text)
-        });
-        self.trace(entries)
+        self.append_entries(self.entries(events))
     }
 
-    fn trace(&self, entries: impl Iterator<Item = (&'static str, String)>) -> Result<()> {
-        let agent: &AgentName = &self.session.started().agent;
-        for (kind, text) in entries {
-            if self.space.head(agent).is_ok() {
-                let kind = Kind::parse(kind).expect("a valid name");
-                self.space.add_trace(agent, &kind, text.as_bytes())?;
-            }
+    fn entries(&self, events: &[Event]) -> Vec<Entry> {
+        let texts = events.iter().map(|event| match event.data.as_text() {
+            Some(text) => text.to_owned(),
+            None => format!("{:?}", event.data),
+        });
+        texts.flat_map(|text| self.entry("log", &text)).collect()
+    }
+
+    fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
+        let kind = Kind::parse(kind).expect("a valid name");
+        split_entry(&kind, self.space.now(), text.as_bytes())
+    }
+
+    fn append_entries(&self, entries: Vec<Entry>) -> Result<()> {
+        let agent = &self.session.started().agent;
+        if entries.is_empty() || self.space.head(agent).is_err() {
+            return Ok(());
         }
-        Ok(())
+        self.space.add_entries(agent, entries)
     }
 
     /// Tells the trace where the session stands now, and seals it where it will stand for a while.
     fn settle_down(&mut self) -> Result<()> {
+        self.flush()?;
         let id = self.folder.id;
         let start = self.session.started().clone();
         let holds = self.session.pending();
         let told = |hold: &Hold| {
             let question = hold.request.payload.get("question").and_then(Value::as_text);
             let what = question.unwrap_or(&hold.request.kind).to_owned();
-            ("session", format!("held {}: {}", id.short_request(&hold.id), shown(&what)))
+            format!("held {}: {}", id.short_request(&hold.id), shown(&what))
         };
         let fresh: Vec<Hold> =
             holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        self.trace(fresh.iter().map(told))?;
+        let entries = fresh.iter().flat_map(|hold| self.entry("session", &told(hold))).collect();
+        self.append_entries(entries)?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {
                 seal::seal(self.space, &start.agent, &self.folder)?;
@@ -514,7 +574,7 @@ impl<'a> Driver<'a> {
             End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
             End::Cancelled => format!("cancelled {}", id.short()),
         };
-        self.trace(std::iter::once(("session", how)))?;
+        self.append_entries(self.entry("session", &how))?;
         seal::seal(self.space, &start.agent, &self.folder)?;
         self.folder.retire(self.space)
     }

@@ -5,6 +5,7 @@
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
+mod backlog;
 pub(crate) mod drive;
 mod effect;
 mod executor;
@@ -14,6 +15,7 @@ mod language;
 mod process;
 mod rebuild;
 mod replay;
+mod retell;
 mod seal;
 mod start;
 pub mod summary;
@@ -23,12 +25,14 @@ pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::retell::retell;
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
 use std::collections::BTreeMap;
 
 use agentic_flow::Flow;
+use agentic_lang_agent::Capture;
 use agentic_model::{Cid, Object, Value};
 use agentic_replay::{Program, SessionId};
 
@@ -82,11 +86,21 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
+    program_with(space, folder, flow, Capture::Off)
+}
+
+/// Makes such a run, which traces what it does where its language can.
+fn program_with(
+    space: &Space,
+    folder: &folder::Folder,
+    flow: &Object,
+    trace: Capture,
+) -> Result<Box<dyn Program>> {
     let cid = flow.cid();
     let source = source_of(flow)?;
     match Language::of(flow)? {
         Language::Rhai => {}
-        Language::AgentLang => return language::agentlang(flow, source),
+        Language::AgentLang => return language::agentlang(flow, source, trace),
         Language::Pipeline => return language::pipeline(flow, source),
     }
     let mut modules = BTreeMap::new();

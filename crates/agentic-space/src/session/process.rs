@@ -12,10 +12,21 @@ use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
 
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// The most that is kept of a program's output, in bytes; the rest is read and dropped.
+/// The most that is kept of a program's output, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+/// The code of the failure of a program that printed more, where that is one.
+pub const FLOODED: &str = "OutputTooLarge";
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
+
+/// What becomes of a program that prints more than is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// The rest is read and dropped.
+    Dropped,
+    /// It is ended, and has failed.
+    Fails,
+}
 
 /// A program under way.
 pub struct Process {
@@ -27,6 +38,7 @@ impl Process {
     pub fn start(
         performance: &Performance,
         folder: &std::path::Path,
+        overflow: Overflow,
         answers: mpsc::Sender<(Path, Answer)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
@@ -38,7 +50,8 @@ impl Process {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
-            let answer = run(&request.payload, &folder, &key, limit, &flag);
+            let bounds = Bounds { limit, overflow, stop: &flag };
+            let answer = run(&request.payload, &folder, &key, bounds);
             // A driver that has gone away reads the doubt from its records.
             let _ = answers.send((request.path.clone(), answer));
         });
@@ -51,13 +64,14 @@ impl Process {
     }
 }
 
-fn run(
-    payload: &Value,
-    folder: &std::path::Path,
-    key: &str,
+/// What ends a program from outside.
+struct Bounds<'b> {
     limit: Duration,
-    stop: &AtomicBool,
-) -> Answer {
+    overflow: Overflow,
+    stop: &'b AtomicBool,
+}
+
+fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Answer {
     let Some(mut command) = command_of(payload) else {
         return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
     };
@@ -78,10 +92,20 @@ fn run(
         Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
-    let deadline = Moment::now() + limit;
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
-    let status = match wait(&mut child, deadline, stop) {
+    let deadline = Moment::now() + bounds.limit;
+    let flooded = Arc::new(AtomicBool::new(false));
+    let stdout = collect(child.stdout.take(), Arc::clone(&flooded));
+    let stderr = collect(child.stderr.take(), Arc::default());
+    let is_over = || match (bounds.overflow, flooded.load(Ordering::Acquire)) {
+        (Overflow::Fails, true) => true,
+        (Overflow::Fails, false) | (Overflow::Dropped, _) => false,
+    };
+    let ended = wait(&mut child, deadline, bounds.stop, &is_over);
+    if is_over() {
+        kill_group(&mut child);
+        return failed(FLOODED, &format!("the program printed more than {OUTPUT_BYTES_MAX} bytes"));
+    }
+    let status = match ended {
         Waited::Ended(status) => status,
         Waited::TimedOut => return Answer::TimedOut,
         Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
@@ -89,7 +113,7 @@ fn run(
     };
     // What the program left running may hold its output open.
     while !(stdout.is_finished() && stderr.is_finished()) {
-        if stop.load(Ordering::Acquire) || Moment::now() >= deadline {
+        if bounds.stop.load(Ordering::Acquire) || Moment::now() >= deadline {
             kill_group(&mut child);
             break;
         }
@@ -126,7 +150,12 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
+fn wait(
+    child: &mut Child,
+    deadline: Moment,
+    stop: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
+) -> Waited {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Waited::Ended(status),
@@ -134,7 +163,7 @@ fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
             Err(error) => return Waited::Lost(error),
         }
         let stopped = stop.load(Ordering::Acquire);
-        if stopped || Moment::now() >= deadline {
+        if stopped || is_over() || Moment::now() >= deadline {
             kill_group(child);
             let _ = child.wait();
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
@@ -161,13 +190,18 @@ fn feed(child: &mut Child, text: &str) {
     }
 }
 
+/// Reads a stream to its end, and says when there is more than is kept.
 fn collect(
     stream: Option<impl std::io::Read + Send + 'static>,
+    flooded: Arc<AtomicBool>,
 ) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         if let Some(mut stream) = stream {
             let _ = stream.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut kept);
+            if let Ok(1..) = stream.read(&mut [0]) {
+                flooded.store(true, Ordering::Release);
+            }
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
         kept

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentic_model::{AgentName, Briefing, Object, Value};
-use agentic_replay::{End, SessionId};
+use agentic_replay::{End, Event, SessionId};
 use agentic_space::Space;
 use agentic_space::session::{self, Begin, State};
 use agentic_space::spawn::{Origin, spawn};
@@ -33,6 +33,14 @@ pub enum Reached {
     Waiting(ExitCode),
 }
 
+/// A session that was run.
+pub struct Ran {
+    /// Its id.
+    pub session: SessionId,
+    /// Where it got to.
+    pub reached: Reached,
+}
+
 /// Runs a program as a session, as far as it goes without a human.
 pub fn run(
     context: &Context,
@@ -40,7 +48,7 @@ pub fn run(
     flow: Object,
     input: Value,
     briefing: &str,
-) -> Result<Reached, Failure> {
+) -> Result<Ran, Failure> {
     let space = context.space()?;
     let key = setting.key.unwrap_or_else(|| fresh_key(&space));
     let agent = match context.known_agent(&space, setting.agent.as_ref())? {
@@ -54,12 +62,18 @@ pub fn run(
     talk(&format!("session {} of {agent}", id.short()));
     sit_out_pauses(&space, &id)?;
     let summary = space.session(&id)?;
-    Ok(match (summary.state, summary.result, summary.failure) {
+    let reached = match (summary.state, summary.result, summary.failure) {
         (State::Done, Some(result), _) => Reached::End(End::Done(result)),
         (State::Failed, _, Some(failure)) => Reached::End(End::Failed(failure)),
         (State::Cancelled, ..) => Reached::End(End::Cancelled),
         _ => Reached::Waiting(answer(context, &space, &id)?),
-    })
+    };
+    Ok(Ran { session: id, reached })
+}
+
+/// Returns what a session has said since it was started, also before a crash.
+pub fn said(context: &Context, session: &SessionId) -> Result<Vec<Event>, Failure> {
+    Ok(session::retell(&context.space()?, session)?)
 }
 
 /// Waits for pauses that are short enough, and goes on after each.
