@@ -421,15 +421,21 @@ impl<'a> Driver<'a> {
 
     fn apply_to(&mut self, hold: &Hold) -> Result<()> {
         let start = self.session.started().clone();
-        let open = super::summary::read(self.space, &self.folder.id)?.holds;
-        let open = open.into_iter().find(|open| open.id == hold.id);
-        let n_escalations = open.as_ref().map_or(0, |open| open.n_escalations);
         let policy = decide::Policy::of(hold.reason, &hold.request);
+        let mut found = decide::find(self.space, &start, &hold.id)?;
+        // What was noted about the hold matters only where something can have been.
+        let open = match found.is_empty() && policy.escalations.is_empty() {
+            true => None,
+            false => {
+                let open = super::summary::read(self.space, &self.folder.id)?.holds;
+                open.into_iter().find(|open| open.id == hold.id)
+            }
+        };
+        let n_escalations = open.as_ref().map_or(0, |open| open.n_escalations);
         let policy = policy.at(n_escalations, self.space.now());
         for step in policy.escalations.iter().take(policy.level).skip(n_escalations) {
             self.escalate(hold, step)?;
         }
-        let mut found = decide::find(self.space, &start, &hold.id)?;
         if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
             let decision = Decision::expired(hold, &policy, self.space.now());
             decide::record_system(self.space, &start, &decision, &policy)?;
