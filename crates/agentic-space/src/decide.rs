@@ -189,7 +189,9 @@ fn answered_before(
     decision: &Decision,
     decider: Decider<'_>,
 ) -> Result<Option<Recorded>> {
-    let found = find_text(space, start, &decision.request)?;
+    let summary = summary::read(space, &start.session)?;
+    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == decision.request);
+    let found = asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))?;
     let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
     let settled = policy.settle(&found);
     let voted = || match decider {
@@ -205,8 +207,7 @@ fn answered_before(
     if let Decider::Engine(_) = decider {
         return Ok(None);
     }
-    let open = summary::read(space, &start.session)?.holds;
-    if !open.iter().any(|hold| hold.id.to_string() == decision.request) {
+    if !summary.holds.iter().any(|hold| hold.id.to_string() == decision.request) {
         return Ok(Some(Recorded::Closed));
     }
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
@@ -277,12 +278,6 @@ fn is_signed(space: &Space, decision: &Decision) -> Result<Signing> {
     let setting = ["config", "--type=bool", "--get", "agentic.sign"];
     let setting = space.repository().git(&setting)?.stdout;
     Ok(if setting.trim() == "true" { Signing::Signed } else { Signing::Plain })
-}
-
-fn find_text(space: &Space, start: &StartRecord, request: &str) -> Result<Vec<(Oid, Decision)>> {
-    let summary = summary::read(space, &start.session)?;
-    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == request);
-    asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))
 }
 
 /// The trace of a decision: one entry, bound to its commit.

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::{Instant, Oid, Value};
-use agentic_replay::{RequestId, StartRecord};
+use agentic_replay::{Journal, RequestId, StartRecord};
 use agentic_store::Stream;
 use agentic_store::journal::{self, Body};
 
@@ -41,8 +41,13 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found>
     if claimed.is_empty() {
         return Ok(found);
     }
-    let used = used(space, start, id)?;
-    let recorded = recorded(space, start)?;
+    let journal = folder::read_journal(space, &start.session)?;
+    let used = used(&journal, start, id);
+    let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
+    let mut recorded = recorded(space, start)?;
+    if !claims.is_subset(&recorded) {
+        recorded.extend(noted(space, &journal)?);
+    }
     for (commit, decision) in claimed {
         if used.contains(&commit) {
             continue;
@@ -82,8 +87,7 @@ fn claimed(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oi
 
 /// Lists the decisions of a request that have let its effect begin. A decision counts once: an
 /// effect that a crash then caught is a new question.
-fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<Oid>> {
-    let journal = folder::read_journal(space, &start.session)?;
+fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid> {
     let mut session = start.session.to_string();
     let mut path = None;
     let mut used = BTreeSet::new();
@@ -101,11 +105,10 @@ fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<O
             _ => {}
         }
     }
-    Ok(used)
+    used
 }
 
-/// Lists the commits that are decisions by record: those of `decide` transactions, and votes that
-/// the session has noted.
+/// Lists the commits that are decisions by record: those of `decide` transactions.
 fn recorded(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
     let stream = Stream::Agent(start.agent.clone());
     let mut commits = BTreeSet::new();
@@ -116,11 +119,14 @@ fn recorded(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
             commits.extend(transaction.branch.map(|branch| branch.new));
         }
     }
-    if let Ok(summary) = summary::read(space, &start.session) {
-        let votes = summary.holds.iter().flat_map(|hold| &hold.votes);
-        commits.extend(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()));
-    }
     Ok(commits)
+}
+
+/// Lists the commits that the session has noted as votes.
+fn noted(space: &Space, journal: &Journal) -> Result<BTreeSet<Oid>> {
+    let holds = summary::of_journal(space, journal)?.holds;
+    let votes = holds.iter().flat_map(|hold| &hold.votes);
+    Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
 }
 
 /// Returns the decision as its signer signed it, if that person could have decided so.

@@ -457,7 +457,7 @@ impl<'a> Driver<'a> {
         let path = hold.request.path.clone();
         let record = agentic_replay::record::EscalateRecord { path, to: step.to.clone(), why };
         self.note(agentic_replay::Note::Escalate(record))?;
-        self.trace(std::iter::once(("session", told)))
+        self.append_entries(self.entry("session", &told))
     }
 
     fn note(&mut self, note: agentic_replay::Note) -> Result<()> {
