@@ -9,7 +9,7 @@ use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
 use agentic_store::Durability;
 use agentic_store::journal::{
-    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    BranchMove, DECIDE, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
 
 pub use crate::admission::check;
@@ -17,8 +17,8 @@ pub use crate::decision::{Action, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
 pub use crate::policy::Policy;
-use crate::session::drive::decision_entry;
 use crate::session::summary;
+use crate::session::trace::decision_entry;
 use crate::space::Written;
 use crate::trust;
 use crate::{Error, Result, Space};
@@ -253,7 +253,7 @@ fn transaction(
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
     kept.extend(trace_objects);
     Ok(Transaction {
-        verb: "decide".to_owned(),
+        verb: DECIDE.to_owned(),
         objects: vec![object],
         branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),

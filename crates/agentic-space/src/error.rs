@@ -113,6 +113,9 @@ pub enum Error {
         /// The agent.
         agent: AgentName,
     },
+    /// A draft in a batch takes its tree from a folder, or expects a head of its own.
+    #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
+    NotInBatch,
     /// A path that was named is neither in the folder nor in the tree.
     #[error("the path `{path}` matches no file")]
     NoSuchPath {
@@ -355,3 +358,14 @@ pub enum Error {
 
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Tells whether the fault is the store's or the machine's: nobody who asked for something can
+    /// help it, and asking again later may go better.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Error::Store(error) => error.is_fault(),
+            other => matches!(other, Error::Diverged { .. }),
+        }
+    }
+}

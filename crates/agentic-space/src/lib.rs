@@ -6,6 +6,7 @@
 
 mod admission;
 pub mod agent;
+pub mod batch;
 mod clock;
 pub mod commit;
 pub mod decide;
@@ -14,6 +15,7 @@ pub mod doctor;
 mod error;
 mod fact;
 mod following;
+mod group;
 pub mod hold;
 pub mod kind;
 pub mod log;

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use agentic_model::{Instant, Oid, Value};
 use agentic_replay::{Journal, RequestId, StartRecord};
 use agentic_store::Stream;
-use agentic_store::journal::{self, Body};
+use agentic_store::journal;
 
 use crate::decide::{Draft, check};
 use crate::decision::Decision;
@@ -113,11 +113,7 @@ fn recorded(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
     let stream = Stream::Agent(start.agent.clone());
     let mut commits = BTreeSet::new();
     for record in journal::records(space.repository().layout(), &stream)? {
-        if let Body::Transaction(transaction) = record.body
-            && transaction.verb == "decide"
-        {
-            commits.extend(transaction.branch.map(|branch| branch.new));
-        }
+        commits.extend(record.decisions());
     }
     Ok(commits)
 }

@@ -121,11 +121,39 @@ impl Error {
         move |source| Error::Git { doing, source: source.into() }
     }
 
+    /// Does the same where what was attempted takes longer to say than to do.
+    pub fn git_with<E>(doing: impl FnOnce() -> String) -> impl FnOnce(E) -> Error
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        move |source| Error::Git { doing: doing(), source: source.into() }
+    }
+
     /// Tells whether nothing can be written here.
     pub fn is_read_only(&self) -> bool {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
         let Error::Io { source, .. } = self else { return false };
         matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem)
+    }
+
+    /// Tells whether the store or the machine is at fault, and not what was asked of them.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Error::NotARepository { .. }
+            | Error::RefStorage { .. }
+            | Error::Io { .. }
+            | Error::Git { .. }
+            | Error::GitProgram { .. }
+            | Error::Corrupt { .. }
+            | Error::RefLocked { .. }
+            | Error::Unstable { .. }
+            | Error::NoIdentity
+            | Error::Injected { .. } => true,
+            Error::UnknownRevision { .. }
+            | Error::Ambiguous { .. }
+            | Error::UnsafePath { .. }
+            | Error::Unmerged { .. } => false,
+        }
     }
 
     /// Makes the error of something damaged.

@@ -11,6 +11,7 @@ pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
+mod provider;
 mod relation;
 mod schema;
 mod session;
@@ -25,10 +26,12 @@ pub use crate::failure::{ErrorView, FailureView};
 pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
+pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView, state_name,
+    AttemptView, DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
+    state_name,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

@@ -90,6 +90,7 @@ pub enum Verb {
     Session(Box<commands::session::Verb>),
     Pending(commands::pending::Args),
     Decide(commands::decide::Args),
+    Providers(commands::providers::Args),
     Doctor(commands::doctor::Args),
     Demo(commands::demo::Args),
     #[command(subcommand)]

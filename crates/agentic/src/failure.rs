@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use agentic_providers::Error as ProviderError;
 use agentic_space::Error;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
@@ -106,6 +107,20 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Failure {
+        let hint = match &error {
+            ProviderError::Unreadable { .. } => "check that the file may be read",
+            ProviderError::Malformed { .. } | ProviderError::BadEntry { .. } => {
+                "docs/providers.md shows what the file may hold"
+            }
+        };
+        let mut failure = Failure::new(REFUSED, &error.to_string(), hint);
+        failure.because = error.source().map(chain);
+        failure
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let (class, hint) = store_class_and_hint(&error);
@@ -167,6 +182,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::NothingToCommit { .. } => {
             (REFUSED, "change something first, or use `--allow-empty`")
         }
+        Error::NotInBatch => (REFUSED, "commit it by itself"),
         Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
         Error::ForeignCommit { .. } => {
             (REFUSED, "`agentic log AGENT` lists the commits of an agent")

@@ -20,11 +20,13 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("reqwest", &["agentic-providers"]),
     ("rhai", &["agentic-flow"]),
     ("rmcp", &["agentic-mcp"]),
+    ("rusqlite", &["agentic-providers"]),
     ("schemars", &["agentic-view"]),
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-store"]),
     ("syn", &["xtask"]),
+    ("toml", &["agentic-providers"]),
     ("ureq", &["agentic-providers"]),
 ];
 

@@ -5,20 +5,24 @@
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
-mod backlog;
+mod apply;
 pub(crate) mod drive;
 mod effect;
 mod executor;
 pub(crate) mod folder;
 mod fork;
 mod language;
+mod load;
 mod process;
 mod rebuild;
 mod replay;
 mod retell;
+mod retry;
 mod seal;
 mod start;
 pub mod summary;
+pub(crate) mod trace;
+mod unsynced;
 
 pub use self::executor::{CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};
@@ -34,7 +38,7 @@ use std::collections::BTreeMap;
 use agentic_flow::Flow;
 use agentic_lang_agent::Capture;
 use agentic_model::{Cid, Object, Value};
-use agentic_replay::{Program, SessionId};
+use agentic_replay::{Engine, Failure, Program, SessionId};
 
 use self::language::Language;
 use crate::{Error, Result, Space};
@@ -50,7 +54,20 @@ impl Space {
     /// # Errors
     /// Fails when there is no such session or its records are damaged.
     pub fn session(&self, id: &SessionId) -> Result<Summary> {
-        summary::read(self, id)
+        let mut summary = summary::read(self, id)?;
+        if summary.state.is_over() {
+            return Ok(summary);
+        }
+        // A pinned program can differ from its records only where its language means another thing.
+        let flow = flow_of(self, &folder::Folder::of(self, id), &summary.flow);
+        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine()));
+        if here.is_ok_and(|here| here != summary.engine) {
+            let Engine { language, semantics } = &summary.engine;
+            let message = format!("nothing here runs version {semantics} of `{language}`");
+            summary.state = State::Diverged;
+            summary.failure = Some(Failure::new("ENGINE", message));
+        }
+        Ok(summary)
     }
 
     /// Reads how a session stood after so many records.
@@ -153,3 +170,6 @@ pub(crate) fn flow_of(space: &Space, folder: &folder::Folder, cid: &Cid) -> Resu
         None => space.object(*cid),
     }
 }
+
+#[cfg(test)]
+mod tests;

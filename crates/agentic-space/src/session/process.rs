@@ -28,6 +28,25 @@ pub enum Overflow {
     Fails,
 }
 
+/// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
+const STATUS_TRY_AGAIN: i32 = 75;
+
+/// What a program came to.
+#[derive(Debug)]
+pub struct Ended {
+    /// The answer that it gives.
+    pub answer: Answer,
+    /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
+    /// itself.
+    pub fault: Option<String>,
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Ended {
+        Ended { answer, fault: None }
+    }
+}
+
 /// A program under way.
 pub struct Process {
     stop: Arc<AtomicBool>,
@@ -39,7 +58,7 @@ impl Process {
         performance: &Performance,
         folder: &std::path::Path,
         overflow: Overflow,
-        answers: mpsc::Sender<(Path, Answer)>,
+        arrivals: mpsc::Sender<(Path, Ended)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
@@ -51,9 +70,9 @@ impl Process {
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
             let bounds = Bounds { limit, overflow, stop: &flag };
-            let answer = run(&request.payload, &folder, &key, bounds);
+            let ended = run(&request.payload, &folder, &key, bounds);
             // A driver that has gone away reads the doubt from its records.
-            let _ = answers.send((request.path.clone(), answer));
+            let _ = arrivals.send((request.path.clone(), ended));
         });
         Process { stop }
     }
@@ -71,9 +90,10 @@ struct Bounds<'b> {
     stop: &'b AtomicBool,
 }
 
-fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Answer {
+fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Ended {
     let Some(mut command) = command_of(payload) else {
-        return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
+        let needs = "`exec` needs `argv`, a list of texts, or `command`, a text";
+        return failed("bad-request", needs).into();
     };
     let folder = payload
         .get("cwd")
@@ -89,7 +109,7 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
         .spawn();
     let mut child = match child {
         Ok(child) => child,
-        Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
+        Err(error) => return not_started(&error),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
     let deadline = Moment::now() + bounds.limit;
@@ -103,13 +123,14 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
     let ended = wait(&mut child, deadline, bounds.stop, &is_over);
     if is_over() {
         kill_group(&mut child);
-        return failed(FLOODED, &format!("the program printed more than {OUTPUT_BYTES_MAX} bytes"));
+        let why = format!("the program printed more than {OUTPUT_BYTES_MAX} bytes");
+        return failed(FLOODED, &why).into();
     }
     let status = match ended {
         Waited::Ended(status) => status,
-        Waited::TimedOut => return Answer::TimedOut,
-        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
-        Waited::Lost(error) => return failed("exec", &error.to_string()),
+        Waited::TimedOut => return Answer::TimedOut.into(),
+        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped).into(),
+        Waited::Lost(error) => return failed("exec", &error.to_string()).into(),
     };
     // What the program left running may hold its output open.
     while !(stdout.is_finished() && stderr.is_finished()) {
@@ -122,11 +143,24 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
     let text = |output: std::thread::JoinHandle<Vec<u8>>| {
         Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
     };
-    Answer::Ok(Value::Map(Map::from([
-        ("status".to_owned(), Value::Int(i64::from(status.code().unwrap_or(-1)))),
+    let status = status.code().unwrap_or(-1);
+    let answer = Answer::Ok(Value::Map(Map::from([
+        ("status".to_owned(), Value::Int(i64::from(status))),
         ("stdout".to_owned(), text(stdout)),
         ("stderr".to_owned(), text(stderr)),
-    ])))
+    ])));
+    let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
+    let fault = may_try_again.then(|| format!("the program ended with status {status}"));
+    Ended { answer, fault }
+}
+
+/// Tells what came of a program that could not be started. Some reasons pass by themselves.
+fn not_started(error: &std::io::Error) -> Ended {
+    use std::io::ErrorKind::{ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock};
+    let message = format!("cannot start the program: {error}");
+    let passes =
+        matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
+    Ended { answer: failed("exec", &message), fault: passes.then_some(message) }
 }
 
 fn command_of(payload: &Value) -> Option<Command> {

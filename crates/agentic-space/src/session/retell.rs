@@ -11,8 +11,8 @@ use agentic_lang_agent::Capture;
 use agentic_model::Instant;
 use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
 
-use super::drive::replay_error;
 use super::folder::{Folder, Values, read_journal};
+use super::load::replay_error;
 use super::{Language, flow_of, program_with};
 use crate::{Result, Space};
 

@@ -20,6 +20,7 @@ pub mod man;
 pub mod merge;
 pub mod object;
 pub mod pending;
+pub mod providers;
 pub mod push;
 pub mod relate;
 pub mod relations;
@@ -66,6 +67,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::SubAgents(args) => relations::run_sub_agents(&context, args),
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
+        Verb::Providers(args) => providers::run(&context, args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Run(args) => run::run(&context, *args),

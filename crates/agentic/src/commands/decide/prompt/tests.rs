@@ -41,7 +41,10 @@ fn check(payload: Json, typed: &str, shown: &[&str], expected: &str) {
     }
     let said = said.map_or_else(
         |failure| format!("exit {}", failure.code),
-        |said| format!("{} {:?} {:?}", said.action.name(), said.value, said.why),
+        |said| {
+            let value = said.value.as_ref().map(agentic_model::json::to_text);
+            format!("{} {} {}", said.action.name(), value.unwrap_or_default(), said.why)
+        },
     );
     assert_eq!(said, expected, "after {typed:?}");
 }
@@ -50,7 +53,7 @@ fn check(payload: Json, typed: &str, shown: &[&str], expected: &str) {
 fn an_approval_needs_one_word_and_may_say_why() {
     let asked = ["alice asks: Deploy?", "approve, reject, edit, respond? ", "\"env\": \"prod\""];
     let payload = json!({"payload": {"env": "prod"}});
-    check(payload, "approve\nlooks good\n", &asked, "approve None \"looks good\"");
+    check(payload, "approve\nlooks good\n", &asked, "approve  looks good");
 }
 
 #[test]
@@ -58,7 +61,7 @@ fn an_edit_is_shown_as_a_difference_and_confirmed() {
     let payload = json!({"payload": {"env": "prod", "n": 1}});
     let typed = "edit\n{\"env\": \"staging\", \"n\": 1}\nyes\n\n";
     let shown = ["-   \"env\": \"prod\",\n+   \"env\": \"staging\",\n    \"n\": 1\n", "decide so"];
-    let expected = "edit Some(Map({\"env\": Text(\"staging\"), \"n\": Int(1)})) \"\"";
+    let expected = "edit {\"env\":\"staging\",\"n\":1} ";
     check(payload.clone(), typed, &shown, expected);
     let refused = "edit\n{\"env\": \"staging\", \"n\": 1}\nno\n";
     check(payload, refused, &["decide so"], "exit 2");
@@ -67,7 +70,7 @@ fn an_edit_is_shown_as_a_difference_and_confirmed() {
 #[test]
 fn a_change_is_shown_as_a_difference() {
     let payload = json!({"payload": {"path": "a.txt", "before": "one\ntwo", "after": "one\n2"}});
-    check(payload, "reject\n\n", &["path: a.txt\n  one\n- two\n+ 2\n"], "reject None \"\"");
+    check(payload, "reject\n\n", &["path: a.txt\n  one\n- two\n+ 2\n"], "reject  ");
 }
 
 #[test]
@@ -75,11 +78,11 @@ fn what_is_no_answer_decides_nothing() {
     for typed in ["", "yes\nok\nsure\napprove\n", "respond\n{\n", "expire\nexpire\nexpire\n"] {
         check(json!({}), typed, &["alice asks"], "exit 2");
     }
-    check(json!({}), "what\nrespond\nnope\n5\n\n", &[], "respond Some(Int(5)) \"\"");
+    check(json!({}), "what\nrespond\nnope\n5\n\n", &[], "respond 5 ");
 }
 
 #[test]
 fn a_payload_cannot_steer_the_terminal() {
     let payload = json!({"payload": "harmless\u{1b}[2K\rapprove"});
-    check(payload, "reject\n", &["harmless\u{fffd}[2K\u{fffd}approve"], "reject None \"\"");
+    check(payload, "reject\n", &["harmless\u{fffd}[2K\u{fffd}approve"], "reject  ");
 }

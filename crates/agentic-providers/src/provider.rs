@@ -1,0 +1,118 @@
+//! Everything that answers the requests of a run: models, tools and memories.
+//!
+//! A host gives each request to [`Providers::perform`], with a [`Stamp`] that says what identifies
+//! the effect. The same effect performed again has the same stamp, in whatever process.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentic_model::{Instant, Value};
+use agentic_replay::{Answer, Request, RequestId};
+
+use crate::configuration::Configuration;
+use crate::host::{CancelFlag, Executor, system_now};
+use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
+use crate::model::{
+    Call, MODEL_REQUEST, Models, TASK_REQUEST, answer_of, prompt_of, task_answer, task_prompt,
+};
+use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
+
+/// What identifies an effect: the same wherever and however often it is performed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// What no other run has: the id of the session, or a key of a run in memory.
+    pub session: String,
+    /// The id of the request.
+    pub request_id: RequestId,
+    /// The time of the effect.
+    pub at: Instant,
+}
+
+/// The models, tools and memories of a run. Serves many threads at once.
+#[derive(Debug, Clone, Default)]
+pub struct Providers {
+    /// Who answers requests of kind `model`.
+    pub models: Models,
+    /// Who answers requests of kind `tool`.
+    pub tools: Arc<Tools>,
+    /// Who answers requests of kind `memory`.
+    pub memories: Arc<Memories>,
+}
+
+impl Providers {
+    /// Makes the providers of a configuration.
+    pub fn configured(configuration: Configuration) -> Providers {
+        let tools = Arc::new(Tools::configured(&configuration));
+        let memories = Arc::new(Memories::configured(&configuration));
+        Providers { models: Models::configured(Arc::new(configuration)), tools, memories }
+    }
+
+    /// Performs a request; nothing for a kind that is not a provider's.
+    pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
+        let payload = &request.payload;
+        let limit = request.timeout_ms.map(Duration::from_millis);
+        match request.kind.as_str() {
+            MODEL_REQUEST => {
+                let mut call = Call { limit, ..Call::new(cancel) };
+                let model = self.models.find(payload);
+                Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
+            }
+            TASK_REQUEST => {
+                let mut call = Call { limit, ..Call::new(cancel) };
+                let model = self.models.named(payload.get("model").and_then(Value::as_text));
+                let result = model.and_then(|it| it.complete(&task_prompt(payload), &mut call));
+                Some(task_answer(payload, result))
+            }
+            TOOL_REQUEST => {
+                let key = stamp.request_id.to_string();
+                let setting = Setting { session: &stamp.session, key: &key, limit, cancel };
+                Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)))
+            }
+            MEMORY_REQUEST => {
+                let call = MemoryCall::of(payload);
+                Some(memory::answer_of(self.memories.call(&call, &stamp.request_id, stamp.at)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes in a request that was answered in an earlier process of the same run: what lasts as
+    /// long as the run is then as it was. Answers come in the order in which they were recorded.
+    pub fn recall(&self, request: &Request, answer: &Answer) {
+        if request.kind == MEMORY_REQUEST {
+            self.memories.recall(&MemoryCall::of(&request.payload), answer);
+        }
+    }
+
+    /// Makes the executor of one run in memory. `session` must be a key that no other run has.
+    pub fn executor(self, session: impl Into<String>) -> ProviderExecutor {
+        ProviderExecutor { providers: self, session: session.into() }
+    }
+}
+
+/// Performs the requests of one run in memory.
+#[derive(Debug)]
+pub struct ProviderExecutor {
+    providers: Providers,
+    session: String,
+}
+
+impl ProviderExecutor {
+    /// Performs a request; nothing for a kind that is not a provider's.
+    pub fn answer(&self, request: &Request, cancel: &CancelFlag) -> Option<Answer> {
+        let hash = match request.hash() {
+            Ok(hash) => hash,
+            Err(error) => return Some(refused(error.to_string())),
+        };
+        let request_id = RequestId::derive(&self.session, &request.path, &hash);
+        let stamp = Stamp { session: self.session.clone(), request_id, at: system_now() };
+        self.providers.perform(request, &stamp, cancel)
+    }
+}
+
+impl Executor for ProviderExecutor {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let answer = self.answer(request, cancel);
+        answer.unwrap_or_else(|| refused(format!("nothing here performs `{}`", request.kind)))
+    }
+}

@@ -1,0 +1,139 @@
+//! Tools: what a program calls in the world around it.
+
+mod argument;
+mod command;
+mod configured;
+mod env;
+mod file;
+mod http;
+mod mcp;
+mod placeholder;
+mod search;
+pub(crate) mod workspace;
+
+use std::time::Duration;
+
+use agentic_model::Value;
+use agentic_replay::{Answer, Failure, Stopped};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::host::CancelFlag;
+
+pub use crate::tool::configured::Tools;
+pub use crate::tool::mcp::OfferedTool;
+
+/// The kind of a request to a tool.
+pub const TOOL_REQUEST: &str = "tool";
+
+/// A call of a tool: a request of kind `tool` with `tool`, `method`, `uri` and `args`.
+#[derive(Debug)]
+pub struct ToolCall {
+    /// The name under which the program knows the tool.
+    pub tool: String,
+    /// What is called.
+    pub method: String,
+    /// Where the tool is, such as `file://workspace` or `mcp://search`.
+    pub uri: String,
+    /// The arguments, each as JSON text with its keys in order.
+    pub args: Vec<Box<RawValue>>,
+}
+
+/// A failed call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolFault {
+    /// Whether the tool refused or was interrupted.
+    pub class: ToolFaultClass,
+    /// What happened. Never holds a secret.
+    pub message: String,
+}
+
+/// The sorts of failures of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolFaultClass {
+    /// The call is wrong, or may not be made, or failed.
+    Refused,
+    /// The time limit passed first.
+    TimedOut,
+    /// Nobody waits any more.
+    Cancelled,
+}
+
+impl ToolFault {
+    /// Makes the failure of a call that is refused.
+    pub fn refused(message: impl Into<String>) -> ToolFault {
+        ToolFault { class: ToolFaultClass::Refused, message: message.into() }
+    }
+
+    fn timed_out(message: impl Into<String>) -> ToolFault {
+        ToolFault { class: ToolFaultClass::TimedOut, message: message.into() }
+    }
+
+    fn cancelled() -> ToolFault {
+        let message = "the call was withdrawn".to_owned();
+        ToolFault { class: ToolFaultClass::Cancelled, message }
+    }
+}
+
+/// What surrounds a call of a tool.
+pub struct Setting<'a> {
+    /// What no other run has; placeholders of secrets derive from it.
+    pub session: &'a str,
+    /// What no other effect has: the same when it is performed again.
+    pub key: &'a str,
+    /// How long the call may take; the tool's own limit without one.
+    pub limit: Option<Duration>,
+    /// Tells when nobody waits any more.
+    pub cancel: &'a CancelFlag,
+}
+
+/// A result as JSON text, its keys in order.
+type Done = Result<String, ToolFault>;
+
+fn json(result: &impl Serialize) -> Done {
+    serde_json::to_string(result).map_err(|error| ToolFault::refused(error.to_string()))
+}
+
+/// Makes the answer of a call.
+pub fn answer_of(result: Result<String, ToolFault>) -> Answer {
+    match result {
+        Ok(text) => done(text),
+        Err(ToolFault { class: ToolFaultClass::Cancelled, .. }) => {
+            Answer::Cancelled(Stopped::Unknown)
+        }
+        Err(ToolFault { class: ToolFaultClass::TimedOut, message }) => {
+            Answer::Failed(Failure::new("timed-out", message))
+        }
+        Err(ToolFault { class: ToolFaultClass::Refused, message }) => refused(message),
+    }
+}
+
+impl ToolCall {
+    /// Reads a call. Arguments that are no JSON list count as none.
+    pub fn of(payload: &Value) -> ToolCall {
+        let text = |key| payload.get(key).and_then(Value::as_text).unwrap_or_default();
+        ToolCall {
+            tool: text("tool").to_owned(),
+            method: text("method").to_owned(),
+            uri: text("uri").to_owned(),
+            args: arguments(payload),
+        }
+    }
+}
+
+/// Reads the arguments of a call of a tool or a memory.
+pub(crate) fn arguments(payload: &Value) -> Vec<Box<RawValue>> {
+    let text = payload.get("args").and_then(Value::as_text).unwrap_or_default();
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Carries a result as the languages read it: one text that keeps the order of keys.
+pub(crate) fn done(json: String) -> Answer {
+    Answer::Ok(Value::map([("json", Value::Text(json))]))
+}
+
+/// The answer to a request that a provider refused.
+pub(crate) fn refused(message: impl Into<String>) -> Answer {
+    Answer::Failed(Failure::new("refused", message))
+}
