@@ -202,7 +202,7 @@ impl Written {
     /// Fails with what stood in the way; the write is decided all the same.
     pub(crate) fn visible(self) -> Result<()> {
         let Some(why) = self.deferred else { return Ok(()) };
-        let shared = |why: Arc<agentic_store::Error>| agentic_store::Error::git(why.to_string())(why);
+        let shared = agentic_store::Error::git("make the write visible");
         Err(Error::Store(Arc::try_unwrap(why).unwrap_or_else(shared)))
     }
 
