@@ -348,6 +348,20 @@ pub enum Error {
         /// The commit.
         commit: Option<Oid>,
     },
+    /// A commit is no decision of a request that somebody could accept.
+    #[error("commit {commit} is no unverified decision of request `{request}`")]
+    NotADecision {
+        /// The commit.
+        commit: Oid,
+        /// The request.
+        request: String,
+    },
+    /// What a client sends back was handed out before something changed.
+    #[error("request `{request}` is not as it was when it was handed out")]
+    StaleState {
+        /// The request.
+        request: String,
+    },
     /// It is too late to decide.
     #[error("request {request} expired at {deadline}")]
     HoldExpired {

@@ -15,6 +15,7 @@ pub mod journal;
 mod layout;
 mod lock;
 pub mod recovery;
+pub mod secret;
 mod writer;
 
 pub use crate::error::{Error, Result};

@@ -9,6 +9,7 @@ mod doctor;
 mod failure;
 mod flow;
 pub mod hold;
+pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
@@ -28,7 +29,7 @@ pub use crate::failure::{ErrorView, FailureView};
 pub use crate::flow::{
     CredentialView, CrosscheckView, FlowEventView, FlowHoldView, FlowStatusView, TranslateView,
 };
-pub use crate::hold::{DecideView, PendingView, VotesView};
+pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
 pub use crate::provider::{ProbeView, ProviderView};

@@ -15,6 +15,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("commit.json", schema_for!(CommitView)),
         ("credentials.json", schema_for!(Vec<CredentialView>)),
         ("decide.json", schema_for!(DecideView)),
+        ("decide-from.json", schema_for!(Vec<AnsweredView>)),
         ("doctor.json", schema_for!(DoctorView)),
         ("error.json", schema_for!(FailureView)),
         ("fetch.json", schema_for!(FetchView)),

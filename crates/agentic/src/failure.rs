@@ -295,6 +295,12 @@ fn session_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::AlreadyDecided { .. } => {
             (DECIDED, "`agentic log AGENT --kind decision` shows decisions")
         }
+        Error::NotADecision { .. } => {
+            (REFUSED, "`agentic pending` lists the unverified decisions of each hold")
+        }
+        Error::StaleState { .. } => {
+            (CONFLICT, "list it again with `agentic pending --format` and answer that")
+        }
         Error::NotAllowed { .. } => {
             (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")
         }

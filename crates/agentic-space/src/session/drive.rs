@@ -399,9 +399,9 @@ impl<'a> Driver<'a> {
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
-            if let Some(commit) =
-                decide::record_system(self.space, self.session.started(), &decision)?
-            {
+            let policy = decide::Policy::of(agentic_replay::HoldReason::Asked, &withdrawn.request);
+            let start = self.session.started();
+            if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
                 by = By::Decision(commit.to_string());
             }
         }

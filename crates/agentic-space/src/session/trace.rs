@@ -27,7 +27,7 @@ impl Driver<'_> {
         texts.flat_map(|text| self.entry("log", &text)).collect()
     }
 
-    fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
+    pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
         let kind = Kind::parse(kind).expect("a valid name");
         split_entry(&kind, self.space.now(), text.as_bytes())
     }
@@ -74,7 +74,7 @@ impl Driver<'_> {
 }
 
 /// Cuts a text for a trace entry, which is one line.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

@@ -15,6 +15,7 @@ mod pack;
 mod reference;
 mod repair;
 mod repository;
+mod signature;
 mod snapshot;
 mod tree;
 mod worktree;
