@@ -419,8 +419,7 @@ impl Error {
     pub fn is_fault(&self) -> bool {
         match self {
             Error::Store(error) => error.is_fault(),
-            Error::Deferred { why } => why.is_fault(),
-            other => matches!(other, Error::Diverged { .. }),
+            other => matches!(other, Error::Deferred { .. } | Error::Diverged { .. }),
         }
     }
 }
