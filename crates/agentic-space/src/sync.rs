@@ -12,6 +12,12 @@ use crate::following::Following;
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
 
+/// How many archived agents one push takes from the branches of a remote: each is up to four
+/// arguments, and all arguments of a program together have a limit.
+pub const FOLDED_AGENTS_MAX: usize = 1_000;
+/// What a push of everything is about by pattern.
+const PUSHED_FOLDERS: [&str; 2] = ["refs/heads/agents/", "refs/notes/agentic/"];
+
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
@@ -77,7 +83,9 @@ pub enum Scope<'a> {
     Named(&'a [AgentName]),
 }
 
-/// Pushes branches and notes of agents, and the registry, in one atomic push.
+/// Pushes branches and notes of agents, and the registry, in one atomic push. When more than
+/// [`FOLDED_AGENTS_MAX`] agents are to go from the remote, further pushes take away the rest; the
+/// remote has the archive that keeps them by then.
 ///
 /// # Errors
 /// Fails with [`Error::RemoteMoved`] when the remote has something that is not here yet.
@@ -90,11 +98,30 @@ pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     if refs.is_empty() {
         return Ok(Pushed { remote: remote.to_owned(), refs });
     }
-    let specs = refs.iter().map(|name| format!("{name}:{name}"));
-    let folded = match scope {
-        Scope::All => folded_away(space, remote)?,
-        Scope::Named(_) => Vec::new(),
+    let (specs, folded) = match scope {
+        Scope::All => (patterns(space, &refs)?, folded_away(space, remote)?),
+        Scope::Named(_) => (refs.iter().map(|name| same_there(name)).collect(), Vec::new()),
     };
+    let mut parts = folded.chunks(FOLDED_AGENTS_MAX);
+    let report = push_once(space, remote, specs, parts.next().unwrap_or_default())?;
+    for part in parts {
+        push_once(space, remote, Vec::new(), part)?;
+    }
+    let unchanged = |line| Some(str::strip_prefix(line, "=\t")?.split_once(':')?.0);
+    let up_to_date: BTreeSet<&str> = report.lines().filter_map(unchanged).collect();
+    refs.retain(|name| !up_to_date.contains(name.as_str()));
+    Ok(Pushed { remote: remote.to_owned(), refs })
+}
+
+/// Runs one atomic push, and returns what git reports of each ref.
+fn push_once(
+    space: &Space,
+    remote: &str,
+    specs: Vec<String>,
+    folded: &[FoldedAway],
+) -> Result<String> {
+    let folded: Vec<&(String, Oid)> =
+        folded.iter().flat_map(|agent| agent.notes.iter().chain([&agent.branch])).collect();
     let leases = folded.iter().map(|(name, at)| format!("--force-with-lease={name}:{at}"));
     let deletions = folded.iter().map(|(name, _)| format!(":{name}"));
     let specs: Vec<String> =
@@ -108,13 +135,28 @@ pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     {
         return Err(Error::RemoteMoved { remote: remote.to_owned(), message });
     }
-    let report = program.checked(&arguments)?;
-    let is_new = |name: &String| {
-        let up_to_date = format!("=\t{name}:{name}\t");
-        !report.lines().any(|line| line.starts_with(&up_to_date))
-    };
-    let refs = refs.into_iter().filter(is_new).collect();
-    Ok(Pushed { remote: remote.to_owned(), refs })
+    Ok(program.checked(&arguments)?)
+}
+
+/// Writes the refspecs of a push of everything: patterns, since a ref by ref list of very many
+/// agents is longer than the arguments of a program may be.
+fn patterns(space: &Space, refs: &[String]) -> Result<Vec<String>> {
+    let pushed: BTreeSet<&str> = refs.iter().map(String::as_str).collect();
+    let mut specs = Vec::new();
+    for folder in PUSHED_FOLDERS {
+        specs.push(same_there(&format!("{folder}*")));
+        let found = space.repository().list_refs(folder)?.into_iter().map(|found| found.name);
+        let others = found.filter(|name| !pushed.contains(name.as_str()));
+        specs.extend(others.map(|name| format!("^{name}")));
+    }
+    let is_alone = |name: &&String| !PUSHED_FOLDERS.iter().any(|folder| name.starts_with(folder));
+    specs.extend(refs.iter().filter(is_alone).map(|name| same_there(name)));
+    Ok(specs)
+}
+
+/// Writes the refspec that gives a ref, or a pattern of refs, the same name on the remote.
+fn same_there(name: &str) -> String {
+    format!("{name}:{name}")
 }
 
 /// Lists the refs that a push is about, the registry aside.
@@ -143,9 +185,14 @@ fn refs_of(space: &Space, scope: Scope<'_>) -> Result<Vec<String>> {
     Ok(refs)
 }
 
-/// Lists the refs of a remote that the archive has here, with where they are there: those of
-/// archived agents that the remote has moved no further.
-fn folded_away(space: &Space, remote: &str) -> Result<Vec<(String, Oid)>> {
+/// The refs of an archived agent on a remote, with where they are there.
+struct FoldedAway {
+    branch: (String, Oid),
+    notes: Option<(String, Oid)>,
+}
+
+/// Lists the agents of a remote that the archive has here, and that the remote has moved no further.
+fn folded_away(space: &Space, remote: &str) -> Result<Vec<FoldedAway>> {
     let repository = space.repository();
     if repository.find_ref(ARCHIVE_REF)?.is_none() {
         return Ok(Vec::new());
@@ -169,8 +216,10 @@ fn folded_away(space: &Space, remote: &str) -> Result<Vec<(String, Oid)>> {
             (Some(_), None) => false,
         };
         if has_notes && repository.is_ancestor(*head, entry.archived.head)? {
-            folded.push((name.clone(), *head));
-            folded.extend(notes.map(|tip| (notes_ref, *tip)));
+            folded.push(FoldedAway {
+                branch: (name.clone(), *head),
+                notes: notes.map(|tip| (notes_ref, *tip)),
+            });
         }
     }
     Ok(folded)
