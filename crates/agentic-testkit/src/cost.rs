@@ -110,7 +110,8 @@ impl Bench {
         self.rounds += 1;
         let n = self.rounds;
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let edit = format!("{{\"d{}/f\":\"{n}\"}}", n % 10);
+        // Another process may have been here before.
+        let edit = format!("{{\"d{}/f\":\"{} {n}\"}}", n % 10, std::process::id());
         Ok(match hot {
             Hot::Spawn => (words(&format!("spawn s{}x{n} -m x", std::process::id())), edit),
             Hot::Commit => (words("commit --agent a1 -m x --stdin"), edit),

@@ -1,8 +1,8 @@
 //! A repository with very many agents, made quickly, to measure what a verb costs in it.
 //!
 //! Agents are made by `git fast-import` with the bytes that the verbs would write: a genesis, a
-//! commit, and notes with the briefing and a trace. Then all but some of them are archived by the
-//! verb itself.
+//! commit, and notes with the briefing and a trace. All but some of them are archived by the verb
+//! itself.
 
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -17,8 +17,8 @@ use agentic_space::{Options, Space, archive};
 
 use crate::Error;
 
-/// How many agents are made before git packs their refs.
-const PART: usize = 10_000;
+/// How many agents are made before git packs their refs and those to archive are.
+const PART: usize = 2_000;
 /// When everything happens, in seconds: long ago, so that nothing is young.
 const AT: i64 = 1_700_000_000;
 
@@ -53,27 +53,30 @@ pub fn make(folder: &Path, scale: Scale) -> Result<Made, Error> {
     {
         git(folder, &["config", key, value])?;
     }
-    let started = Moment::now();
+    let mut made = Made { agents: 0.0, archive: 0.0 };
     let mut from = 0;
     while from < scale.n_agents {
         let to = (from + PART).min(scale.n_agents);
+        let started = Moment::now();
         import(folder, from..to, scale.n_entries_each)?;
         git(folder, &["pack-refs", "--all"])?;
+        made.agents += started.elapsed().as_secs_f64();
+        // Part by part, since each write of the archive writes all packed refs again.
+        let started = Moment::now();
+        let closed: Vec<AgentName> = (from.max(scale.n_open)..to).map(name).collect();
+        if !closed.is_empty() {
+            let space = Space::open(folder, Options::default()).map_err(refused)?;
+            archive::archive(&space, &closed).map_err(refused)?;
+        }
+        made.archive += started.elapsed().as_secs_f64();
         from = to;
     }
     git(folder, &["symbolic-ref", "HEAD", "refs/heads/agents/a0"])?;
     git(folder, &["branch", "main", "agents/a0"])?;
     git(folder, &["symbolic-ref", "HEAD", "refs/heads/main"])?;
-    let agents = started.elapsed().as_secs_f64();
-    let started = Moment::now();
-    let closed: Vec<AgentName> = (scale.n_open..scale.n_agents).map(name).collect();
-    if !closed.is_empty() {
-        let space = Space::open(folder, Options::default()).map_err(refused)?;
-        archive::archive(&space, &closed).map_err(refused)?;
-    }
     git(folder, &["repack", "-a", "-d", "--quiet"])?;
     git(folder, &["pack-refs", "--all"])?;
-    Ok(Made { agents, archive: started.elapsed().as_secs_f64() })
+    Ok(made)
 }
 
 fn import(

@@ -1,5 +1,6 @@
 //! Measures what verbs cost in a repository with very many agents:
 //! `scale make DIR [AGENTS OPEN ENTRIES]`, then `scale compare BIN SMALL LARGE [ROUNDS]`.
+//! `scale count BIN DIR` prints the instructions of each, for `bench/instructions`.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -7,7 +8,8 @@ use std::process::ExitCode;
 use agentic_testkit::{Bench, Error, Hot, Scale, has_valgrind, make};
 
 const USAGE: &str = "usage: scale make DIR [AGENTS OPEN ENTRIES-EACH]\n       \
-    scale compare BIN SMALL LARGE [ROUNDS]";
+    scale compare BIN SMALL LARGE [ROUNDS]\n       \
+    scale count BIN DIR";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
         ["make", folder, agents, open, entries] => make_one(folder, [agents, open, entries]),
         ["compare", binary, small, large] => compare(binary, small, large, "40"),
         ["compare", binary, small, large, rounds] => compare(binary, small, large, rounds),
+        ["count", binary, folder] => count(binary, folder),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -68,6 +71,15 @@ fn compare(binary: &str, small: &str, large: &str, rounds: &str) -> Result<(), E
             false => "no valgrind".to_owned(),
         };
         println!("{name:<14} {small:>7.2} ms {large:>7.2} ms {:>7.2} {counted}", large / small);
+    }
+    Ok(())
+}
+
+/// Runs every command once under valgrind.
+fn count(binary: &str, folder: &str) -> Result<(), Error> {
+    let mut bench = Bench::new(binary.as_ref(), folder.as_ref())?;
+    for (hot, name) in Hot::ALL {
+        println!("{name} {}", bench.instructions(hot)?);
     }
     Ok(())
 }
