@@ -1,13 +1,19 @@
 //! Runs in memory: no repository, no record, gone when they end.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentic_lang_context::provider::Stamp;
+use agentic_lang_context::{MEMORY_REQUEST, TOOL_REQUEST};
 use agentic_model::{Cid, Value};
 use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
-use agentic_replay::{Answer, End, Event, Failure, Program, Request, Seed, Start, Stopped};
+use agentic_replay::{
+    Answer, End, Event, Failure, Path, Program, Request, RequestHash, RequestId, Seed, Start,
+    Stopped,
+};
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor, Printed};
 
@@ -24,19 +30,43 @@ pub fn run(
     folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    drive(program, input, Memory { executor: Mutex::new(executor), folder }, sink)
-}
-
-/// Runs a program to its end, with somebody else who performs its requests.
-pub fn drive(
-    program: impl Program,
-    input: Value,
-    performer: impl Performer,
-    sink: &mut dyn FnMut(Event),
-) -> End {
+    let start = start(input);
+    let run = format!("{:?}", start.seed);
+    let performer = Memory { executor: Mutex::new(executor), folder, run };
     let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
     let host = Host::new(performer).with_limits(limits);
-    host.run(program, &start(input), &CancelFlag::new(), sink)
+    host.run(program, &start, &CancelFlag::new(), sink)
+}
+
+/// What was asked of a run, and what it was answered.
+#[derive(Debug, Clone, Default)]
+pub struct Answers(BTreeMap<Path, (RequestHash, Answer)>);
+
+/// Who performs the requests of a run that repeats an earlier one.
+pub struct Again {
+    /// Who performs what is new.
+    pub executor: Executor,
+    /// Where programs run.
+    pub folder: PathBuf,
+    /// What was asked before.
+    pub answers: Answers,
+}
+
+/// Runs a program to its end; what it asked before is answered as it was then. Returns all answers.
+pub fn run_again(
+    program: impl Program,
+    input: Value,
+    again: Again,
+    sink: &mut dyn FnMut(Event),
+) -> (End, Answers) {
+    let start = start(input);
+    let run = format!("{:?}", start.seed);
+    let memory = Memory { executor: Mutex::new(again.executor), folder: again.folder, run };
+    let answers = Arc::new(Mutex::new(again.answers));
+    let performer = Remembering { memory, answers: Arc::clone(&answers) };
+    let end = Host::new(performer).run(program, &start, &CancelFlag::new(), sink);
+    let answers = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (end, answers)
 }
 
 /// What a run begins with: the time, and randomness that no other run has.
@@ -47,16 +77,52 @@ fn start(input: Value) -> Start {
     Start { input, seed, at }
 }
 
+/// Performs a request once, however often it is asked.
+struct Remembering {
+    memory: Memory,
+    answers: Arc<Mutex<Answers>>,
+}
+
+impl Performer for Remembering {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let Ok(hash) = request.hash() else { return self.memory.perform(request, cancel) };
+        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().0.get(&request.path).filter(|(known, _)| *known == hash).cloned();
+        if let Some((_, answer)) = known {
+            self.memory.executor().fold(request, &answer);
+            return answer;
+        }
+        let answer = self.memory.perform(request, cancel);
+        lock().0.insert(request.path.clone(), (hash, answer.clone()));
+        answer
+    }
+
+    fn place(&self, request: &Request) -> Place {
+        self.memory.place(request)
+    }
+}
+
 /// Performs the requests of a run.
 struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
+    /// What no other run is called.
+    run: String,
 }
 
 impl Memory {
     /// A panic under the lock leaves counters behind, never half of one.
     fn executor(&self) -> MutexGuard<'_, Executor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Derives the id of a request that leaves something behind; others need none.
+    fn id(&self, request: &Request) -> [u8; 32] {
+        let is_kept = matches!(request.kind.as_str(), MEMORY_REQUEST | TOOL_REQUEST);
+        match is_kept.then(|| request.hash()) {
+            Some(Ok(hash)) => *RequestId::derive(&self.run, &request.path, &hash).as_bytes(),
+            Some(Err(_)) | None => [0; 32],
+        }
     }
 
     fn execute(&self, command: CommandLine, request: &Request, cancel: &CancelFlag) -> Answer {
@@ -91,7 +157,9 @@ impl Performer for Memory {
         if let Some(command) = command {
             return self.execute(command, request, cancel);
         }
-        let computed = self.executor().compute(request);
+        let id = self.id(request);
+        let stamp = Stamp { request_id: &id, at: Clock::System.now() };
+        let computed = self.executor().compute(request, stamp);
         computed.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))

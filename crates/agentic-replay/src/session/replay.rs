@@ -9,8 +9,8 @@ use super::{Group, Permit, Progress, Session, Setting, Standing};
 use crate::divergence::{Asked, Difference, Divergence, changes};
 use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome};
 use crate::{
-    Answer, Body, Corrupt, EffectClass, End, Failure, Handling, Journal, Objects, Path, Program,
-    Record, Request, RequestHash, StartRecord, Stopped, Stored,
+    Answer, Body, Corrupt, EffectClass, End, Event, Failure, Handling, Journal, Objects, Path,
+    Program, Record, Request, RequestHash, StartRecord, Stopped, Stored,
 };
 
 /// Why a journal could not be replayed. Nothing was performed.
@@ -62,6 +62,25 @@ impl<P: Program> Session<P> {
         session.recover(&mut progress);
         session.record(group, &mut progress);
         Ok((session, progress))
+    }
+
+    /// Runs the program over a journal as [`Session::load`] does, and returns everything that it
+    /// said on the way.
+    ///
+    /// # Errors
+    /// Fails as [`Session::load`] does.
+    pub fn events(
+        journal: &Journal,
+        program: P,
+        setting: Setting<'_>,
+    ) -> Result<Vec<Event>, ReplayError> {
+        let mut replay = Replay::begin(journal, program, setting)?;
+        let mut events = std::mem::take(&mut replay.group.events);
+        for record in &journal.records()[1..] {
+            replay.read(record, &mut |_, _| {})?;
+            events.append(&mut replay.group.events);
+        }
+        Ok(events)
     }
 
     /// Lists what has no answer, as a new process has to see it.

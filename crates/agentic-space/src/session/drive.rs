@@ -8,7 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, mpsc};
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value};
+use agentic_lang_context::provider::Stamp;
+use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value, json};
 use agentic_replay::{
     Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
     Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
@@ -26,6 +27,8 @@ use crate::{Error, Result, Space};
 
 /// How many characters of a value a trace entry shows.
 const SHOWN_CHARS_MAX: usize = 200;
+/// The longest text of a program that goes into the agent's trace as it is, in bytes.
+const SAID_BYTES_MAX: usize = 256 << 10;
 
 /// A session, and who performs what it asks for.
 type Ran = (Session<Box<dyn Program>>, Executor);
@@ -219,7 +222,8 @@ impl<'a> Driver<'a> {
                 self.running.insert(path, (process, reading));
                 continue;
             }
-            if let Some(answer) = self.executor.compute(&performance.request) {
+            let stamp = Stamp { request_id: performance.id.as_bytes(), at: self.space.now() };
+            if let Some(answer) = self.executor.compute(&performance.request, stamp) {
                 self.answer(&path, answer, By::Executor)?;
                 continue;
             }
@@ -450,12 +454,7 @@ impl<'a> Driver<'a> {
 
     /// Writes what the program said into the agent's trace.
     fn tell(&self, events: &[Event]) -> Result<()> {
-        let entries = events.iter().map(|event| {
-            let text =
-                event.data.as_text().map_or_else(|| format!("{:?}", event.data), str::to_owned);
-            ("log", text)
-        });
-        self.trace(entries)
+        self.trace(events.iter().map(|event| ("log", said(event))))
     }
 
     fn trace(&self, entries: impl Iterator<Item = (&'static str, String)>) -> Result<()> {
@@ -511,7 +510,7 @@ fn replayed(
     let engine = Language::of(flow)?.engine();
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let mut fold = |request: &Request, _: &Answer| executor.fold(request);
+    let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
     let loaded = Session::load(journal, program_of(space, folder, flow)?, setting, &mut fold);
     let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
     Ok(((session, executor), progress))
@@ -525,6 +524,19 @@ pub fn replay_error(id: &SessionId, error: agentic_replay::ReplayError) -> Error
         }
         agentic_replay::ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
         agentic_replay::ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
+    }
+}
+
+/// Returns what the agent's trace keeps of what a program said: texts as they are, the events of
+/// the context language and everything else as JSON. What is too long stands in the records only.
+fn said(event: &Event) -> String {
+    let text = match agentic_lang_context::trace::text_of(event) {
+        Some(text) => text.to_owned(),
+        None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),
+    };
+    match text.len() {
+        0..=SAID_BYTES_MAX => text,
+        n => format!("{}… ({n} bytes)", shown(&text)),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentic_lang_context::OWN_FLOW;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
@@ -14,6 +15,9 @@ use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
+
+/// How much of an agent's name its children bear, so that those of children stay short enough.
+const STEM_BYTES_MAX: usize = 45;
 
 /// What became of an effect.
 pub enum Performed {
@@ -169,13 +173,17 @@ fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Requ
     Ok(())
 }
 
-/// Reads the flow of a child: a stored one by its id, or its source.
+/// Reads the flow of a child: that of its parent, a stored one by its id, or its source.
 fn child_flow(
     space: &Space,
     session: &Session<Box<dyn Program>>,
     request: &Request,
 ) -> Result<agentic_model::Object> {
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
+    if flow == OWN_FLOW {
+        let folder = Folder::of(space, &session.started().session);
+        return flow_of(space, &folder, &session.flow());
+    }
     match Cid::parse(flow) {
         Ok(cid) => flow_of(space, &Folder::of(space, &session.started().session), &cid),
         Err(_) => flow_object(flow),
@@ -199,10 +207,10 @@ fn ensure_agent(
 ) -> Result<AgentName> {
     let payload = &request.payload;
     let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
-    let name = payload.get("name").and_then(Value::as_text).map_or_else(
-        || format!("{}-{}", session.started().agent, &asker.request[..8]),
-        str::to_owned,
-    );
+    let name = payload
+        .get("name")
+        .and_then(Value::as_text)
+        .map_or_else(|| own_name(&session.started().agent, asker), str::to_owned);
     let name = AgentName::parse(&name).map_err(|error| bad(&error.to_string()))?;
     if space.head(&name).is_ok() {
         return match find_by_request(space, &name, &asker.request)? {
@@ -216,6 +224,13 @@ fn ensure_agent(
     let origin = Origin::Agent(session.started().agent.clone());
     spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
     Ok(name)
+}
+
+/// Names a child after its parent and the request that asks for it.
+fn own_name(parent: &AgentName, asker: &Asker) -> String {
+    let parent = parent.as_str();
+    let stem = parent.get(..STEM_BYTES_MAX).unwrap_or(parent);
+    format!("{stem}-{}", &asker.request[..8])
 }
 
 fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {

@@ -8,12 +8,14 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
+use agentic_lang_context::provider::Stamp;
 use agentic_lang_pipeline::native;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Map, Object, Value, json};
 use agentic_replay::{Answer, Failure, Kinds, Request};
 
-use super::language::{Language, handlers};
+use super::context::{Cast, Troupe};
+use super::language::{Language, handlers, kinds_of};
 use crate::Result;
 
 /// The class of the errors of handlers that break the rules.
@@ -28,6 +30,8 @@ pub struct Executor {
     kinds: Kinds,
     handlers: BTreeMap<String, Vec<String>>,
     mock: MockTasks,
+    /// Who answers a program of the context language.
+    troupe: Option<Troupe>,
 }
 
 /// A program to be run for a request.
@@ -57,8 +61,22 @@ impl Executor {
     /// Fails when the object is no program.
     pub fn new(flow: &Object) -> Result<Executor> {
         let language = Language::of(flow)?;
-        let (kinds, handlers) = (language.kinds(), handlers(flow));
-        Ok(Executor { language, kinds, handlers, mock: MockTasks::default() })
+        if language == Language::Context {
+            return Ok(Executor::of_cast(&Cast::of(flow)?));
+        }
+        let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
+        Ok(Executor { language, kinds, handlers, mock: MockTasks::default(), troupe: None })
+    }
+
+    /// Makes the executor of a program of the context language.
+    pub fn of_cast(cast: &Cast) -> Executor {
+        Executor {
+            language: Language::Context,
+            kinds: cast.kinds(),
+            handlers: BTreeMap::new(),
+            mock: MockTasks::default(),
+            troupe: Some(Troupe::new(cast)),
+        }
     }
 
     /// Returns the kinds of requests that the program makes.
@@ -68,9 +86,10 @@ impl Executor {
 
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
-    pub fn compute(&mut self, request: &Request) -> Option<Answer> {
+    pub fn compute(&mut self, request: &Request, stamp: Stamp<'_>) -> Option<Answer> {
         match self.language {
             Language::Rhai => None,
+            Language::Context => self.troupe.as_mut()?.answer(request, stamp),
             Language::AgentLang => self.mock.perform(request),
             Language::Pipeline => match RequestKind::of(request)? {
                 RequestKind::Native => Some(perform_native(request)),
@@ -90,17 +109,20 @@ impl Executor {
     }
 
     /// Takes note of a request that was answered before.
-    pub fn fold(&mut self, request: &Request) {
+    pub fn fold(&mut self, request: &Request, answer: &Answer) {
         if self.language == Language::AgentLang {
             // The recorded answer counts; what is needed is what it left behind.
             let _ = self.mock.perform(request);
+        }
+        if let Some(troupe) = &mut self.troupe {
+            troupe.fold(request, answer);
         }
     }
 
     /// Returns the program that performs a request.
     pub fn command(&self, request: &Request) -> Option<CommandLine> {
         match self.language {
-            Language::Rhai => None,
+            Language::Rhai | Language::Context => None,
             Language::AgentLang if request.kind == TASK => {
                 let task = request.payload.get("task").and_then(Value::as_text)?;
                 let argv = self.handlers.get(task)?.clone();
@@ -124,7 +146,9 @@ impl Executor {
     pub fn read(&self, printed: Printed<'_>) -> Answer {
         let (crash, garbage) = match self.language {
             Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
-            Language::Rhai | Language::Pipeline => ("AgentFailed", "InvalidOutput"),
+            Language::Rhai | Language::Pipeline | Language::Context => {
+                ("AgentFailed", "InvalidOutput")
+            }
         };
         if printed.status != Some(0) {
             let how = printed
@@ -137,7 +161,7 @@ impl Executor {
         let text = printed.stdout.trim();
         let read = match self.language {
             Language::AgentLang => read_line(text),
-            Language::Rhai | Language::Pipeline => {
+            Language::Rhai | Language::Pipeline | Language::Context => {
                 json::from_text(text).map(Answer::Ok).map_err(|error| {
                     format!("the program printed {:?}, which is {error}", shown(text))
                 })
@@ -150,7 +174,7 @@ impl Executor {
     pub fn lost(&self, reason: &str) -> Answer {
         let code = match self.language {
             Language::AgentLang => HANDLER_BROKEN,
-            Language::Rhai | Language::Pipeline => "ConfigurationError",
+            Language::Rhai | Language::Pipeline | Language::Context => "ConfigurationError",
         };
         failed(code, format!("the program cannot be run: {reason}"))
     }

@@ -7,6 +7,7 @@ use agentic_replay::{
 
 use super::drive::{Driver, replay_error};
 use super::folder::{Folder, Values, read_journal};
+use super::language::kinds_of;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
 use crate::spawn::{Origin, spawn};
@@ -114,8 +115,7 @@ fn attempt(
     (agent, flow): (&AgentName, &Object),
     head: Option<String>,
 ) -> Result<(Session<Box<dyn Program>>, Progress)> {
-    let language = Language::of(flow)?;
-    let (kinds, engine) = (language.kinds(), language.engine());
+    let (kinds, engine) = (kinds_of(flow)?, Language::of(flow)?.engine());
     let values = Values::of(space, journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let draft = ForkDraft {

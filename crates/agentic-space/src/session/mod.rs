@@ -5,6 +5,7 @@
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
+mod context;
 pub(crate) mod drive;
 mod effect;
 mod executor;
@@ -18,11 +19,12 @@ mod seal;
 mod start;
 pub mod summary;
 
+pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::executor::{CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
 pub use self::rebuild::rebuild;
-pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::replay::{Difference, Verdict, diff, events, replay};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
@@ -88,6 +90,7 @@ pub(crate) fn program_of(
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source),
         Language::Pipeline => return language::pipeline(flow, source),
+        Language::Context => return context::program(flow, source),
     }
     let mut modules = BTreeMap::new();
     collect_modules(space, folder, source, &mut modules)?;

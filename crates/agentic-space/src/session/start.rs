@@ -7,6 +7,7 @@ use agentic_replay::{Opening, Session, SessionId};
 use super::drive::Driver;
 use super::effect::parent_of;
 use super::folder::{Folder, list_open, read_journal};
+use super::language::kinds_of;
 use super::{Language, program_of, seal};
 use crate::{Error, Result, Space};
 
@@ -76,7 +77,8 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
     seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
-    let begun = Session::start(opening, space.now(), program, &language.kinds()).map_err(bad)?;
+    let kinds = kinds_of(&begin.flow)?;
+    let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     // The driver that starts a session also runs it: a later one would have to doubt its effects.
     Driver::begin(space, folder, lock, begun)
 }

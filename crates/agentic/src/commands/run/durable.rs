@@ -41,6 +41,17 @@ pub fn run(
     input: Value,
     briefing: &str,
 ) -> Result<Reached, Failure> {
+    begin(context, setting, flow, input, briefing).map(|(reached, ..)| reached)
+}
+
+/// Does the same; also returns which session it is.
+pub fn begin(
+    context: &Context,
+    setting: Setting,
+    flow: Object,
+    input: Value,
+    briefing: &str,
+) -> Result<(Reached, Space, SessionId), Failure> {
     let space = context.space()?;
     let key = setting.key.unwrap_or_else(|| fresh_key(&space));
     let agent = match context.known_agent(&space, setting.agent.as_ref())? {
@@ -54,12 +65,13 @@ pub fn run(
     talk(&format!("session {} of {agent}", id.short()));
     sit_out_pauses(&space, &id)?;
     let summary = space.session(&id)?;
-    Ok(match (summary.state, summary.result, summary.failure) {
+    let reached = match (summary.state, summary.result, summary.failure) {
         (State::Done, Some(result), _) => Reached::End(End::Done(result)),
         (State::Failed, _, Some(failure)) => Reached::End(End::Failed(failure)),
         (State::Cancelled, ..) => Reached::End(End::Cancelled),
         _ => Reached::Waiting(answer(context, &space, &id)?),
-    })
+    };
+    Ok((reached, space, id))
 }
 
 /// Waits for pauses that are short enough, and goes on after each.
@@ -78,15 +90,50 @@ fn sit_out_pauses(space: &Space, id: &SessionId) -> Result<(), Failure> {
     }
 }
 
+/// Returns the start key that was named, else a fresh one.
+pub fn base_key(context: &Context, setting: &Setting) -> Result<String, Failure> {
+    match &setting.key {
+        Some(key) => Ok(key.clone()),
+        None => Ok(fresh_key(&context.space()?)),
+    }
+}
+
+/// Returns the agent of one of several runs that begin at the same place: where an agent stands, or
+/// from nothing. Makes it if it is not there yet.
+pub fn sibling(
+    context: &Context,
+    parent: Option<&AgentName>,
+    key: &str,
+    briefing: &str,
+) -> Result<AgentName, Failure> {
+    let space = context.space()?;
+    match context.known_agent(&space, parent)? {
+        Some(parent) => {
+            let origin = Origin::Agent(parent.clone());
+            ensure_agent(&space, &format!("{parent}-{key}"), briefing, &origin)
+        }
+        None => own_agent(&space, key, briefing),
+    }
+}
+
 /// Returns the agent that is named after the start key; makes it if it is not there yet.
 fn own_agent(space: &Space, key: &str, briefing: &str) -> Result<AgentName, Failure> {
-    let name = AgentName::parse(&format!("run-{key}")).map_err(|error| {
+    ensure_agent(space, &format!("run-{key}"), briefing, &Origin::Root)
+}
+
+fn ensure_agent(
+    space: &Space,
+    name: &str,
+    briefing: &str,
+    origin: &Origin,
+) -> Result<AgentName, Failure> {
+    let name = AgentName::parse(name).map_err(|error| {
         Failure::usage(&error.to_string(), "name an agent with `--agent`, or choose another key")
     })?;
     if space.head(&name).is_err() {
         let briefing = Briefing::of_text(briefing).to_object();
         let briefing = briefing.map_err(agentic_space::Error::from)?;
-        spawn(space, &name, &briefing, &Origin::Root)?;
+        spawn(space, &name, &briefing, origin)?;
     }
     Ok(name)
 }
