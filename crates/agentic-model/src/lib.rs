@@ -32,6 +32,6 @@ pub use crate::name::{AgentName, InvalidName};
 pub use crate::object::Object;
 pub use crate::oid::{InvalidOid, Oid};
 pub use crate::person::{Person, Signature};
-pub use crate::time::Instant;
+pub use crate::time::{Instant, Zone};
 pub use crate::trace::{ConsoleTrace, Entry};
 pub use crate::value::{Map, Value};

@@ -49,6 +49,33 @@ impl fmt::Display for Instant {
     }
 }
 
+/// How far local time is from UTC, and when.
+#[derive(Debug, Clone)]
+pub struct Zone(jiff::tz::TimeZone);
+
+impl Zone {
+    /// Reads a zone from the content of a file of the zone database (TZif, RFC 9636).
+    ///
+    /// Returns nothing when it is not one.
+    pub fn from_file(content: &[u8]) -> Option<Zone> {
+        jiff::tz::TimeZone::tzif("local", content).ok().map(Zone)
+    }
+
+    /// Reads a rule of POSIX, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    ///
+    /// Returns nothing when the text is not one.
+    pub fn from_rule(rule: &str) -> Option<Zone> {
+        jiff::tz::TimeZone::posix(rule).ok().map(Zone)
+    }
+
+    /// Returns the offset from UTC at an instant, in minutes, east being positive.
+    pub fn offset_minutes(&self, at: Instant) -> i32 {
+        let timestamp = jiff::Timestamp::from_millisecond(at.0)
+            .expect("instants are kept inside the printable years");
+        self.0.to_offset(timestamp).seconds() / 60
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -502,7 +502,9 @@ pub(crate) fn bring_along(
 ) -> agentic_store::Result<()> {
     match follow {
         Follow::Index(_) => {
-            space.repository().at_worktree(&worktree.path)?.update_index(index)?;
+            let here = space.repository().at_worktree(&worktree.path)?;
+            let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
+            here.update_index(index, tree_of(from)?, tree_of(to)?)?;
             worktree.set_base(to)
         }
         Follow::Files(_) => worktree.bring_along(from, to),

@@ -257,7 +257,7 @@ fn transaction(
 ) -> Result<Transaction> {
     let agent = &start.agent;
     let person = match decision.principal.strip_prefix("user:") {
-        Some(_) => space.repository().identity()?.person,
+        Some(_) => space.repository().committer()?,
         None => Person::new(&decision.principal, "system@agents.invalid"),
     };
     let signatures = space.signatures_of(person)?;

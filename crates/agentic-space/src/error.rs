@@ -36,6 +36,12 @@ pub enum Error {
         /// The name as it was given.
         name: String,
     },
+    /// An agent and a plain branch have the same name.
+    #[error("`{name}` is an agent and a branch")]
+    AmbiguousTarget {
+        /// The name as it was given.
+        name: String,
+    },
     /// The kind is not registered, or is no kind of what it is used for.
     #[error("`{kind}` is not a registered kind of `{root}`")]
     UnknownKind {

@@ -87,20 +87,20 @@ impl Space {
     /// Finds the target that a name means: an agent, else a branch.
     ///
     /// # Errors
-    /// Fails when neither exists.
+    /// Fails when neither exists, and when both do.
     pub fn merge_target(&self, name: &str) -> Result<Target> {
-        if let Ok(agent) = AgentName::parse(name)
-            && self.repository().find_ref(&agent.branch_ref())?.is_some()
-        {
-            return Ok(Target::Agent(agent));
-        }
-        let full_name = format!("refs/heads/{name}");
-        match self.repository().find_ref(&full_name) {
-            Ok(Some(_)) => match AgentName::from_branch_ref(&full_name) {
-                Some(agent) => Ok(Target::Agent(agent)),
-                None => Ok(Target::Branch(full_name)),
-            },
-            Ok(None) | Err(_) => Err(Error::UnknownTarget { name: name.to_owned() }),
+        let exists = |full_name: &str| matches!(self.repository().find_ref(full_name), Ok(Some(_)));
+        let agent = AgentName::parse(name).ok().filter(|agent| exists(&agent.branch_ref()));
+        let short = name.strip_prefix("refs/heads/").or(name.strip_prefix("heads/"));
+        let branch = format!("refs/heads/{}", short.unwrap_or(name));
+        match (agent, exists(&branch)) {
+            (Some(_), true) => Err(Error::AmbiguousTarget { name: name.to_owned() }),
+            (Some(agent), false) => Ok(Target::Agent(agent)),
+            (None, true) => Ok(match AgentName::from_branch_ref(&branch) {
+                Some(agent) => Target::Agent(agent),
+                None => Target::Branch(branch),
+            }),
+            (None, false) => Err(Error::UnknownTarget { name: name.to_owned() }),
         }
     }
 }

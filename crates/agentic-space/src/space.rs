@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature};
-use agentic_store::git::{CommitInfo, Identity, Repository};
+use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
@@ -122,15 +122,16 @@ impl Space {
     }
 
     pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
-        let Identity { person, offset_minutes } = self.repository.identity()?;
+        let person = self.repository.committer()?;
         let at = self.now();
+        let offset_minutes = local_zone().map_or(0, |zone| zone.offset_minutes(at));
         let author = Signature { person: author, at, offset_minutes };
         Ok(Signatures { author, committer: Signature { person, at, offset_minutes } })
     }
 
     /// Signs a write that no agent makes.
     pub(crate) fn own_signatures(&self) -> Result<Signatures> {
-        let person = self.repository.identity()?.person;
+        let person = self.repository.committer()?;
         self.signatures_of(person)
     }
 

@@ -134,6 +134,9 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::UnknownTarget { .. } => {
             (REFUSED, "`agentic agents` lists the agents, `git branch` the branches")
         }
+        Error::AmbiguousTarget { .. } => {
+            (REFUSED, "say `agents/NAME` for the agent, `heads/NAME` for the branch")
+        }
         Error::UnknownKind { .. } => {
             (REFUSED, "`agentic kind list` shows the kinds; `agentic kind add` registers one")
         }

@@ -42,6 +42,11 @@ pub fn print_bytes(bytes: &[u8]) {
     let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
 }
 
+/// Counts things: `1 commit`, `2 commits`.
+pub fn counted(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
 /// Says something to the person at the terminal.
 pub fn talk(text: &str) {
     let _ = writeln!(anstream::stderr(), "{text}");

@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentic_model::Oid;
-use gix::bstr::{BStr, BString};
+use gix::bstr::BString;
 use gix::index::entry::{Flags, Mode, Stage, Stat};
 
+use super::cached_tree::{Gains, is_just_like};
 use super::{FileMode, Repository, to_id};
 use crate::{Error, Result};
 
@@ -34,6 +35,11 @@ impl IndexUpdate {
         IndexUpdate { path, entry: None }
     }
 
+    /// Returns how many entries the path has after the update.
+    fn n_entries(&self) -> i64 {
+        i64::from(self.entry.is_some())
+    }
+
     /// Returns the path, with bytes that are not UTF-8 replaced.
     pub fn path(&self) -> String {
         self.path.to_string()
@@ -41,22 +47,28 @@ impl IndexUpdate {
 }
 
 impl Repository {
-    /// Applies updates to the index of the current worktree. Entries that somebody staged
-    /// meanwhile keep their place.
+    /// Applies updates to the index of the current worktree: the difference between the trees
+    /// `base` and `tree`. Entries that somebody staged meanwhile keep their place.
     ///
     /// # Errors
     /// Fails when another program holds the index, or it cannot be written. The index is only a
     /// cache of the commit; `git status` then shows what is missing.
-    pub fn update_index(&self, updates: &[IndexUpdate]) -> Result<()> {
+    pub fn update_index(&self, updates: &[IndexUpdate], base: Oid, tree: Oid) -> Result<()> {
         if updates.is_empty() {
             return Ok(());
         }
         let current = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
         let mut index = gix::index::File::clone(&current);
         let racy_after = SystemTime::now() - RACY_WINDOW;
-        let removed: std::collections::BTreeSet<&BStr> =
-            updates.iter().map(|update| update.path.as_ref()).collect();
-        index.remove_entries(|_, path, _| removed.contains(path));
+        let mut gains: Gains =
+            updates.iter().map(|update| (update.path.clone(), update.n_entries())).collect();
+        index.remove_entries(|_, path, _| match gains.get_mut(path) {
+            Some(gain) => {
+                *gain -= 1;
+                true
+            }
+            None => false,
+        });
         for update in updates {
             if let Some((mode, blob, stat)) = update.entry {
                 let stat = mark_if_racy(stat, racy_after);
@@ -71,7 +83,13 @@ impl Repository {
             }
         }
         index.sort_entries();
-        index.remove_tree();
+        let follows = index
+            .tree_mut()
+            .filter(|_| is_just_like(&current, base))
+            .is_some_and(|root| self.follow_tree(root, to_id(tree), &gains).is_ok());
+        if !follows {
+            index.remove_tree();
+        }
         index.write(gix::index::write::Options::default()).map_err(Error::git("write the index"))
     }
 }

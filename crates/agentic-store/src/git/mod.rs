@@ -1,5 +1,7 @@
 //! The git repository, through gix. Nothing above this module names a gix type.
 
+mod cached_tree;
+mod candidate;
 mod checkout;
 mod command;
 mod commit;
@@ -15,6 +17,7 @@ mod repository;
 mod snapshot;
 mod tree;
 mod worktree;
+mod zone;
 
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
@@ -23,10 +26,11 @@ pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes};
 pub use self::reference::{RefMove, RefName};
 pub use self::repair::RefState;
-pub use self::repository::{Identity, Repository, Scratch};
+pub use self::repository::{Repository, Scratch};
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
 pub use self::worktree::Worktree;
+pub use self::zone::local_zone;
 
 use agentic_model::Oid;
 

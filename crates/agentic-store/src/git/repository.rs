@@ -20,14 +20,13 @@ pub struct Scratch {
     pub(super) inner: gix::Repository,
 }
 
-/// Who commits in this repository, and in which time zone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// Name and address.
-    pub person: Person,
-    /// The local offset from UTC, in minutes.
-    pub offset_minutes: i32,
-}
+/// Where git's configuration, or its environment seen as such, names the committer.
+const COMMITTER_NAMES: [&str; 3] =
+    ["committer.name", "user.name", "gitoxide.committer.nameFallback"];
+
+/// The same for the address.
+const COMMITTER_ADDRESSES: [&str; 3] =
+    ["committer.email", "user.email", "gitoxide.user.emailFallback"];
 
 impl Repository {
     /// Finds and opens the repository that `directory` is inside of, as git finds it.
@@ -59,6 +58,10 @@ impl Repository {
     /// # Errors
     /// Fails when the worktree is gone.
     pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
+        if self.work_dir() == Some(path) {
+            let (inner, common_dir) = (self.inner.clone(), self.common_dir.clone());
+            return Ok(Repository { inner, layout: self.layout.clone(), common_dir });
+        }
         Repository::open(path)
     }
 
@@ -114,15 +117,13 @@ impl Repository {
     ///
     /// # Errors
     /// Fails with [`Error::NoIdentity`] when git does not know either.
-    pub fn identity(&self) -> Result<Identity> {
-        let signature = match self.inner.committer() {
-            Some(Ok(signature)) => signature,
-            Some(Err(error)) => return Err(Error::git("read who you are")(error)),
-            None => return Err(Error::NoIdentity),
+    pub fn committer(&self) -> Result<Person> {
+        let config = self.inner.config_snapshot();
+        let first = |keys: [&str; 3]| keys.iter().find_map(|key| config.string(*key));
+        let (Some(name), Some(email)) = (first(COMMITTER_NAMES), first(COMMITTER_ADDRESSES)) else {
+            return Err(Error::NoIdentity);
         };
-        let person = Person::new(&signature.name.to_string(), &signature.email.to_string());
-        let offset_minutes = gix::date::Time::now_local_or_utc().offset / 60;
-        Ok(Identity { person, offset_minutes })
+        Ok(Person::new(&name.to_string(), &email.to_string()))
     }
 
     /// Opens a view whose writes stay in memory.

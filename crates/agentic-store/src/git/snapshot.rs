@@ -9,9 +9,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::filter::Pipeline;
-use gix::status::index_worktree::Item as WorktreeItem;
-use gix::status::{Item, Submodule, UntrackedFiles};
-use gix::worktree::IndexPersistedOrInMemory;
+use gix::status::plumbing::SymlinkCheck;
 
 use super::index::IndexUpdate;
 use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id};
@@ -53,70 +51,22 @@ impl Scratch {
     /// # Errors
     /// Fails when a file changes while it is read, and on entries of an unfinished merge.
     pub fn snapshot(&self, base: Oid, source: SnapshotSource<'_>) -> Result<Snapshot> {
-        let index = match source {
-            SnapshotSource::Worktree => IndexPersistedOrInMemory::Persisted(
-                self.inner.index_or_empty().map_err(Error::git("read the index"))?,
-            ),
-            SnapshotSource::Folder { .. } => IndexPersistedOrInMemory::InMemory(
-                self.inner.index_from_tree(&to_id(base)).map_err(Error::git("read the tree"))?,
-            ),
-        };
-        let patterns = match source {
-            SnapshotSource::Worktree => Vec::new(),
-            SnapshotSource::Folder { paths } => paths.iter().map(|path| literal(path)).collect(),
-        };
-        let changed = self.changed_in_folder(base, index, patterns)?;
-        self.read_changes(base, changed)
+        let candidates = self.candidates(base, source)?;
+        self.read_candidates(base, candidates)
     }
 
-    /// Finds the paths at which the folder, or its index, may differ from `base`.
-    fn changed_in_folder(
-        &self,
-        base: Oid,
-        index: IndexPersistedOrInMemory,
-        patterns: Vec<BString>,
-    ) -> Result<BTreeSet<BString>> {
-        let status = self
-            .inner
-            .status(gix::progress::Discard)
-            .map_err(Error::git("compare the worktree"))?
-            .index(index)
-            .head_tree(to_id(base))
-            .untracked_files(UntrackedFiles::Files)
-            .index_worktree_submodules(Submodule::Given {
-                ignore: gix::submodule::config::Ignore::All,
-                check_dirty: false,
-            })
-            .index_worktree_rewrites(None)
-            .tree_index_track_renames(gix::status::tree_index::TrackRenames::Disabled);
-        let items = status.into_iter(patterns).map_err(Error::git("compare the worktree"))?;
-        let mut changed = BTreeSet::new();
-        for item in items {
-            match item.map_err(Error::git("compare the worktree"))? {
-                Item::TreeIndex(change) => {
-                    let (path, _, mode, _) = change.fields();
-                    if !mode.is_submodule() {
-                        changed.insert(path.to_owned());
-                    }
-                }
-                Item::IndexWorktree(item) => changed.extend(changed_path(&item)?),
-            }
-        }
-        Ok(changed)
-    }
-
-    fn read_changes(&self, base: Oid, changed: BTreeSet<BString>) -> Result<Snapshot> {
-        if changed.is_empty() {
+    fn read_candidates(&self, base: Oid, candidates: BTreeSet<BString>) -> Result<Snapshot> {
+        if candidates.is_empty() {
             return Ok(Snapshot { tree: base, index: Vec::new() });
         }
-        let root = self.inner.workdir().expect("a snapshot is taken of a folder").to_owned();
+        let mut root = SymlinkCheck::new(self.folder());
         let (mut pipeline, index) = self
             .inner
             .filter_pipeline(Some(to_id(base)))
             .map_err(Error::git("read the attributes"))?;
         let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
-        for path in changed {
-            match read_file(&root, &path, &mut pipeline, &index)? {
+        for path in candidates {
+            match read_file(&mut root, &path, &mut pipeline, &index)? {
                 Found::File(mode, content, stat) => {
                     let blob = self.write_blob(&content)?;
                     edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
@@ -134,47 +84,19 @@ impl Scratch {
     }
 }
 
-/// A pathspec that matches exactly this path and what is below it.
-fn literal(path: &[u8]) -> BString {
-    let mut spec = BString::from(":(top,literal)");
-    spec.extend_from_slice(path);
-    spec
-}
-
-/// Names the path of a difference between index and worktree; none for what is left alone.
-fn changed_path(item: &WorktreeItem) -> Result<Option<BString>> {
-    use gix::status::plumbing::index_as_worktree::{Change, EntryStatus};
-    match item {
-        WorktreeItem::Modification { rela_path, status, entry, .. } => match status {
-            EntryStatus::Conflict { .. } => {
-                Err(Error::Unmerged { path: rela_path.to_str_lossy().into_owned() })
-            }
-            EntryStatus::NeedsUpdate(_) => Ok(None),
-            EntryStatus::Change(Change::SubmoduleModification(_)) => Ok(None),
-            _ if entry.mode.is_submodule() => Ok(None),
-            EntryStatus::Change(_) | EntryStatus::IntentToAdd => Ok(Some(rela_path.clone())),
-        },
-        WorktreeItem::DirectoryContents { entry, .. } => {
-            let is_file = matches!(
-                entry.disk_kind,
-                Some(gix::dir::entry::Kind::File | gix::dir::entry::Kind::Symlink)
-            );
-            let wanted = is_file && entry.status == gix::dir::entry::Status::Untracked;
-            Ok(wanted.then(|| entry.rela_path.clone()))
-        }
-        WorktreeItem::Rewrite { .. } => unreachable!("BUG: rename tracking is off"),
-    }
-}
-
 /// Reads one path as git would add it, and makes sure that it did not change meanwhile.
 fn read_file(
-    root: &Path,
+    root: &mut SymlinkCheck,
     path: &BString,
     pipeline: &mut Pipeline<'_>,
     index: &gix::index::State,
 ) -> Result<Found> {
     let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-    let full = root.join(&relative);
+    let full = match root.verified_path(relative.as_path()) {
+        Ok(full) => full.to_owned(),
+        Err(error) if is_absent(&error) || is_behind_link(&error) => return Ok(Found::Gone),
+        Err(error) => return Err(Error::io("read", &relative)(error)),
+    };
     let metadata = match std::fs::symlink_metadata(&full) {
         Ok(metadata) => metadata,
         Err(error) if is_absent(&error) => return Ok(Found::Gone),
@@ -225,6 +147,12 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64, u64, i64, i64, u32) {
 
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}
+
+/// Recognises a path that leads through a link: what lies there is not in this folder. It is the
+/// only error of [`SymlinkCheck`] that does not come from the system.
+fn is_behind_link(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::Other
 }
 
 fn unstable(path: &BString) -> Error {

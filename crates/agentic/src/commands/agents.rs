@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::context::Context;
+use crate::output::counted;
 
 /// List the agents
 ///
@@ -42,10 +43,10 @@ fn text(line: &Line) -> String {
             let from =
                 agent.parent.as_ref().map(|parent| format!(" (from {parent})")).unwrap_or_default();
             format!(
-                "{} {} {} commits{from}: {}\n",
+                "{} {} {}{from}: {}\n",
                 agent.agent,
                 &agent.head[..10],
-                agent.commits,
+                counted(agent.commits, "commit"),
                 agent.subject
             )
         }

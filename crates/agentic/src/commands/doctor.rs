@@ -7,7 +7,7 @@ use agentic_view::DoctorView;
 
 use super::Outcome;
 use crate::context::Context;
-use crate::output::talk;
+use crate::output::{counted, talk};
 
 /// Check and repair: unfinished writes, journals, notes, objects and stale locks
 ///
@@ -51,10 +51,10 @@ fn text(view: &DoctorView) -> String {
     text.extend(view.locks.iter().map(|path| format!("lock {path}\n")));
     text.extend(view.damaged.iter().map(|what| format!("damaged {what}\n")));
     text.push_str(&format!(
-        "{} journals ({} cut), {} objects: {}\n",
-        view.journals,
+        "{} ({} cut), {}: {}\n",
+        counted(view.journals, "journal"),
         view.cut,
-        view.objects,
+        counted(view.objects, "object"),
         if view.sound { "sound" } else { "damaged" }
     ));
     text

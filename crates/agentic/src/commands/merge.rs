@@ -11,7 +11,7 @@ use agentic_view::{ConflictView, MergeView};
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{talk, warn_deferred, warn_left_behind};
+use crate::output::{counted, talk, warn_deferred, warn_left_behind};
 
 /// Merge an agent's work into another agent or branch
 ///
@@ -72,8 +72,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Merged::Conflict { conflicts } => {
             let (agent, into) = (&args.agent, target.name());
             talk(&format!(
-                "error: `{agent}` and `{into}` disagree on {} paths; nothing was committed",
-                conflicts.len()
+                "error: `{agent}` and `{into}` disagree on {}; nothing was committed",
+                counted(conflicts.len(), "path")
             ));
             talk(&format!(
                 "hint: `agentic merge {agent} --into {into} --write-conflicts DIR` writes the merged tree with markers; \

@@ -222,7 +222,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
 
 /// Returns who the person at the command line is: `user:` and the local part of git's address.
 pub fn principal(space: &Space) -> Result<String, Failure> {
-    let person = space.repository().identity()?.person;
+    let person = space.repository().committer()?;
     let local = person.email.split('@').next().filter(|local| !local.is_empty());
     Ok(format!("user:{}", local.unwrap_or(&person.name)))
 }

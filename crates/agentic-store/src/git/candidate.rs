@@ -1,0 +1,195 @@
+//! Candidates: the paths at which a folder may differ from a tree.
+//!
+//! A candidate costs a read, a missed difference costs work that is not committed; so whatever the
+//! index cannot vouch for is a candidate. Everything runs on the calling thread: most worktrees
+//! are small, and to start threads takes longer than to look at them.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use agentic_model::Oid;
+use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::dir::entry::{Kind, Status};
+use gix::dir::walk::EmissionMode;
+use gix::index::entry::{Flags, Stage, Stat};
+use gix::index::{Entry, State};
+use gix::status::plumbing::SymlinkCheck;
+
+use super::cached_tree::is_just_like;
+use super::{Scratch, SnapshotSource, to_id};
+use crate::{Error, Result};
+
+/// Entries of the index that somebody asked git not to look at.
+const LEFT_ALONE: Flags =
+    Flags::SKIP_WORKTREE.union(Flags::ASSUME_VALID).union(Flags::FSMONITOR_VALID);
+
+impl Scratch {
+    /// Finds the paths at which the folder, or its index, may differ from `base`.
+    ///
+    /// # Errors
+    /// Fails on entries of an unfinished merge.
+    pub(super) fn candidates(
+        &self,
+        base: Oid,
+        source: SnapshotSource<'_>,
+    ) -> Result<BTreeSet<BString>> {
+        let mut candidates = BTreeSet::new();
+        match source {
+            SnapshotSource::Worktree => {
+                let index = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
+                self.staged(base, &index, &mut candidates)?;
+                self.changed(&index, &[], &mut candidates)?;
+                self.untracked(&index, &[], &mut candidates)?;
+            }
+            SnapshotSource::Folder { paths } => {
+                // An index made from a tree vouches for no file: all of them are candidates.
+                let index = self.index_of(base)?;
+                self.changed(&index, paths, &mut candidates)?;
+                self.untracked(&index, paths, &mut candidates)?;
+            }
+        }
+        Ok(candidates)
+    }
+
+    fn index_of(&self, tree: Oid) -> Result<gix::index::File> {
+        self.inner.index_from_tree(&to_id(tree)).map_err(Error::git("read the tree"))
+    }
+
+    /// Adds the paths at which the index differs from the tree.
+    fn staged(&self, base: Oid, index: &State, candidates: &mut BTreeSet<BString>) -> Result<()> {
+        if is_just_like(index, base) {
+            return Ok(());
+        }
+        let tree = self.index_of(base)?;
+        let (mut ours, mut theirs) = (tracked(&tree).peekable(), tracked(index).peekable());
+        loop {
+            let (path, is_same) = match (ours.peek(), theirs.peek()) {
+                (None, None) => return Ok(()),
+                (Some(one), Some(other)) if one.0 == other.0 => (one.0, one == other),
+                (Some(one), Some(other)) => (one.0.min(other.0), false),
+                (Some(one), None) | (None, Some(one)) => (one.0, false),
+            };
+            ours.next_if(|next| next.0 == path);
+            theirs.next_if(|next| next.0 == path);
+            if !is_same {
+                candidates.insert(path.to_owned());
+            }
+        }
+    }
+
+    /// Adds the paths of the index whose files are not known to be as the index has them.
+    fn changed(
+        &self,
+        index: &State,
+        paths: &[Vec<u8>],
+        candidates: &mut BTreeSet<BString>,
+    ) -> Result<()> {
+        let mut files = TrackedFiles {
+            index,
+            options: self.inner.stat_options().map_err(Error::git("read the configuration"))?,
+            capabilities: self
+                .inner
+                .filesystem_options()
+                .map_err(Error::git("read the configuration"))?,
+            root: SymlinkCheck::new(self.folder()),
+        };
+        for entry in index.entries() {
+            let path = entry.path(index);
+            if !is_within(path, paths) || entry.flags.intersects(LEFT_ALONE) {
+                continue;
+            }
+            if entry.stage() != Stage::Unconflicted {
+                return Err(Error::Unmerged { path: path.to_str_lossy().into_owned() });
+            }
+            if !entry.mode.is_submodule() && !files.has(entry)? {
+                candidates.insert(path.to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the files that neither the index nor `.gitignore` names.
+    fn untracked(
+        &self,
+        index: &State,
+        paths: &[Vec<u8>],
+        candidates: &mut BTreeSet<BString>,
+    ) -> Result<()> {
+        let options = self.inner.dirwalk_options().map_err(Error::git("read the configuration"))?;
+        let options = options.emit_untracked(EmissionMode::Matching);
+        let mut collected = gix::dir::walk::delegate::Collect::default();
+        let patterns = paths.iter().map(|path| literal(path));
+        let never = AtomicBool::new(false);
+        self.inner
+            .dirwalk(index, patterns, &never, options, &mut collected)
+            .map_err(Error::git("list the folder"))?;
+        for (entry, _) in collected.unorded_entries {
+            let is_file = matches!(entry.disk_kind, Some(Kind::File | Kind::Symlink));
+            if is_file && entry.status == Status::Untracked {
+                candidates.insert(entry.rela_path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the folder that a snapshot is taken of.
+    pub(super) fn folder(&self) -> PathBuf {
+        self.inner.workdir().expect("a snapshot is taken of a folder").to_owned()
+    }
+}
+
+/// The files of a folder, as the index remembers them.
+struct TrackedFiles<'a> {
+    index: &'a State,
+    options: gix::index::entry::stat::Options,
+    capabilities: gix::fs::Capabilities,
+    root: SymlinkCheck,
+}
+
+impl TrackedFiles<'_> {
+    /// Tells whether the file is surely the one that the entry names. The rules are those of git's
+    /// document `racy-git`.
+    fn has(&mut self, entry: &Entry) -> Result<bool> {
+        let path = entry.path(self.index);
+        let Ok(full) = self.root.verified_path(path) else { return Ok(false) };
+        let Ok(metadata) = gix::index::fs::Metadata::from_path_no_follow(full) else {
+            return Ok(false);
+        };
+        let gix::fs::Capabilities { symlink, executable_bit, .. } = self.capabilities;
+        let is_other_kind = metadata.is_dir()
+            || entry.mode.change_to_match_fs(&metadata, symlink, executable_bit).is_some();
+        if is_other_kind || entry.flags.contains(Flags::INTENT_TO_ADD) {
+            return Ok(false);
+        }
+        let stat = Stat::from_fs(&metadata).map_err(Error::git("read the time of a file"))?;
+        let is_marked = entry.stat.size == 0 && !entry.id.is_empty_blob();
+        Ok(!is_marked
+            && stat.matches(&entry.stat, self.options)
+            && !stat.is_racy(self.index.timestamp(), self.options))
+    }
+}
+
+/// Lists what the index has, without submodules.
+fn tracked(index: &State) -> impl Iterator<Item = (&BStr, gix::ObjectId, u32)> {
+    let entries = index.entries().iter().filter(|entry| !entry.mode.is_submodule());
+    entries.map(|entry| (entry.path(index), entry.id, entry.mode.bits()))
+}
+
+/// Tells whether a path is one of `paths` or below one; no paths mean all.
+fn is_within(path: &BStr, paths: &[Vec<u8>]) -> bool {
+    paths.is_empty()
+        || paths.iter().any(|above| {
+            let rest = path.strip_prefix(above.as_slice());
+            rest.is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with(b"/") || above.ends_with(b"/")
+            })
+        })
+}
+
+/// A pathspec that matches exactly this path and what is below it.
+fn literal(path: &[u8]) -> BString {
+    let mut spec = BString::from(":(top,literal)");
+    spec.extend_from_slice(path);
+    spec
+}
