@@ -140,7 +140,7 @@ fn awake() -> Answer {
 }
 
 /// Reads the system's clock.
-fn system_now() -> Instant {
+pub(crate) fn system_now() -> Instant {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     let millis = since_epoch.map(|elapsed| elapsed.as_millis()).unwrap_or(0);
     Instant::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))

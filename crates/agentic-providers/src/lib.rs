@@ -2,6 +2,21 @@
 //!
 //! [`host`] runs a program in memory: requests are performed concurrently by an
 //! [`host::Executor`], answers are delivered one at a time. [`executable`] runs programs.
+//! [`provider`] answers requests to models ([`model`]), tools ([`tool`]) and memories
+//! ([`memory`]); what they need that nobody may see is a [`secret`], and which there are says the
+//! [`configuration`].
 
+pub mod configuration;
 pub mod executable;
 pub mod host;
+pub mod memory;
+pub mod model;
+pub mod provider;
+pub mod secret;
+pub mod tool;
+
+mod error;
+mod http;
+mod ordered;
+
+pub use crate::error::Error;

@@ -21,11 +21,13 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rhai", &["agentic-flow"]),
     ("rmcp", &["agentic-mcp"]),
     ("rustyline", &["agentic"]),
+    ("rusqlite", &["agentic-providers"]),
     ("schemars", &["agentic-view"]),
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-store"]),
     ("syn", &["xtask"]),
+    ("toml", &["agentic-providers"]),
     ("ureq", &["agentic-providers"]),
 ];
 

@@ -1,4 +1,10 @@
 //! Tests of the crate as its users see it.
 
+mod cancel;
+mod configuration;
+mod exchange;
 mod executable;
 mod host;
+mod model;
+mod secret;
+mod server;

@@ -1,0 +1,270 @@
+//! `agentic.toml` and the environment: which models, tools and servers there are.
+//!
+//! The file stands in the current folder or above it, at most at the top of the repository. It can
+//! name programs that are run, so it is trusted as much as a build script. Relative paths in it
+//! begin at its folder.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::Error;
+use crate::model::{Address, RetryRule, TIME_LIMIT_DEFAULT};
+use crate::secret::SecretSource;
+
+/// The name of the file.
+pub const FILE_NAME: &str = "agentic.toml";
+/// The variable that names the model of those who name none.
+pub const MODEL_VARIABLE: &str = "AGENTIC_MODEL";
+/// The longest file, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The variables that choose models.
+const VARIABLES: [&str; 4] =
+    [MODEL_VARIABLE, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_BASE_URL"];
+
+/// What was configured.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Configuration {
+    /// The file that it was read from, if there is one.
+    pub path: Option<PathBuf>,
+    /// Where relative paths begin.
+    pub folder: PathBuf,
+    /// The model of those who name none: a name or an address.
+    pub default_model: Option<String>,
+    /// The models that have names.
+    pub models: BTreeMap<String, ModelEntry>,
+    /// What tools may do.
+    pub tools: ToolEntry,
+    /// Servers of tools that are started when they are called.
+    pub mcp: BTreeMap<String, McpEntry>,
+    /// The environment variables that programs may read as they are.
+    pub plain: Vec<String>,
+    /// The variables of the environment that choose models.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// A model that has a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelEntry {
+    /// Where it is.
+    pub address: Address,
+    /// The address as it was written.
+    pub uri: String,
+    /// The address of its server, where that is not the usual one.
+    pub server: Option<String>,
+    /// Where its key is.
+    pub key: Option<SecretSource>,
+    /// How long a call may take.
+    pub limit: Duration,
+    /// How calls that failed are made again.
+    pub retry: RetryRule,
+}
+
+/// What tools may do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ToolEntry {
+    /// The folder that tools work in; that of the configuration without one.
+    pub workspace: Option<PathBuf>,
+    /// The programs that `sh://` may start, beyond those that are built in.
+    pub commands: Vec<String>,
+}
+
+/// A server of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpEntry {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// What it finds in its environment beyond ours; `$NAME` stands for a variable of ours.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl Configuration {
+    /// Reads the configuration that counts in a folder; an empty one where there is no file.
+    ///
+    /// # Errors
+    /// Fails when the file cannot be read or is wrong.
+    pub fn find(folder: &Path) -> Result<Configuration, Error> {
+        let variables = VARIABLES
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        let found = match find_file(folder) {
+            Some(path) => Configuration::parse(&read(&path)?, &path)?,
+            None => Configuration { folder: folder.to_owned(), ..Configuration::default() },
+        };
+        Ok(Configuration { variables, ..found })
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Fails on text that is no TOML, on keys that mean nothing and on entries that cannot be
+    /// used.
+    pub fn parse(text: &str, path: &Path) -> Result<Configuration, Error> {
+        let file: File = toml::from_str(text).map_err(|error| Error::Malformed {
+            path: path.to_owned(),
+            line: error.span().map_or(1, |span| line_of(text, span.start)),
+            reason: error.message().to_owned(),
+        })?;
+        let bad = |entry: String, reason: String| Error::BadEntry {
+            path: path.to_owned(),
+            entry,
+            reason,
+        };
+        let mut models = BTreeMap::new();
+        for (name, entry) in file.models {
+            let place = format!("models.{name}");
+            let entry = entry.check().map_err(|reason| bad(place, reason))?;
+            models.insert(name, entry);
+        }
+        let mcp = file.mcp.into_iter().map(|(name, entry)| (name, entry.into())).collect();
+        Ok(Configuration {
+            path: Some(path.to_owned()),
+            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            default_model: file.default_model,
+            models,
+            tools: ToolEntry { workspace: file.tools.workspace, commands: file.tools.commands },
+            mcp,
+            plain: file.plain,
+            variables: BTreeMap::new(),
+        })
+    }
+
+    /// Returns the name or address of the model of those who name none.
+    pub fn default_model(&self) -> Option<&str> {
+        let chosen = self.variables.get(MODEL_VARIABLE).or(self.default_model.as_ref());
+        chosen.map(String::as_str)
+    }
+
+    /// Returns the folder that tools work in.
+    pub fn workspace(&self) -> PathBuf {
+        match &self.tools.workspace {
+            Some(workspace) => self.folder.join(workspace),
+            None => self.folder.clone(),
+        }
+    }
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    default_model: Option<String>,
+    #[serde(default)]
+    plain: Vec<String>,
+    #[serde(default)]
+    models: BTreeMap<String, FileModel>,
+    #[serde(default)]
+    tools: FileTools,
+    #[serde(default)]
+    mcp: BTreeMap<String, FileMcp>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileModel {
+    uri: String,
+    base_url: Option<String>,
+    key: Option<FileKey>,
+    timeout_ms: Option<u64>,
+    retries: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum FileKey {
+    Env(String),
+    File(PathBuf),
+    Command(Vec<String>),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct FileTools {
+    workspace: Option<PathBuf>,
+    #[serde(default)]
+    commands: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileMcp {
+    command: String,
+    #[serde(default)]
+    args: Vec<String>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+}
+
+impl FileModel {
+    fn check(self) -> Result<ModelEntry, String> {
+        let address = Address::parse(&self.uri).map_err(|fault| fault.message)?;
+        if let Some(server) = &self.base_url {
+            check_server(server)?;
+        }
+        let key = self.key.map(|key| match key {
+            FileKey::Env(name) => SecretSource::Environment(name),
+            FileKey::File(path) => SecretSource::File(path),
+            FileKey::Command(argv) => SecretSource::Command(argv),
+        });
+        let rule = RetryRule::default();
+        Ok(ModelEntry {
+            address,
+            uri: self.uri,
+            server: self.base_url,
+            key,
+            limit: self.timeout_ms.map_or(TIME_LIMIT_DEFAULT, Duration::from_millis),
+            retry: RetryRule { retries_max: self.retries.unwrap_or(rule.retries_max), ..rule },
+        })
+    }
+}
+
+impl From<FileMcp> for McpEntry {
+    fn from(file: FileMcp) -> McpEntry {
+        let argv = std::iter::once(file.command).chain(file.args).collect();
+        McpEntry { argv, environment: file.env }
+    }
+}
+
+/// Checks the address of a server: HTTP, and no secret in it, for it is shown.
+pub(crate) fn check_server(server: &str) -> Result<(), String> {
+    let uri: ureq::http::Uri =
+        server.parse().map_err(|_| format!("`{server}` is no address of a server"))?;
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    match uri.authority() {
+        Some(authority) if is_http && !authority.as_str().contains('@') => Ok(()),
+        Some(authority) if is_http => {
+            Err(format!("the address of `{}` holds a password", authority.host()))
+        }
+        Some(_) | None => Err(format!("`{server}` is no `http://` or `https://` address")),
+    }
+}
+
+/// Looks in the folder and, inside a repository, in those above up to its top. Beyond it others may
+/// write.
+fn find_file(folder: &Path) -> Option<PathBuf> {
+    let is_top = |folder: &&Path| folder.join(".git").exists();
+    let n_folders = folder.ancestors().position(|folder| is_top(&folder)).map_or(1, |at| at + 1);
+    let files = folder.ancestors().take(n_folders).map(|folder| folder.join(FILE_NAME));
+    files.into_iter().find(|path| path.is_file())
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+    let mut text = String::new();
+    let file = std::fs::File::open(path).map_err(unreadable)?;
+    file.take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let reason = format!("it is longer than {FILE_BYTES_MAX} bytes");
+        return Err(Error::Malformed { path: path.to_owned(), line: 1, reason });
+    }
+    Ok(text)
+}
+
+fn line_of(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}

@@ -1,0 +1,214 @@
+//! Models: what they are asked, and what they reply.
+//!
+//! A program's request of kind `model` becomes a [`Prompt`]; a [`Model`] completes it; the
+//! [`Completion`] becomes the answer. What a model replies is hostile text: it is bounded, it is
+//! UTF-8, and nothing else is promised about it.
+
+mod address;
+mod anthropic;
+mod endpoint;
+mod mock;
+mod ollama;
+mod openai;
+mod payload;
+mod protocol;
+mod registry;
+mod scripted;
+
+use std::time::Duration;
+
+use crate::host::CancelFlag;
+
+pub use crate::model::address::{Address, Protocol};
+pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, RetryRule, TIME_LIMIT_DEFAULT};
+pub use crate::model::mock::MockModel;
+pub use crate::model::payload::{answer_of, prompt_of};
+pub use crate::model::registry::{Models, Resolved, resolve};
+pub use crate::model::scripted::{Reply, ScriptedModel};
+
+/// The kind of a request to a model.
+pub const MODEL_REQUEST: &str = "model";
+
+/// What a model is asked.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Prompt {
+    /// Who the model is to be.
+    pub system: String,
+    /// What it is asked.
+    pub user: String,
+    /// The JSON Schema that the reply should match, as JSON text.
+    pub schema: Option<String>,
+    /// How it should be asked; what a model does not know is left out.
+    pub options: Options,
+}
+
+/// Hints to a model.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// The most tokens that it may reply with.
+    pub max_output: Option<u64>,
+    /// How freely it chooses its words.
+    pub temperature: Option<f64>,
+    /// How long it thinks first.
+    pub think: Think,
+}
+
+/// How long a model thinks before it replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Think {
+    /// As little as it can.
+    #[default]
+    Off,
+    /// As long as it likes.
+    Auto,
+    /// A little.
+    Low,
+    /// Some time.
+    Medium,
+    /// Long.
+    High,
+}
+
+/// What a model replied.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completion {
+    /// The reply itself.
+    pub content: Content,
+    /// What it cost, if the model says so.
+    pub usage: Option<Usage>,
+    /// Why it ended.
+    pub finish: Finish,
+}
+
+/// A reply as text, or as a value that needs no reading.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// Text, as the model wrote it.
+    Text(String),
+    /// A value as JSON text, its keys in order.
+    Json(String),
+}
+
+/// How many tokens a call took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Those of the prompt.
+    pub input_tokens: u64,
+    /// Those of the reply.
+    pub output_tokens: u64,
+}
+
+/// Why a reply ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finish {
+    /// It was complete.
+    Stop,
+    /// It reached the limit of its length.
+    Length,
+    /// The model did not want to go on.
+    Refusal,
+    /// Something else, in the model's own word.
+    Other(String),
+}
+
+/// What surrounds a call of a model.
+pub struct Call<'a> {
+    /// Tells when nobody waits for the reply any more.
+    pub cancel: &'a CancelFlag,
+    /// How long all attempts together may take; the model's own limit without one.
+    pub limit: Option<Duration>,
+    /// Hears the reply piece by piece as it comes; an attempt that is repeated begins anew.
+    pub listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+}
+
+/// A piece of a reply that is still being written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// More text.
+    Text(&'a str),
+    /// What came so far is void, for the call is made again.
+    Again,
+}
+
+impl<'a> Call<'a> {
+    /// Makes a call that only listens for its end.
+    pub fn new(cancel: &'a CancelFlag) -> Call<'a> {
+        Call { cancel, limit: None, listener: None }
+    }
+}
+
+/// A failed call of a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelFault {
+    /// What sort of failure.
+    pub class: FaultClass,
+    /// What happened. Never holds a secret.
+    pub message: String,
+    /// Whether the same call may be made again, and when.
+    pub retry: Retry,
+}
+
+/// The sorts of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FaultClass {
+    /// The model cannot be reached, or broke off.
+    Transport,
+    /// The model was reached and refused: no right, no quota, no such model, a bad request.
+    Refused,
+    /// What came back cannot be understood.
+    Invalid,
+    /// The time limit passed first.
+    TimedOut,
+    /// Nobody waits any more.
+    Cancelled,
+    /// Something is missing here: a model, a key, an address.
+    Unconfigured,
+}
+
+/// Whether a failed call may be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    /// It would fail again.
+    Never,
+    /// After a pause of the caller's choice.
+    Later,
+    /// Not before this pause, as the model asked.
+    After(Duration),
+}
+
+impl FaultClass {
+    /// Returns the code under which a program sees the failure.
+    pub fn code(self) -> &'static str {
+        match self {
+            FaultClass::Transport => "transport",
+            FaultClass::Refused => "refused",
+            FaultClass::Invalid => "invalid",
+            FaultClass::TimedOut => "timed-out",
+            FaultClass::Cancelled => "cancelled",
+            FaultClass::Unconfigured => "unconfigured",
+        }
+    }
+}
+
+impl ModelFault {
+    /// Makes a failure that would happen again.
+    pub fn new(class: FaultClass, message: impl Into<String>) -> ModelFault {
+        ModelFault { class, message: message.into(), retry: Retry::Never }
+    }
+
+    /// Adds when the call may be made again.
+    pub fn with_retry(self, retry: Retry) -> ModelFault {
+        ModelFault { retry, ..self }
+    }
+}
+
+/// Completes prompts. One model serves many threads at once.
+pub trait Model: Send + Sync {
+    /// Completes one prompt.
+    ///
+    /// # Errors
+    /// Fails as [`FaultClass`] says; whoever calls does not repeat the call, for models over
+    /// networks do so themselves where it helps.
+    fn complete(&self, prompt: &Prompt, call: &mut Call<'_>) -> Result<Completion, ModelFault>;
+}

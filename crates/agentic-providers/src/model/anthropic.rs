@@ -1,0 +1,167 @@
+//! Messages, as Anthropic defined them (<https://docs.anthropic.com/en/api/messages>).
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::protocol::{Draft, Hints, Unread, Wire, ended};
+use super::{Finish, Prompt, Think, Usage};
+use crate::http::Lines;
+
+/// The version of the protocol that is spoken.
+const VERSION: &str = "2023-06-01";
+/// The most tokens of a reply where the program does not say: the protocol wants a number.
+const MAX_OUTPUT_DEFAULT: u64 = 4096;
+
+/// The wire format.
+pub(super) struct Anthropic;
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    content: Vec<Block>,
+    #[serde(default)]
+    stop_reason: Option<String>,
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: String,
+    message: Option<Response>,
+    delta: Option<Delta>,
+    usage: Option<Counts>,
+    error: Option<Json>,
+}
+
+#[derive(Deserialize)]
+struct Delta {
+    text: Option<String>,
+    stop_reason: Option<String>,
+}
+
+impl Wire for Anthropic {
+    fn path(&self) -> &'static str {
+        "/v1/messages"
+    }
+
+    fn probe_path(&self) -> &'static str {
+        "/v1/models"
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(String, String)> {
+        let key = key.map(|key| ("x-api-key".to_owned(), key.to_owned()));
+        let version = ("anthropic-version".to_owned(), VERSION.to_owned());
+        key.into_iter().chain([version]).collect()
+    }
+
+    fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+        let options = &prompt.options;
+        let max_output = options.max_output.unwrap_or(MAX_OUTPUT_DEFAULT);
+        let mut body = json!({
+            "model": name,
+            "max_tokens": max_output,
+            "system": prompt.system,
+            "messages": [{"role": "user", "content": prompt.user}],
+        });
+        if hints == Hints::Left {
+            return body;
+        }
+        match (thinking_tokens(options.think), options.temperature) {
+            (Some(tokens), _) => {
+                // What is thought counts as output, and the temperature must then be left alone.
+                body["max_tokens"] = json!(max_output.saturating_add(tokens));
+                body["thinking"] = json!({"type": "enabled", "budget_tokens": tokens});
+            }
+            (None, Some(temperature)) => body["temperature"] = json!(temperature),
+            (None, None) => {}
+        }
+        body
+    }
+
+    fn stream(&self, body: &mut Json) {
+        body["stream"] = json!(true);
+    }
+
+    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
+        let response: Response = serde_json::from_str(text)?;
+        take(response, draft);
+        Ok(())
+    }
+
+    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+        // Events name themselves again in their data.
+        let Some(data) = line.strip_prefix("data:") else { return Ok(Lines::More) };
+        let event: Event = serde_json::from_str(data.trim())?;
+        if let Some(message) = event.message {
+            take(message, draft);
+        }
+        if let Some(delta) = event.delta {
+            if let Some(text) = delta.text {
+                draft.add(&text);
+            }
+            draft.finish = delta.stop_reason.map(finish).or(draft.finish.take());
+        }
+        count(event.usage, draft);
+        match (event.kind.as_str(), event.error) {
+            ("message_stop", _) => Ok(Lines::Enough),
+            ("error", error) => Err(Unread::Failed(error.unwrap_or_default().to_string())),
+            _ => Ok(Lines::More),
+        }
+    }
+
+    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+        ended(draft, "content[0].text")
+    }
+}
+
+fn take(response: Response, draft: &mut Draft) {
+    for block in response.content {
+        if let ("text", Some(text)) = (block.kind.as_str(), block.text) {
+            draft.add(&text);
+        }
+    }
+    draft.finish = response.stop_reason.map(finish).or(draft.finish.take());
+    count(response.usage, draft);
+}
+
+/// Takes in counts; those of a stream come in parts, the later ones being whole.
+fn count(counts: Option<Counts>, draft: &mut Draft) {
+    let Some(counts) = counts else { return };
+    let before = draft.usage.unwrap_or(Usage { input_tokens: 0, output_tokens: 0 });
+    draft.usage = Some(Usage {
+        input_tokens: counts.input_tokens.unwrap_or(before.input_tokens),
+        output_tokens: counts.output_tokens.unwrap_or(before.output_tokens),
+    });
+}
+
+fn finish(reason: String) -> Finish {
+    match reason.as_str() {
+        "end_turn" | "stop_sequence" => Finish::Stop,
+        "max_tokens" => Finish::Length,
+        "refusal" => Finish::Refusal,
+        _ => Finish::Other(reason),
+    }
+}
+
+fn thinking_tokens(think: Think) -> Option<u64> {
+    match think {
+        Think::Off => None,
+        Think::Low => Some(1024),
+        Think::Auto | Think::Medium => Some(4096),
+        Think::High => Some(16 << 10),
+    }
+}

@@ -1,0 +1,374 @@
+//! Models behind a server: retries, time limits, and replies in pieces.
+
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value as Json;
+
+use super::protocol::{Draft, Hints, Unread, Wire};
+use super::{
+    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Retry, anthropic,
+    ollama, openai,
+};
+use crate::host::CancelFlag;
+use crate::http::{Client, HttpFault, Lines, Message, Received};
+use crate::secret::{Secret, SecretSource};
+
+/// The longest reply, in bytes: 32 MiB.
+pub const REPLY_BYTES_MAX: u64 = 32 << 20;
+/// How much of the reply of a server that refuses is read, in bytes.
+const REFUSAL_BYTES_MAX: u64 = 64 << 10;
+/// How much of a server's explanation is shown, in characters.
+const SHOWN_MAX: usize = 300;
+/// How long a call may take where nothing says otherwise.
+pub const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(300);
+/// How long a probe may take.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+/// How calls that failed are made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RetryRule {
+    /// How often at most, the first call not counted.
+    pub retries_max: u32,
+    /// The first pause; each further one is twice as long, stretched by up to a half by chance.
+    pub pause_first: Duration,
+    /// No pause is longer. A server that asks for a longer one is not asked again.
+    pub pause_max: Duration,
+}
+
+impl Default for RetryRule {
+    fn default() -> RetryRule {
+        RetryRule {
+            retries_max: 3,
+            pause_first: Duration::from_millis(500),
+            pause_max: Duration::from_secs(60),
+        }
+    }
+}
+
+/// A model behind a server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// How it is spoken to; one that speaks to nobody cannot be an endpoint.
+    pub protocol: Protocol,
+    /// The address of the server, without the path of a protocol.
+    pub server: String,
+    /// The name of the model there.
+    pub name: String,
+    /// Where the key is, if one is needed.
+    pub key: Option<SecretSource>,
+    /// Where relative paths of the key begin.
+    pub folder: PathBuf,
+    /// How long a call may take, with all its attempts.
+    pub limit: Duration,
+    /// How calls that failed are made again.
+    pub retry: RetryRule,
+}
+
+impl Endpoint {
+    fn wire(&self) -> &'static dyn Wire {
+        match self.protocol {
+            Protocol::OpenAi => &openai::OpenAi,
+            Protocol::Anthropic => &anthropic::Anthropic,
+            Protocol::Ollama => &ollama::Ollama,
+            Protocol::Mock => unreachable!("BUG: the mock has no server"),
+        }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.server.trim_end_matches('/'))
+    }
+
+    fn key(&self, cancel: &CancelFlag) -> Result<Option<Secret>, ModelFault> {
+        let read = self.key.as_ref().map(|source| source.read(&self.folder, cancel));
+        read.transpose().map_err(|error| {
+            let message = format!("`{}` needs a key: {error}", self.server);
+            ModelFault::new(FaultClass::Unconfigured, message)
+        })
+    }
+
+    /// Asks the server for something that costs nothing, to see whether it is there and lets us
+    /// in.
+    ///
+    /// # Errors
+    /// Fails as a call would.
+    pub fn probe(&self, cancel: &CancelFlag) -> Result<(), ModelFault> {
+        let key = self.key(cancel)?;
+        let attempt = Attempt {
+            endpoint: self,
+            url: self.url(self.wire().probe_path()),
+            headers: self.wire().headers(key.as_ref().map(Secret::expose)),
+            key,
+            client: Client::new(self.limit.min(PROBE_LIMIT), cancel),
+        };
+        let received = attempt.send("GET", None)?;
+        received.read_all(REPLY_BYTES_MAX).map_err(|fault| attempt.broken(fault))?;
+        Ok(())
+    }
+}
+
+impl Model for Endpoint {
+    fn complete(&self, prompt: &Prompt, call: &mut Call<'_>) -> Result<Completion, ModelFault> {
+        let key = self.key(call.cancel)?;
+        let limit = call.limit.map_or(self.limit, |limit| limit.min(self.limit));
+        let mut headers = self.wire().headers(key.as_ref().map(Secret::expose));
+        headers.push(("content-type".to_owned(), "application/json".to_owned()));
+        let attempt = Attempt {
+            endpoint: self,
+            url: self.url(self.wire().path()),
+            headers,
+            key,
+            client: Client::new(limit, call.cancel),
+        };
+        let (mut hints, mut n_failed) = (Hints::Given, 0);
+        loop {
+            let fault = match attempt.run(prompt, hints, call) {
+                Ok(completion) => return Ok(completion),
+                Err(Failed::Hint(_)) if hints == Hints::Given => {
+                    hints = Hints::Left;
+                    continue;
+                }
+                Err(Failed::Hint(fault) | Failed::Call(fault)) => fault,
+            };
+            n_failed += 1;
+            attempt.pause(fault, n_failed, call.cancel)?;
+            if let Some(listener) = &mut call.listener {
+                listener(Piece::Again);
+            }
+        }
+    }
+}
+
+/// Why one attempt failed.
+enum Failed {
+    /// The model does not take a hint that it was given.
+    Hint(ModelFault),
+    Call(ModelFault),
+}
+
+impl From<ModelFault> for Failed {
+    fn from(fault: ModelFault) -> Failed {
+        Failed::Call(fault)
+    }
+}
+
+/// One call with all its attempts.
+struct Attempt<'a> {
+    endpoint: &'a Endpoint,
+    url: String,
+    headers: Vec<(String, String)>,
+    key: Option<Secret>,
+    client: Client,
+}
+
+impl Attempt<'_> {
+    fn run(
+        &self,
+        prompt: &Prompt,
+        hints: Hints,
+        call: &mut Call<'_>,
+    ) -> Result<Completion, Failed> {
+        let wire = self.endpoint.wire();
+        let mut body = wire.body(&self.endpoint.server, &self.endpoint.name, prompt, hints);
+        if call.listener.is_some() {
+            wire.stream(&mut body);
+        }
+        let received = match self.send("POST", Some(&body)) {
+            Err(fault) if fault.class == FaultClass::Refused && is_about_hint(&body, &fault) => {
+                return Err(Failed::Hint(fault));
+            }
+            other => other?,
+        };
+        let mut draft = Draft::default();
+        // A server that does not know about pieces sends the whole.
+        let is_whole =
+            self.endpoint.protocol != Protocol::Ollama && received.is_of_type("application/json");
+        match &mut call.listener {
+            Some(listener) if !is_whole => self.read_pieces(received, &mut draft, listener)?,
+            Some(listener) => {
+                self.read_whole(received, &mut draft)?;
+                listener(Piece::Text(draft.take_news()));
+            }
+            None => self.read_whole(received, &mut draft)?,
+        }
+        if let Some(place) = wire.missing(&draft) {
+            return Err(self.invalid(&format!("the reply lacks `{place}`")).into());
+        }
+        Ok(draft.complete())
+    }
+
+    /// Sends the request; a reply with a status other than success is a failure.
+    fn send(&self, method: &str, body: Option<&Json>) -> Result<Received, ModelFault> {
+        let body = body.map(Json::to_string);
+        let message = Message {
+            method,
+            url: &self.url,
+            headers: &self.headers,
+            body: body.as_deref().map(str::as_bytes),
+        };
+        let received = self.client.send(&message).map_err(|fault| self.broken(fault))?;
+        if (200..300).contains(&received.status) {
+            return Ok(received);
+        }
+        let (status, after) = (received.status, received.retry_after());
+        let said = explanation(&received.read_beginning(REFUSAL_BYTES_MAX));
+        let retry = match (status, after) {
+            (408 | 425 | 429 | 500 | 502..=504 | 529, Some(pause)) => Retry::After(pause),
+            (408 | 425 | 429 | 500 | 502..=504 | 529, None) => Retry::Later,
+            _ => Retry::Never,
+        };
+        let class = match status {
+            500.. => FaultClass::Transport,
+            _ => FaultClass::Refused,
+        };
+        let colon = if said.is_empty() { "" } else { ": " };
+        let message = format!("`{}` answered with status {status}{colon}{said}", self.url);
+        Err(self.fault(class, &message).with_retry(retry))
+    }
+
+    fn read_whole(&self, received: Received, draft: &mut Draft) -> Result<(), ModelFault> {
+        let kind = received.header("content-type").unwrap_or("no type").to_owned();
+        let bytes = received.read_all(REPLY_BYTES_MAX).map_err(|fault| self.broken(fault))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| self.invalid(&format!("the reply of type `{kind}` is no UTF-8 text")))?;
+        let read = self.endpoint.wire().read(&text, draft);
+        read.map_err(|unread| self.unread(unread, &format!("the reply of type `{kind}`")))
+    }
+
+    fn read_pieces(
+        &self,
+        received: Received,
+        draft: &mut Draft,
+        listener: &mut &mut dyn FnMut(Piece<'_>),
+    ) -> Result<(), ModelFault> {
+        let wire = self.endpoint.wire();
+        let mut reached = Lines::More;
+        let read = received.read_lines(REPLY_BYTES_MAX, |line| {
+            let line = std::str::from_utf8(line).map_err(|_| Pieces::NotText)?;
+            reached = wire.read_event(line, draft).map_err(Pieces::Unread)?;
+            let news = draft.take_news();
+            if !news.is_empty() {
+                listener(Piece::Text(news));
+            }
+            Ok(reached)
+        });
+        match read {
+            Ok(()) if reached == Lines::Enough || draft.finish.is_some() => Ok(()),
+            Ok(()) => Err(self.broken(HttpFault::Transport("the reply broke off".to_owned()))),
+            Err(Pieces::Broken(fault)) => Err(self.broken(fault)),
+            Err(Pieces::NotText) => Err(self.invalid("the reply is no UTF-8 text")),
+            Err(Pieces::Unread(unread)) => Err(self.unread(unread, "a piece of the reply")),
+        }
+    }
+
+    /// Waits for the next attempt, or gives the failure back if there is none.
+    fn pause(
+        &self,
+        fault: ModelFault,
+        n_failed: u32,
+        cancel: &CancelFlag,
+    ) -> Result<(), ModelFault> {
+        let rule = &self.endpoint.retry;
+        if n_failed > rule.retries_max {
+            return Err(fault);
+        }
+        let pause = match fault.retry {
+            Retry::Never => return Err(fault),
+            Retry::After(pause) if pause > rule.pause_max => {
+                let message = format!("{}; it asks for a pause of {pause:?}", fault.message);
+                return Err(ModelFault { message, ..fault });
+            }
+            Retry::After(pause) => pause,
+            Retry::Later => stretched(rule.pause_first, n_failed).min(rule.pause_max),
+        };
+        // An attempt that could not even begin would only hide why the last one failed.
+        if pause >= self.client.left() {
+            return Err(fault);
+        }
+        if cancel.wait(pause) {
+            return Err(ModelFault::new(FaultClass::Cancelled, "the call was withdrawn"));
+        }
+        Ok(())
+    }
+
+    fn broken(&self, fault: HttpFault) -> ModelFault {
+        let (class, retry) = match &fault {
+            HttpFault::Malformed(_) => (FaultClass::Unconfigured, Retry::Never),
+            HttpFault::Transport(_) => (FaultClass::Transport, Retry::Later),
+            HttpFault::TimedOut(_) => (FaultClass::TimedOut, Retry::Never),
+            HttpFault::Cancelled => (FaultClass::Cancelled, Retry::Never),
+            HttpFault::TooLong(_) => (FaultClass::Invalid, Retry::Never),
+        };
+        self.fault(class, &format!("the call of `{}` failed: {fault}", self.url)).with_retry(retry)
+    }
+
+    fn invalid(&self, reason: &str) -> ModelFault {
+        self.fault(FaultClass::Invalid, &format!("`{}` makes no sense: {reason}", self.url))
+    }
+
+    fn unread(&self, unread: Unread, what: &str) -> ModelFault {
+        match unread {
+            Unread::Garbled(reason) => self.invalid(&format!("{what} cannot be read: {reason}")),
+            Unread::Failed(said) => {
+                let said = explanation(said.as_bytes());
+                let message = format!("`{}` failed: {said}", self.url);
+                self.fault(FaultClass::Transport, &message).with_retry(Retry::Later)
+            }
+        }
+    }
+
+    /// Makes a failure whose text shows no key.
+    fn fault(&self, class: FaultClass, message: &str) -> ModelFault {
+        let covered = self.key.as_ref().map(|key| key.cover(message));
+        ModelFault::new(class, covered.unwrap_or_else(|| message.to_owned()))
+    }
+}
+
+/// Why a reply in pieces could not be read.
+enum Pieces {
+    Broken(HttpFault),
+    NotText,
+    Unread(Unread),
+}
+
+impl From<HttpFault> for Pieces {
+    fn from(fault: HttpFault) -> Pieces {
+        Pieces::Broken(fault)
+    }
+}
+
+/// Tells whether a server refused because of a hint. They say so in many ways, and all of them
+/// name the hint.
+fn is_about_hint(body: &Json, fault: &ModelFault) -> bool {
+    let given = ["temperature", "reasoning_effort", "thinking", "think"]
+        .into_iter()
+        .filter(|hint| body.get(hint).is_some() || body["options"].get(hint).is_some());
+    let said = fault.message.to_lowercase();
+    given.into_iter().any(|hint| said.contains(hint.split('_').next().unwrap_or(hint)))
+}
+
+/// Finds what a server says in the body of a refusal: `error.message`, `error` or `message`, else
+/// the text itself; cut and on one line.
+fn explanation(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body);
+    let json: Option<Json> = serde_json::from_str(&text).ok();
+    let said = json.as_ref().and_then(|json| {
+        let places = [&json["error"]["message"], &json["error"], &json["message"]];
+        places.into_iter().find_map(Json::as_str)
+    });
+    let words: Vec<&str> = said.unwrap_or(&text).split_whitespace().collect();
+    let line: String = words.join(" ").chars().filter(|letter| !letter.is_control()).collect();
+    match line.char_indices().nth(SHOWN_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
+/// The pause after so many failures, stretched by chance so that many who failed at once do not
+/// come back at once.
+fn stretched(first: Duration, n_failed: u32) -> Duration {
+    let doubled = first.saturating_mul(1u32 << n_failed.saturating_sub(1).min(16));
+    let chance = std::collections::hash_map::RandomState::new().build_hasher().finish();
+    doubled.saturating_add(doubled.mul_f64((chance % 1000) as f64 / 2000.0))
+}

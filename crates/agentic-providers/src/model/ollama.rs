@@ -1,0 +1,114 @@
+//! The chat of Ollama (<https://github.com/ollama/ollama/blob/main/docs/api.md>).
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::protocol::{Draft, Hints, Unread, Wire, ended};
+use super::{Finish, Prompt, Think, Usage};
+use crate::http::Lines;
+
+/// The wire format.
+pub(super) struct Ollama;
+
+#[derive(Deserialize)]
+struct Response {
+    message: Option<Message>,
+    #[serde(default)]
+    done: bool,
+    done_reason: Option<String>,
+    prompt_eval_count: Option<u64>,
+    eval_count: Option<u64>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<String>,
+}
+
+impl Wire for Ollama {
+    fn path(&self) -> &'static str {
+        "/api/chat"
+    }
+
+    fn probe_path(&self) -> &'static str {
+        "/api/tags"
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(String, String)> {
+        let key = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
+        key.into_iter().collect()
+    }
+
+    fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+        let mut body = json!({
+            "model": name,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+            "stream": false,
+        });
+        if let Some(schema) = &prompt.schema {
+            // A schema that is no JSON cannot be one either.
+            body["format"] = serde_json::from_str(schema).unwrap_or_else(|_| json!("json"));
+        }
+        let options = &prompt.options;
+        if let Some(tokens) = options.max_output {
+            body["options"]["num_predict"] = json!(tokens);
+        }
+        if hints == Hints::Given {
+            if let Some(temperature) = options.temperature {
+                body["options"]["temperature"] = json!(temperature);
+            }
+            match options.think {
+                Think::Off => {}
+                Think::Auto => body["think"] = json!(true),
+                Think::Low => body["think"] = json!("low"),
+                Think::Medium => body["think"] = json!("medium"),
+                Think::High => body["think"] = json!("high"),
+            }
+        }
+        body
+    }
+
+    fn stream(&self, body: &mut Json) {
+        body["stream"] = json!(true);
+    }
+
+    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
+        let response: Response = serde_json::from_str(text)?;
+        if let Some(error) = response.error {
+            return Err(Unread::Failed(error));
+        }
+        if let Some(text) = response.message.and_then(|message| message.content) {
+            draft.add(&text);
+        }
+        if response.prompt_eval_count.is_some() || response.eval_count.is_some() {
+            draft.usage = Some(Usage {
+                input_tokens: response.prompt_eval_count.unwrap_or(0),
+                output_tokens: response.eval_count.unwrap_or(0),
+            });
+        }
+        if response.done {
+            draft.finish = Some(match response.done_reason.as_deref() {
+                None | Some("stop") => Finish::Stop,
+                Some("length") => Finish::Length,
+                Some(other) => Finish::Other(other.to_owned()),
+            });
+        }
+        Ok(())
+    }
+
+    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+        if line.trim().is_empty() {
+            return Ok(Lines::More);
+        }
+        self.read(line, draft)?;
+        Ok(if draft.finish.is_some() { Lines::Enough } else { Lines::More })
+    }
+
+    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+        ended(draft, "message.content")
+    }
+}

@@ -1,0 +1,137 @@
+//! Chat completions, as OpenAI defined them and many servers speak them
+//! (<https://platform.openai.com/docs/api-reference/chat>).
+
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+
+use super::protocol::{Draft, Hints, Unread, Wire, asks_for_object, ended};
+use super::{Finish, Prompt, Think, Usage};
+use crate::http::Lines;
+
+/// The server of OpenAI itself, which has its own word for the length of replies.
+const OWN_SERVER: &str = "https://api.openai.com";
+
+/// The wire format.
+pub(super) struct OpenAi;
+
+#[derive(Deserialize)]
+struct Response {
+    #[serde(default)]
+    choices: Vec<Choice>,
+    usage: Option<Counts>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(alias = "delta")]
+    message: Option<Message>,
+    finish_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: Option<String>,
+    refusal: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Counts {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+}
+
+impl Wire for OpenAi {
+    fn path(&self) -> &'static str {
+        "/chat/completions"
+    }
+
+    fn probe_path(&self) -> &'static str {
+        "/models"
+    }
+
+    fn headers(&self, key: Option<&str>) -> Vec<(String, String)> {
+        let key = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
+        key.into_iter().collect()
+    }
+
+    fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+        let mut body = json!({
+            "model": name,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+        });
+        let options = &prompt.options;
+        if let Some(tokens) = options.max_output {
+            let own = server.starts_with(OWN_SERVER);
+            body[if own { "max_completion_tokens" } else { "max_tokens" }] = json!(tokens);
+        }
+        if asks_for_object(prompt) {
+            body["response_format"] = json!({"type": "json_object"});
+        }
+        if hints == Hints::Given {
+            if let Some(temperature) = options.temperature {
+                body["temperature"] = json!(temperature);
+            }
+            let effort = match options.think {
+                Think::Off | Think::Auto => None,
+                Think::Low => Some("low"),
+                Think::Medium => Some("medium"),
+                Think::High => Some("high"),
+            };
+            if let Some(effort) = effort {
+                body["reasoning_effort"] = json!(effort);
+            }
+        }
+        body
+    }
+
+    fn stream(&self, body: &mut Json) {
+        body["stream"] = json!(true);
+        body["stream_options"] = json!({"include_usage": true});
+    }
+
+    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
+        let response: Response = serde_json::from_str(text)?;
+        if let Some(counts) = response.usage {
+            let Counts { prompt_tokens, completion_tokens } = counts;
+            draft.usage =
+                Some(Usage { input_tokens: prompt_tokens, output_tokens: completion_tokens });
+        }
+        let Some(choice) = response.choices.into_iter().next() else { return Ok(()) };
+        if let Some(message) = choice.message {
+            if let Some(text) = message.content {
+                draft.add(&text);
+            }
+            if message.refusal.is_some_and(|text| !text.is_empty()) {
+                draft.finish = Some(Finish::Refusal);
+            }
+        }
+        if let Some(reason) = choice.finish_reason {
+            let found = match reason.as_str() {
+                "stop" => Finish::Stop,
+                "length" => Finish::Length,
+                "content_filter" => Finish::Refusal,
+                _ => Finish::Other(reason),
+            };
+            draft.finish.get_or_insert(found);
+        }
+        Ok(())
+    }
+
+    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+        match line.strip_prefix("data:").map(str::trim) {
+            Some("[DONE]") => Ok(Lines::Enough),
+            Some(data) => self.read(data, draft).map(|()| Lines::More),
+            // Names of events, remarks and the lines between them.
+            None => Ok(Lines::More),
+        }
+    }
+
+    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+        ended(draft, "choices[0].message.content")
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests of kind `model`, and their answers.
+
+use agentic_model::{Map, Value};
+use agentic_replay::{Answer, Failure, Stopped};
+
+use super::{Completion, Content, FaultClass, Finish, ModelFault, Options, Prompt, Think, Usage};
+
+/// Reads the prompt of a request: `system`, `user`, `schema`, `max_output`, `temperature` and
+/// `think`. What is missing or of another type counts as not given.
+pub fn prompt_of(payload: &Value) -> Prompt {
+    let text = |key| payload.get(key).and_then(Value::as_text);
+    let max_output = payload.get("max_output").and_then(Value::as_int);
+    Prompt {
+        system: text("system").unwrap_or_default().to_owned(),
+        user: text("user").unwrap_or_default().to_owned(),
+        schema: text("schema").map(str::to_owned),
+        options: Options {
+            max_output: max_output.and_then(|tokens| u64::try_from(tokens).ok()),
+            temperature: match payload.get("temperature") {
+                Some(Value::Float(number)) => Some(*number),
+                Some(Value::Int(number)) => Some(*number as f64),
+                Some(_) | None => None,
+            },
+            think: match payload.get("think") {
+                Some(Value::Bool(true)) => Think::Auto,
+                Some(Value::Text(level)) => think(level),
+                Some(_) | None => Think::Off,
+            },
+        },
+    }
+}
+
+fn think(level: &str) -> Think {
+    match level {
+        "low" => Think::Low,
+        "medium" => Think::Medium,
+        "high" => Think::High,
+        _ => Think::Auto,
+    }
+}
+
+/// Makes the answer: a map with `text`, or `value` as `{"json": text}`, with `finish` and, where
+/// they are known, the counts of `usage`. A failure has the code of its class.
+pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
+    match result {
+        Ok(completion) => Answer::Ok(completed(completion)),
+        Err(fault) => match fault.class {
+            FaultClass::Cancelled => Answer::Cancelled(Stopped::Stopped),
+            FaultClass::Transport
+            | FaultClass::Refused
+            | FaultClass::Invalid
+            | FaultClass::TimedOut
+            | FaultClass::Unconfigured => {
+                Answer::Failed(Failure::new(fault.class.code(), fault.message))
+            }
+        },
+    }
+}
+
+fn completed(completion: Completion) -> Value {
+    let mut map = Map::new();
+    let (key, content) = match completion.content {
+        Content::Text(text) => ("text", Value::Text(text)),
+        Content::Json(text) => ("value", Value::map([("json", Value::Text(text))])),
+    };
+    map.insert(key.to_owned(), content);
+    let finish = match completion.finish {
+        Finish::Stop => "stop".to_owned(),
+        Finish::Length => "length".to_owned(),
+        Finish::Refusal => "refusal".to_owned(),
+        Finish::Other(word) => word,
+    };
+    map.insert("finish".to_owned(), Value::Text(finish));
+    if let Some(usage) = completion.usage {
+        map.insert("usage".to_owned(), usage_value(usage));
+    }
+    Value::Map(map)
+}
+
+fn usage_value(usage: Usage) -> Value {
+    let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
+    Value::map([
+        ("input_tokens", count(usage.input_tokens)),
+        ("output_tokens", count(usage.output_tokens)),
+    ])
+}

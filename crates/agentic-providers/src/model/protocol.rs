@@ -1,0 +1,100 @@
+//! What the protocols of models have in common, and what each must say about itself.
+
+use serde_json::Value as Json;
+
+use super::{Completion, Content, Finish, Prompt, Usage};
+use crate::http::Lines;
+
+/// The format in which a server of models is spoken to.
+pub(super) trait Wire: Sync {
+    /// Where completions are asked for, below the address of the server.
+    fn path(&self) -> &'static str;
+
+    /// What can be read to see whether the server is there and lets us in.
+    fn probe_path(&self) -> &'static str;
+
+    /// The headers that identify us.
+    fn headers(&self, key: Option<&str>) -> Vec<(String, String)>;
+
+    /// The request for one whole reply.
+    fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json;
+
+    /// Changes the request into one for a reply in pieces.
+    fn stream(&self, body: &mut Json);
+
+    /// Takes in a whole reply.
+    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread>;
+
+    /// Takes in one line of a reply in pieces, and says whether more may come.
+    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread>;
+
+    /// Names what a reply lacks to be one.
+    fn missing(&self, draft: &Draft) -> Option<&'static str>;
+}
+
+/// Why a reply could not be taken in.
+#[derive(Debug)]
+pub(super) enum Unread {
+    /// It is not what the protocol says.
+    Garbled(String),
+    /// The server says in it that it failed.
+    Failed(String),
+}
+
+impl From<serde_json::Error> for Unread {
+    fn from(error: serde_json::Error) -> Unread {
+        Unread::Garbled(error.to_string())
+    }
+}
+
+/// Whether a model is told what it may not understand: its temperature, how long to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hints {
+    Given,
+    Left,
+}
+
+/// A reply that is being put together.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    text: Option<String>,
+    /// How much of the text has been handed on.
+    told: usize,
+    pub usage: Option<Usage>,
+    pub finish: Option<Finish>,
+}
+
+impl Draft {
+    /// Adds text.
+    pub fn add(&mut self, text: &str) {
+        self.text.get_or_insert_default().push_str(text);
+    }
+
+    /// Returns the text that came since the last call.
+    pub fn take_news(&mut self) -> &str {
+        let text = self.text.as_deref().unwrap_or_default();
+        let news = &text[self.told..];
+        self.told = text.len();
+        news
+    }
+
+    /// Ends the reply.
+    pub fn complete(self) -> Completion {
+        Completion {
+            content: Content::Text(self.text.unwrap_or_default()),
+            usage: self.usage,
+            finish: self.finish.unwrap_or(Finish::Stop),
+        }
+    }
+}
+
+/// Names the text as missing, unless it came or the model says why it did not.
+pub(super) fn ended(draft: &Draft, place: &'static str) -> Option<&'static str> {
+    (draft.text.is_none() && draft.finish.is_none()).then_some(place)
+}
+
+/// Tells whether the schema of a prompt asks for an object.
+pub(super) fn asks_for_object(prompt: &Prompt) -> bool {
+    let schema = prompt.schema.as_deref().map(serde_json::from_str::<Json>);
+    matches!(schema, Some(Ok(schema)) if schema["type"] == "object")
+}

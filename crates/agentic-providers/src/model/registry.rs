@@ -1,0 +1,163 @@
+//! Which model answers which request.
+
+use std::fmt;
+use std::sync::Arc;
+
+use agentic_model::Value;
+
+use super::{
+    Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, RetryRule,
+    TIME_LIMIT_DEFAULT,
+};
+use crate::configuration::{Configuration, MODEL_VARIABLE, ModelEntry, check_server};
+use crate::secret::SecretSource;
+
+/// The scheme of addresses that name a model of the configuration.
+const NAMED: &str = "model://";
+
+/// The models of a run.
+#[derive(Clone)]
+pub struct Models {
+    source: Source,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// One model answers everything.
+    Every(Arc<dyn Model>),
+    Configured(Arc<Configuration>),
+}
+
+/// A model that could be asked, and how it is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolved {
+    /// One that makes everything up.
+    Mock,
+    /// One behind a server.
+    Endpoint(Endpoint),
+}
+
+impl Models {
+    /// Lets one model answer everything, whichever is asked.
+    pub fn every(model: impl Model + 'static) -> Models {
+        Models { source: Source::Every(Arc::new(model)) }
+    }
+
+    /// Lets the models answer that are configured, by name, and all others by their address.
+    pub fn configured(configuration: Arc<Configuration>) -> Models {
+        Models { source: Source::Configured(configuration) }
+    }
+
+    /// Finds the model of a request of kind `model` by its `uri`.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn find(&self, payload: &Value) -> Result<Arc<dyn Model>, ModelFault> {
+        self.named(payload.get("uri").and_then(Value::as_text))
+    }
+
+    /// Finds a model by its name or address, or that of those who name none.
+    ///
+    /// # Errors
+    /// Fails when there is none.
+    pub fn named(&self, wanted: Option<&str>) -> Result<Arc<dyn Model>, ModelFault> {
+        match &self.source {
+            Source::Every(model) => Ok(Arc::clone(model)),
+            Source::Configured(configuration) => Ok(match resolve(configuration, wanted)? {
+                Resolved::Mock => Arc::new(MockModel),
+                Resolved::Endpoint(endpoint) => Arc::new(endpoint),
+            }),
+        }
+    }
+
+    /// Tells whether those who name no model have one.
+    pub fn has_default(&self) -> bool {
+        match &self.source {
+            Source::Every(_) => true,
+            Source::Configured(configuration) => configuration.default_model().is_some(),
+        }
+    }
+}
+
+impl Default for Models {
+    fn default() -> Models {
+        Models::configured(Arc::default())
+    }
+}
+
+impl fmt::Debug for Models {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Source::Every(_) => f.write_str("Models(one)"),
+            Source::Configured(_) => f.write_str("Models(configured)"),
+        }
+    }
+}
+
+/// Finds out who a name or address stands for: an entry of that name, one with that address, else
+/// the address itself.
+///
+/// # Errors
+/// Fails when nobody can be reached under it.
+pub fn resolve(
+    configuration: &Configuration,
+    wanted: Option<&str>,
+) -> Result<Resolved, ModelFault> {
+    let wanted = wanted.filter(|name| !name.is_empty()).or(configuration.default_model());
+    let Some(wanted) = wanted else {
+        let message = format!(
+            "no model is named, and neither `default_model` nor {MODEL_VARIABLE} names one"
+        );
+        return Err(ModelFault::new(FaultClass::Unconfigured, message));
+    };
+    let name = wanted.strip_prefix(NAMED).unwrap_or(wanted);
+    let entry = configuration.models.get(name);
+    let entry = entry.or_else(|| configuration.models.values().find(|entry| entry.uri == wanted));
+    match entry {
+        Some(entry) => of_entry(configuration, entry),
+        None => of_address(configuration, Address::parse(wanted)?),
+    }
+}
+
+fn of_entry(configuration: &Configuration, entry: &ModelEntry) -> Result<Resolved, ModelFault> {
+    let plain = of_address(configuration, entry.address.clone())?;
+    let Resolved::Endpoint(endpoint) = plain else { return Ok(plain) };
+    // The key of the environment is meant for the server of the environment, no other.
+    let usual_key = if entry.server.is_some() { None } else { endpoint.key };
+    Ok(Resolved::Endpoint(Endpoint {
+        server: entry.server.clone().unwrap_or(endpoint.server),
+        key: entry.key.clone().or(usual_key),
+        limit: entry.limit,
+        retry: entry.retry.clone(),
+        ..endpoint
+    }))
+}
+
+fn of_address(configuration: &Configuration, address: Address) -> Result<Resolved, ModelFault> {
+    let protocol = address.protocol;
+    if protocol == Protocol::Mock {
+        return Ok(Resolved::Mock);
+    }
+    let variable = protocol.server_variable().filter(|_| address.server.is_none());
+    let moved = variable.and_then(|variable| configuration.variables.get(variable));
+    if let Some(server) = moved {
+        check_server(server).map_err(|reason| ModelFault::new(FaultClass::Unconfigured, reason))?;
+    }
+    // Others who speak the protocol may do without a key.
+    let is_optional = moved.is_some();
+    let key = protocol.key_variable().filter(|name| !is_optional || is_set(name));
+    let usual = || protocol.server_default().to_owned();
+    Ok(Resolved::Endpoint(Endpoint {
+        protocol,
+        server: moved.cloned().or(address.server).unwrap_or_else(usual),
+        name: address.name,
+        key: key.map(|name| SecretSource::Environment(name.to_owned())),
+        folder: configuration.folder.clone(),
+        limit: TIME_LIMIT_DEFAULT,
+        retry: RetryRule::default(),
+    }))
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| !value.is_empty())
+}

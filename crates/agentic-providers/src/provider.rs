@@ -1,0 +1,87 @@
+//! Everything that answers the requests of a run: models, tools and memories.
+//!
+//! A host gives each request to [`Providers::perform`], with a [`Stamp`] that says what identifies
+//! the effect. The same effect performed again has the same stamp, in whatever process.
+
+use agentic_model::Instant;
+use agentic_replay::{Answer, Request, RequestId};
+
+use crate::host::{CancelFlag, Executor, system_now};
+use crate::memory::{MEMORY_REQUEST, MemoryCall};
+use crate::model::{Call, MODEL_REQUEST, Models, answer_of, prompt_of};
+use crate::tool::{TOOL_REQUEST, ToolCall, refused};
+
+/// What identifies an effect: the same wherever and however often it is performed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// What no other run has: the id of the session, or a key of a run in memory.
+    pub session: String,
+    /// The id of the request.
+    pub request_id: RequestId,
+    /// The time of the effect.
+    pub at: Instant,
+}
+
+/// The models, tools and memories of a run. Serves many threads at once.
+#[derive(Debug, Clone, Default)]
+pub struct Providers {
+    /// Who answers requests of kind `model`.
+    pub models: Models,
+}
+
+impl Providers {
+    /// Performs a request; nothing for a kind that is not a provider's.
+    pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
+        let payload = &request.payload;
+        match request.kind.as_str() {
+            MODEL_REQUEST => {
+                let limit = request.timeout_ms.map(std::time::Duration::from_millis);
+                let mut call = Call { limit, ..Call::new(cancel) };
+                let model = self.models.find(payload);
+                Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
+            }
+            TOOL_REQUEST => {
+                let call = ToolCall::of(payload);
+                let _ = stamp;
+                Some(refused(format!("the tool `{}` is not configured", call.uri)))
+            }
+            MEMORY_REQUEST => {
+                let call = MemoryCall::of(payload);
+                Some(refused(format!("the memory `{}` is not configured", call.uri)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the executor of one run in memory. `session` must be a key that no other run has.
+    pub fn executor(self, session: impl Into<String>) -> ProviderExecutor {
+        ProviderExecutor { providers: self, session: session.into() }
+    }
+}
+
+/// Performs the requests of one run in memory.
+#[derive(Debug)]
+pub struct ProviderExecutor {
+    providers: Providers,
+    session: String,
+}
+
+impl ProviderExecutor {
+    /// Performs a request; nothing for a kind that is not a provider's.
+    pub fn answer(&self, request: &Request, cancel: &CancelFlag) -> Option<Answer> {
+        let hash = match request.hash() {
+            Ok(hash) => hash,
+            Err(error) => return Some(refused(error.to_string())),
+        };
+        let request_id = RequestId::derive(&self.session, &request.path, &hash);
+        let stamp = Stamp { session: self.session.clone(), request_id, at: system_now() };
+        self.providers.perform(request, &stamp, cancel)
+    }
+}
+
+impl Executor for ProviderExecutor {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let answer = self.answer(request, cancel);
+        answer.unwrap_or_else(|| refused(format!("nothing here performs `{}`", request.kind)))
+    }
+}

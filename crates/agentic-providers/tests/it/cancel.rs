@@ -1,0 +1,64 @@
+//! Calls that nobody waits for any more.
+
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use agentic_providers::host::CancelFlag;
+use agentic_providers::model::{
+    Call, Endpoint, FaultClass, Model, Prompt, Protocol, RetryRule, TIME_LIMIT_DEFAULT,
+};
+
+use crate::server::{End, Play, Server, reply};
+
+/// Withdraws a call once its request has come, and returns what becomes of it.
+fn withdraw(play: Play) -> FaultClass {
+    let server = Server::start(vec![play]);
+    let endpoint = Endpoint {
+        protocol: Protocol::OpenAi,
+        server: server.address.clone(),
+        name: "m".to_owned(),
+        key: None,
+        folder: PathBuf::new(),
+        limit: TIME_LIMIT_DEFAULT,
+        retry: RetryRule { pause_first: Duration::from_secs(60), ..RetryRule::default() },
+    };
+    let cancel = CancelFlag::new();
+    let watched = cancel.clone();
+    let waiting = thread::spawn(move || {
+        let result = endpoint.complete(&Prompt::default(), &mut Call::new(&watched));
+        result.expect_err("nobody replies").class
+    });
+    server.asked();
+    cancel.set();
+    waiting.join().expect("a withdrawn call ends")
+}
+
+#[test]
+fn a_withdrawn_call_ends_wherever_it_stands() {
+    let silent = Play { end: End::Stall, ..Play::default() };
+    assert_eq!(withdraw(silent), FaultClass::Cancelled);
+    let half = reply("HTTP/1.1 200 OK\nContent-Length: 100\n\n{\"choices\"");
+    assert_eq!(withdraw(Play { end: End::Stall, ..half }), FaultClass::Cancelled);
+    // Between two attempts.
+    assert_eq!(withdraw(reply("HTTP/1.1 503 Busy\n\nbusy")), FaultClass::Cancelled);
+}
+
+#[test]
+fn a_call_that_is_withdrawn_before_it_begins_sends_nothing() {
+    let server = Server::start(vec![Play::default()]);
+    let endpoint = Endpoint {
+        protocol: Protocol::Ollama,
+        server: server.address.clone(),
+        name: "m".to_owned(),
+        key: None,
+        folder: PathBuf::new(),
+        limit: TIME_LIMIT_DEFAULT,
+        retry: RetryRule::default(),
+    };
+    let cancel = CancelFlag::new();
+    cancel.set();
+    let fault = endpoint.complete(&Prompt::default(), &mut Call::new(&cancel));
+    assert_eq!(fault.expect_err("it was withdrawn").class, FaultClass::Cancelled);
+    assert_eq!(server.asked_already(), None);
+}

@@ -1,0 +1,87 @@
+//! Models that need no network: what is asked of them, and what becomes of their replies.
+
+use agentic_model::{Value, json};
+use agentic_providers::host::CancelFlag;
+use agentic_providers::model::{
+    Call, FaultClass, MockModel, Model, ModelFault, Models, Piece, Prompt, Reply, ScriptedModel,
+};
+use agentic_providers::provider::{ProviderExecutor, Providers};
+use agentic_replay::{Answer, Path, Request};
+
+fn ask(executor: &ProviderExecutor, payload: &str) -> String {
+    let payload = json::from_text(payload).expect("the payload is JSON");
+    let request = Request::new(Path::root(), "model", payload);
+    match executor.answer(&request, &CancelFlag::new()) {
+        Some(Answer::Ok(value)) => json::to_text(&value),
+        Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
+        other => format!("{other:?}"),
+    }
+}
+
+fn with(model: impl Model + 'static) -> ProviderExecutor {
+    Providers { models: Models::every(model) }.executor("test")
+}
+
+/// Checks what the mock makes of a schema.
+fn check_mock(schema: &str, wanted: &str) {
+    let payload = Value::map([("schema", Value::text(schema))]);
+    let answer = ask(&with(MockModel), &json::to_text(&payload));
+    let value = Value::map([("json", Value::text(wanted))]);
+    let wanted = format!(
+        r#"{{"finish":"stop","usage":{{"input_tokens":0,"output_tokens":0}},"value":{}}}"#,
+        json::to_text(&value)
+    );
+    assert_eq!(answer, wanted, "{schema}");
+}
+
+#[test]
+fn the_mock_fills_schemas_in_their_order() {
+    check_mock(r#"{"type":"string"}"#, r#""""#);
+    check_mock(r#"{"type":"string","enum":["calm","wild"]}"#, r#""calm""#);
+    check_mock(r#"{"type":"array","items":{"type":"string"}}"#, "[]");
+    check_mock("{}", "{}");
+    check_mock("no schema", "null");
+    let object = r#"{"type":"object","properties":{"z":{"type":"number"},"a\n":{"type":"boolean"},
+        "m":{"properties":{"x":{"type":"null"}}}}}"#;
+    check_mock(object, r#"{"z":0,"a\n":true,"m":{"x":null}}"#);
+}
+
+#[test]
+fn a_schema_of_any_depth_is_filled_or_given_up() {
+    let deep = format!("{}{}{}", r#"{"properties":{"a":"#.repeat(5000), "{}", "}}".repeat(5000));
+    let answer =
+        ask(&with(MockModel), &json::to_text(&Value::map([("schema", Value::text(deep))])));
+    assert!(answer.contains("value"), "{answer}");
+}
+
+#[test]
+fn a_script_replies_in_order_and_ends() {
+    let refused = ModelFault::new(FaultClass::Refused, "no quota");
+    let model = ScriptedModel::new(vec![Reply::text("one two"), Reply::Failed(refused)]);
+    let executor = with(model);
+    let usage = r#""usage":{"input_tokens":0,"output_tokens":2}"#;
+    assert_eq!(ask(&executor, "{}"), format!(r#"{{"finish":"stop","text":"one two",{usage}}}"#));
+    assert_eq!(ask(&executor, "{}"), "refused: no quota");
+    assert_eq!(ask(&executor, "{}"), "refused: the script has no reply number 3");
+}
+
+#[test]
+fn a_listener_hears_the_reply() {
+    let cancel = CancelFlag::new();
+    let mut heard = String::new();
+    let mut listen = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => heard.push_str(text),
+        Piece::Again => heard.clear(),
+    };
+    let mut call = Call { listener: Some(&mut listen), ..Call::new(&cancel) };
+    let model = ScriptedModel::new(vec![Reply::text("hello")]);
+    model.complete(&Prompt::default(), &mut call).expect("it replies");
+    assert_eq!(heard, "hello");
+}
+
+#[test]
+fn a_model_that_nobody_configured_is_refused() {
+    let executor = Providers::default().executor("test");
+    let wanted = "unconfigured: no model is spoken to by `nobody://`";
+    assert_eq!(ask(&executor, r#"{"uri":"nobody://x"}"#), wanted);
+}
