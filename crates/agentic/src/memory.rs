@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use agentic_lang_context::provider::Stamp;
-use agentic_lang_context::{MEMORY_REQUEST, TOOL_REQUEST};
 use agentic_model::{Cid, Value};
 use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
+use agentic_providers::provider::Stamp;
 use agentic_replay::{
-    Answer, End, Event, Failure, Path, Program, Request, RequestHash, RequestId, Seed, Start,
-    Stopped,
+    Answer, End, Event, Failure, NOT_DATA, Path, Program, Request, RequestHash, RequestId, Seed,
+    Start, Stopped,
 };
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor, Printed};
@@ -116,13 +115,15 @@ impl Memory {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Derives the id of a request that leaves something behind; others need none.
-    fn id(&self, request: &Request) -> [u8; 32] {
-        let is_kept = matches!(request.kind.as_str(), MEMORY_REQUEST | TOOL_REQUEST);
-        match is_kept.then(|| request.hash()) {
-            Some(Ok(hash)) => *RequestId::derive(&self.run, &request.path, &hash).as_bytes(),
-            Some(Err(_)) | None => [0; 32],
-        }
+    fn call(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let hash = match request.hash() {
+            Ok(hash) => hash,
+            Err(error) => return Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+        };
+        let request_id = RequestId::derive(&self.run, &request.path, &hash);
+        let stamp = Stamp { session: self.run.clone(), request_id, at: Clock::System.now() };
+        let call = self.executor().call(request, stamp, &self.folder);
+        call.map_or(Answer::Cancelled(Stopped::NotStarted), |call| call.perform(cancel))
     }
 
     fn execute(&self, command: CommandLine, request: &Request, cancel: &CancelFlag) -> Answer {
@@ -157,9 +158,10 @@ impl Performer for Memory {
         if let Some(command) = command {
             return self.execute(command, request, cancel);
         }
-        let id = self.id(request);
-        let stamp = Stamp { request_id: &id, at: Clock::System.now() };
-        let computed = self.executor().compute(request, stamp);
+        if self.executor().is_call(request) {
+            return self.call(request, cancel);
+        }
+        let computed = self.executor().compute(request);
         computed.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
@@ -167,9 +169,10 @@ impl Performer for Memory {
     }
 
     fn place(&self, request: &Request) -> Place {
-        match self.executor().command(request) {
-            Some(_) => Place::Pool,
-            None => Place::Inline,
+        let executor = self.executor();
+        match executor.is_call(request) || executor.command(request).is_some() {
+            true => Place::Pool,
+            false => Place::Inline,
         }
     }
 }

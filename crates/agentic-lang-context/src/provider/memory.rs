@@ -169,20 +169,6 @@ impl Memory {
         self.records.get(uri)
     }
 
-    /// Takes note of an operation that was answered before, so that a replay has the same records.
-    pub fn remember(&mut self, payload: &Value, answer: &Value) {
-        let Ok(envelope) = json::from_value(answer) else { return };
-        let id = envelope.get("id").and_then(Json::as_text);
-        if text_field(payload, "operation") != "add" || id.is_none() {
-            return;
-        }
-        let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();
-        let is_known = |known: &Json| known.get("id").and_then(Json::as_text) == id;
-        if !records.envelopes.iter().any(is_known) {
-            records.envelopes.push(envelope);
-        }
-    }
-
     /// Answers a request of kind `memory`. Ids derive from the id of the request.
     pub fn answer(&mut self, payload: &Value, stamp: Stamp<'_>) -> Answer {
         let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();

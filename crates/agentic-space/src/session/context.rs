@@ -1,16 +1,14 @@
 //! Programs of the context language: what is pinned of them, and who answers what they ask.
 //!
 //! The object of a run holds every text that the program consists of, where the run begins, which
-//! candidates its choices take, and its [`Cast`]. Mocks, scripts and memories in process are a fold
-//! over the answered requests, so a replay that folds them again has the same state.
+//! candidates its choices take, and its [`Cast`]. Mocks and scripts are a fold over the answered
+//! requests, so a replay that folds them again has the same state.
 
 use std::collections::BTreeMap;
 
 use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::provider::{
-    self, Memory, MockMemory, MockModel, ScriptedModel, Stamp, mock_tool,
-};
+use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
 use agentic_lang_context::{
     Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
     MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Version,
@@ -21,8 +19,8 @@ use agentic_replay::{Answer, EffectClass, Failure, Kinds, Program, Request};
 use super::language::{behaviour, broken};
 use crate::Result;
 
-/// The code of the failure of a request that nobody performs.
-const NO_PROVIDER: &str = "no-provider";
+/// The code of the failure of a question for an input that nobody answers.
+const NO_INPUT: &str = "no-input";
 
 /// A run of a program of the context language.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,8 +59,8 @@ pub enum Models {
     Mock(Version),
     /// These replies in turn.
     Script(Vec<Json>),
-    /// Nobody: no model is configured.
-    Nobody,
+    /// Those that are configured, by their addresses.
+    Configured,
 }
 
 /// Who answers the tools and memories of a program.
@@ -70,8 +68,8 @@ pub enum Models {
 pub enum Tools {
     /// Mocks.
     Mock,
-    /// Memories in process; tools are refused.
-    InProcess,
+    /// The real ones.
+    Real,
     /// What only reads is performed, everything else described.
     Described(Version),
 }
@@ -184,12 +182,12 @@ impl Cast {
                 let Some(Ok(Json::List(replies))) = script else { return Err(unknown()) };
                 Models::Script(replies)
             }
-            Some("nobody") => Models::Nobody,
+            Some("configured") => Models::Configured,
             Some(_) | None => return Err(unknown()),
         };
         let tools = match text("tools") {
             Some("mock") => Tools::Mock,
-            Some("in-process") => Tools::InProcess,
+            Some("real") => Tools::Real,
             Some("described") => {
                 let version = text("version").and_then(Version::parse);
                 Tools::Described(version.ok_or_else(unknown)?)
@@ -202,7 +200,7 @@ impl Cast {
     fn to_value(&self) -> Value {
         let tools = match self.tools {
             Tools::Mock => "mock",
-            Tools::InProcess => "in-process",
+            Tools::Real => "real",
             Tools::Described(_) => "described",
         };
         let mut map = Map::from([("tools".to_owned(), Value::text(tools))]);
@@ -216,8 +214,8 @@ impl Cast {
                 set("models", "script".to_owned());
                 set("script", json::compact(&Json::List(replies.clone())));
             }
-            Models::Nobody => {
-                set("models", "nobody".to_owned());
+            Models::Configured => {
+                set("models", "configured".to_owned());
             }
         }
         Value::Map(map)
@@ -232,7 +230,7 @@ impl Cast {
             MODEL_REQUEST,
             match self.models {
                 Models::Mock(_) | Models::Script(_) => made_up,
-                Models::Nobody => class_of,
+                Models::Configured => class_of,
             },
         );
         for kind in [TOOL_REQUEST, MEMORY_REQUEST] {
@@ -240,7 +238,7 @@ impl Cast {
                 kind,
                 match self.tools {
                     Tools::Mock => made_up,
-                    Tools::InProcess | Tools::Described(_) => class_of,
+                    Tools::Real | Tools::Described(_) => class_of,
                 },
             );
         }
@@ -256,84 +254,71 @@ fn class_of(request: &Request) -> EffectClass {
     provider::effect_class(request).unwrap_or(EffectClass::Once)
 }
 
-/// Answers the requests of one run.
+/// Answers the requests of one run that are made up.
 #[derive(Debug)]
 pub(super) struct Troupe {
-    model: Model,
+    model: Option<Model>,
     tools: Tools,
     mock_memory: MockMemory,
-    memory: Memory,
 }
 
 #[derive(Debug)]
 enum Model {
     Mock(MockModel),
     Scripted(ScriptedModel),
-    Nobody,
 }
 
 impl Troupe {
     pub fn new(cast: &Cast) -> Troupe {
         let model = match &cast.models {
-            Models::Mock(version) => Model::Mock(MockModel::new(*version)),
-            Models::Script(replies) => Model::Scripted(ScriptedModel::from_json(replies)),
-            Models::Nobody => Model::Nobody,
+            Models::Mock(version) => Some(Model::Mock(MockModel::new(*version))),
+            Models::Script(replies) => Some(Model::Scripted(ScriptedModel::from_json(replies))),
+            Models::Configured => None,
         };
-        let (mock_memory, memory) = (MockMemory::default(), Memory::default());
-        Troupe { model, tools: cast.tools, mock_memory, memory }
+        Troupe { model, tools: cast.tools, mock_memory: MockMemory::default() }
     }
 
-    /// Answers a request; nothing for a kind that is not of the language.
-    pub fn answer(&mut self, request: &Request, stamp: Stamp<'_>) -> Option<Answer> {
-        let payload = &request.payload;
-        if let Tools::Described(version) = self.tools
-            && let Some(answer) = provider::dry_run(request, version)
-        {
-            return Some(answer);
+    /// Says whether a request is performed by a provider outside.
+    pub fn is_outside(&self, request: &Request) -> bool {
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => self.model.is_none(),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Mock) => false,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Real) => true,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version).is_none()
+            }
+            _ => false,
         }
-        Some(match (request.kind.as_str(), self.tools) {
-            (MODEL_REQUEST, _) => match &mut self.model {
+    }
+
+    /// Answers a request that is made up; nothing for one of a provider outside, and for a kind
+    /// that is not of the language.
+    pub fn answer(&mut self, request: &Request) -> Option<Answer> {
+        let payload = &request.payload;
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => Some(match self.model.as_mut()? {
                 Model::Scripted(script) => script.answer(payload),
                 Model::Mock(mock) => mock.answer(payload),
-                Model::Nobody => {
-                    nobody("no model is configured; run it with `--mock` or `--script`")
-                }
-            },
-            (TOOL_REQUEST, Tools::Mock) => mock_tool(payload),
-            (TOOL_REQUEST, Tools::InProcess | Tools::Described(_)) => {
-                nobody("no tool is configured; run it with `--mock`")
+            }),
+            (TOOL_REQUEST, Tools::Mock) => Some(mock_tool(payload)),
+            (MEMORY_REQUEST, Tools::Mock) => Some(self.mock_memory.answer(payload)),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version)
             }
-            (MEMORY_REQUEST, Tools::Mock) => self.mock_memory.answer(payload),
-            (MEMORY_REQUEST, Tools::InProcess | Tools::Described(_)) => {
-                self.memory.answer(payload, stamp)
+            (INPUT_REQUEST, _) => {
+                let message = "the input lacks it, and nobody can be asked";
+                Some(Answer::Failed(Failure::new(NO_INPUT, message)))
             }
-            (INPUT_REQUEST, _) => nobody("the input lacks a field, and nobody can be asked"),
-            _ => return None,
-        })
+            _ => None,
+        }
     }
 
     /// Takes note of a request that was answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
-        let payload = &request.payload;
-        match (request.kind.as_str(), answer, self.tools) {
+        match answer {
+            Answer::Ok(_) | Answer::Failed(_) => drop(self.answer(request)),
             // What was withdrawn before it began took no reply.
-            (_, Answer::Cancelled(_) | Answer::TimedOut, _) => {}
-            (MODEL_REQUEST, ..) => {
-                if let Model::Scripted(script) = &mut self.model {
-                    let _ = script.answer(payload);
-                }
-            }
-            (MEMORY_REQUEST, _, Tools::Mock) => {
-                let _ = self.mock_memory.answer(payload);
-            }
-            (MEMORY_REQUEST, Answer::Ok(value), Tools::InProcess) => {
-                self.memory.remember(payload, value);
-            }
-            _ => {}
+            Answer::Cancelled(_) | Answer::TimedOut => {}
         }
     }
-}
-
-fn nobody(message: &str) -> Answer {
-    Answer::Failed(Failure::new(NO_PROVIDER, message))
 }

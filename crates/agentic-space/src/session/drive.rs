@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, mpsc};
 
-use agentic_lang_context::provider::Stamp;
 use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value, json};
+use agentic_providers::provider::Stamp;
 use agentic_replay::{
     Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
     Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
@@ -18,7 +18,7 @@ use agentic_store::journal::Log;
 use agentic_store::{Durability, Lock, Writer};
 
 use super::effect::{Performed, perform};
-use super::executor::{Executor, Printed};
+use super::executor::{Call, Executor, Printed};
 use super::folder::{Folder, Values, damaged, read_journal};
 use super::process::Process;
 use super::{Language, flow_of, program_of, seal};
@@ -222,8 +222,13 @@ impl<'a> Driver<'a> {
                 self.running.insert(path, (process, reading));
                 continue;
             }
-            let stamp = Stamp { request_id: performance.id.as_bytes(), at: self.space.now() };
-            if let Some(answer) = self.executor.compute(&performance.request, stamp) {
+            if let Some(call) = self.call(&performance) {
+                agentic_store::fault::point("before-effect")?;
+                let process = Process::call(call, path.clone(), self.answers.0.clone());
+                self.running.insert(path, (process, Reading::Plain));
+                continue;
+            }
+            if let Some(answer) = self.executor.compute(&performance.request) {
                 self.answer(&path, answer, By::Executor)?;
                 continue;
             }
@@ -233,6 +238,16 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the call of a provider for a request.
+    fn call(&self, performance: &Performance) -> Option<Call> {
+        if !self.executor.is_call(&performance.request) {
+            return None;
+        }
+        let session = self.folder.id.to_string();
+        let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
+        self.executor.call(&performance.request, stamp, &self.work_folder())
     }
 
     /// Returns what is to be executed for a request, and how its answer is read.

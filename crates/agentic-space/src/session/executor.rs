@@ -5,13 +5,19 @@
 //! again has the same state. Others are programs: [`Executor::command`] says which, with what on
 //! standard input, and [`Executor::read`] makes the answer from what they printed.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
-use agentic_lang_context::provider::Stamp;
 use agentic_lang_pipeline::native;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Map, Object, Value, json};
+use agentic_providers::configuration::Configuration;
+use agentic_providers::host::CancelFlag;
+use agentic_providers::model::Models;
+use agentic_providers::provider::{Providers, Stamp};
 use agentic_replay::{Answer, Failure, Kinds, Request};
 
 use super::context::{Cast, Troupe};
@@ -20,6 +26,8 @@ use crate::Result;
 
 /// The class of the errors of handlers that break the rules.
 const HANDLER_BROKEN: &str = "HandlerError";
+/// The code of the failure of a call that nothing is configured for.
+const UNCONFIGURED: &str = "unconfigured";
 /// How much of what a program printed is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
@@ -32,6 +40,42 @@ pub struct Executor {
     mock: MockTasks,
     /// Who answers a program of the context language.
     troupe: Option<Troupe>,
+    /// The models, tools and memories outside, once one was needed.
+    providers: OnceCell<Configured>,
+}
+
+/// The providers that are configured, or why there are none.
+type Configured = std::result::Result<Arc<Providers>, String>;
+
+/// A call of a provider, which takes its time.
+#[derive(Debug)]
+pub struct Call {
+    providers: Configured,
+    request: Request,
+    stamp: Stamp,
+}
+
+impl Call {
+    /// Performs the call.
+    pub fn perform(&self, cancel: &CancelFlag) -> Answer {
+        match &self.providers {
+            Ok(providers) => {
+                let answer = providers.perform(&self.request, &self.stamp, cancel);
+                answer.unwrap_or_else(|| {
+                    let message = format!("nothing here performs `{}`", self.request.kind);
+                    failed("unknown-kind", message)
+                })
+            }
+            Err(message) => failed(UNCONFIGURED, message.clone()),
+        }
+    }
+}
+
+/// Reads which models, tools and memories there are.
+fn configured(folder: &Path) -> Configured {
+    let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+    let models = Models::configured(Arc::new(configuration));
+    Ok(Arc::new(Providers { models }))
 }
 
 /// A program to be run for a request.
@@ -65,7 +109,14 @@ impl Executor {
             return Ok(Executor::of_cast(&Cast::of(flow)?));
         }
         let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
-        Ok(Executor { language, kinds, handlers, mock: MockTasks::default(), troupe: None })
+        Ok(Executor {
+            language,
+            kinds,
+            handlers,
+            mock: MockTasks::default(),
+            troupe: None,
+            providers: OnceCell::new(),
+        })
     }
 
     /// Makes the executor of a program of the context language.
@@ -76,6 +127,7 @@ impl Executor {
             handlers: BTreeMap::new(),
             mock: MockTasks::default(),
             troupe: Some(Troupe::new(cast)),
+            providers: OnceCell::new(),
         }
     }
 
@@ -86,10 +138,10 @@ impl Executor {
 
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
-    pub fn compute(&mut self, request: &Request, stamp: Stamp<'_>) -> Option<Answer> {
+    pub fn compute(&mut self, request: &Request) -> Option<Answer> {
         match self.language {
             Language::Rhai => None,
-            Language::Context => self.troupe.as_mut()?.answer(request, stamp),
+            Language::Context => self.troupe.as_mut()?.answer(request),
             Language::AgentLang => self.mock.perform(request),
             Language::Pipeline => match RequestKind::of(request)? {
                 RequestKind::Native => Some(perform_native(request)),
@@ -117,6 +169,22 @@ impl Executor {
         if let Some(troupe) = &mut self.troupe {
             troupe.fold(request, answer);
         }
+    }
+
+    /// Returns the call of a provider that performs a request; what it needs is configured in a
+    /// folder.
+    pub fn call(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<Call> {
+        let is_outside = self.troupe.as_ref()?.is_outside(request);
+        is_outside.then(|| Call {
+            providers: self.providers.get_or_init(|| configured(folder)).clone(),
+            request: request.clone(),
+            stamp,
+        })
+    }
+
+    /// Says whether a provider performs a request.
+    pub fn is_call(&self, request: &Request) -> bool {
+        self.troupe.as_ref().is_some_and(|troupe| troupe.is_outside(request))
     }
 
     /// Returns the program that performs a request.

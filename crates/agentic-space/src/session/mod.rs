@@ -20,7 +20,7 @@ mod start;
 pub mod summary;
 
 pub use self::context::{Cast, ContextFlow, Models, Tools};
-pub use self::executor::{CommandLine, Executor, Printed};
+pub use self::executor::{Call, CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
 pub use self::rebuild::rebuild;

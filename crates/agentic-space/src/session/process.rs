@@ -8,7 +8,10 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Map, Value};
+use agentic_providers::host::CancelFlag;
 use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
+
+use super::executor::Call;
 
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -20,6 +23,8 @@ const POLL: Duration = Duration::from_millis(2);
 /// A program under way.
 pub struct Process {
     stop: Arc<AtomicBool>,
+    /// What stops a call of a provider.
+    cancel: CancelFlag,
 }
 
 impl Process {
@@ -42,12 +47,25 @@ impl Process {
             // A driver that has gone away reads the doubt from its records.
             let _ = answers.send((request.path.clone(), answer));
         });
-        Process { stop }
+        Process { stop, cancel: CancelFlag::new() }
     }
 
-    /// Stops the program.
+    /// Starts a call of a provider on a thread of its own; its answer is sent.
+    pub fn call(call: Call, path: Path, answers: mpsc::Sender<(Path, Answer)>) -> Process {
+        let (stop, cancel) = (Arc::new(AtomicBool::new(false)), CancelFlag::new());
+        let flag = cancel.clone();
+        std::thread::spawn(move || {
+            let answer = call.perform(&flag);
+            // A driver that has gone away performs it again, or asks whether it happened.
+            let _ = answers.send((path, answer));
+        });
+        Process { stop, cancel }
+    }
+
+    /// Stops the program or the call.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
+        self.cancel.set();
     }
 }
 

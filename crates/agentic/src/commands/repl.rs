@@ -101,9 +101,9 @@ fn cast(context: &Context, args: &Args) -> Result<Cast, Failure> {
     let models = match (&args.script, args.mock) {
         (Some(file), _) => Models::Script(script::read(context, file)?),
         (None, true) => Models::Mock(version),
-        (None, false) => Models::Nobody,
+        (None, false) => Models::Configured,
     };
-    Ok(Cast { models, tools: if args.mock { Tools::Mock } else { Tools::InProcess } })
+    Ok(Cast { models, tools: if args.mock { Tools::Mock } else { Tools::Real } })
 }
 
 /// Reads lines until nothing is open any more. An empty line ends what stays open.

@@ -199,12 +199,12 @@ fn cast(context: &Context, module: &Module, wish: &Wish) -> Result<Cast, Failure
     let models = match (&wish.script, wish.mock || wish.dry_run) {
         (Some(file), _) => Models::Script(script::read(context, file)?),
         (None, true) => Models::Mock(version),
-        (None, false) => Models::Nobody,
+        (None, false) => Models::Configured,
     };
     let tools = match (wish.dry_run, wish.mock) {
         (true, _) => Tools::Described(version),
         (false, true) => Tools::Mock,
-        (false, false) => Tools::InProcess,
+        (false, false) => Tools::Real,
     };
     Ok(Cast { models, tools })
 }
