@@ -61,10 +61,24 @@ pub enum Outcome {
     Stopped,
 }
 
+/// The variables that a program finds in an environment of its own: none of them is a secret.
+const HARMLESS: [&str; 10] =
+    ["PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
+
 impl Executable {
     /// Runs the program to its end, or until its limit or `cancel`.
     pub fn run(&self, cancel: &CancelFlag) -> Outcome {
-        let mut child = match self.start() {
+        self.watched(self.command(), cancel)
+    }
+
+    /// Does the same in an environment that holds nothing of ours but where programs and folders
+    /// are and how people like to read: what is secret stays here.
+    pub fn run_apart(&self, cancel: &CancelFlag) -> Outcome {
+        self.watched(self.command_apart(), cancel)
+    }
+
+    fn watched(&self, command: std::io::Result<Command>, cancel: &CancelFlag) -> Outcome {
+        let mut child = match command.and_then(|mut command| command.spawn()) {
             Ok(child) => child,
             Err(error) => return Outcome::Lost(error),
         };
@@ -77,20 +91,31 @@ impl Executable {
         outcome
     }
 
-    fn start(&self) -> std::io::Result<Child> {
+    fn command(&self) -> std::io::Result<Command> {
         let (program, arguments) = self
             .argv
             .split_first()
             .ok_or_else(|| std::io::Error::new(ErrorKind::InvalidInput, "no program is named"))?;
-        Command::new(program)
+        let mut command = Command::new(program);
+        command
             .args(arguments)
             .current_dir(&self.folder)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
+            .process_group(0);
+        Ok(command)
+    }
+
+    /// Makes the command with an environment of its own.
+    pub(crate) fn command_apart(&self) -> std::io::Result<Command> {
+        let mut command = self.command()?;
+        let harmless =
+            HARMLESS.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+        command.env_clear().envs(harmless);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        Ok(command)
     }
 
     fn feed(&self, child: &mut Child) {
@@ -178,7 +203,7 @@ fn collect(
 }
 
 /// Stops a program and everything in its group, and takes its status away.
-fn stop(child: &mut Child) {
+pub(crate) fn stop(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         // A group that is gone is what is wanted.

@@ -3,13 +3,17 @@
 //! A host gives each request to [`Providers::perform`], with a [`Stamp`] that says what identifies
 //! the effect. The same effect performed again has the same stamp, in whatever process.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use agentic_model::Instant;
 use agentic_replay::{Answer, Request, RequestId};
 
+use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{MEMORY_REQUEST, MemoryCall};
 use crate::model::{Call, MODEL_REQUEST, Models, answer_of, prompt_of};
-use crate::tool::{TOOL_REQUEST, ToolCall, refused};
+use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,23 +31,31 @@ pub struct Stamp {
 pub struct Providers {
     /// Who answers requests of kind `model`.
     pub models: Models,
+    /// Who answers requests of kind `tool`.
+    pub tools: Arc<Tools>,
 }
 
 impl Providers {
+    /// Makes the providers of a configuration.
+    pub fn configured(configuration: Configuration) -> Providers {
+        let tools = Arc::new(Tools::configured(&configuration));
+        Providers { models: Models::configured(Arc::new(configuration)), tools }
+    }
+
     /// Performs a request; nothing for a kind that is not a provider's.
     pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
         let payload = &request.payload;
+        let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
-                let limit = request.timeout_ms.map(std::time::Duration::from_millis);
                 let mut call = Call { limit, ..Call::new(cancel) };
                 let model = self.models.find(payload);
                 Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
             }
             TOOL_REQUEST => {
-                let call = ToolCall::of(payload);
-                let _ = stamp;
-                Some(refused(format!("the tool `{}` is not configured", call.uri)))
+                let key = stamp.request_id.to_string();
+                let setting = Setting { session: &stamp.session, key: &key, limit, cancel };
+                Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)))
             }
             MEMORY_REQUEST => {
                 let call = MemoryCall::of(payload);

@@ -1,8 +1,27 @@
 //! Tools: what a program calls in the world around it.
 
+mod argument;
+mod command;
+mod configured;
+mod env;
+mod file;
+mod http;
+mod mcp;
+mod placeholder;
+mod search;
+mod workspace;
+
+use std::time::Duration;
+
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{Answer, Failure, Stopped};
+use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::host::CancelFlag;
+
+pub use crate::tool::configured::Tools;
+pub use crate::tool::mcp::OfferedTool;
 
 /// The kind of a request to a tool.
 pub const TOOL_REQUEST: &str = "tool";
@@ -46,6 +65,48 @@ impl ToolFault {
     pub fn refused(message: impl Into<String>) -> ToolFault {
         ToolFault { class: ToolFaultClass::Refused, message: message.into() }
     }
+
+    fn timed_out(message: impl Into<String>) -> ToolFault {
+        ToolFault { class: ToolFaultClass::TimedOut, message: message.into() }
+    }
+
+    fn cancelled() -> ToolFault {
+        let message = "the call was withdrawn".to_owned();
+        ToolFault { class: ToolFaultClass::Cancelled, message }
+    }
+}
+
+/// What surrounds a call of a tool.
+pub struct Setting<'a> {
+    /// What no other run has; placeholders of secrets derive from it.
+    pub session: &'a str,
+    /// What no other effect has: the same when it is performed again.
+    pub key: &'a str,
+    /// How long the call may take; the tool's own limit without one.
+    pub limit: Option<Duration>,
+    /// Tells when nobody waits any more.
+    pub cancel: &'a CancelFlag,
+}
+
+/// A result as JSON text, its keys in order.
+type Done = Result<String, ToolFault>;
+
+fn json(result: &impl Serialize) -> Done {
+    serde_json::to_string(result).map_err(|error| ToolFault::refused(error.to_string()))
+}
+
+/// Makes the answer of a call.
+pub fn answer_of(result: Result<String, ToolFault>) -> Answer {
+    match result {
+        Ok(text) => done(text),
+        Err(ToolFault { class: ToolFaultClass::Cancelled, .. }) => {
+            Answer::Cancelled(Stopped::Unknown)
+        }
+        Err(ToolFault { class: ToolFaultClass::TimedOut, message }) => {
+            Answer::Failed(Failure::new("timed-out", message))
+        }
+        Err(ToolFault { class: ToolFaultClass::Refused, message }) => refused(message),
+    }
 }
 
 impl ToolCall {
@@ -65,6 +126,11 @@ impl ToolCall {
 pub(crate) fn arguments(payload: &Value) -> Vec<Box<RawValue>> {
     let text = payload.get("args").and_then(Value::as_text).unwrap_or_default();
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// Carries a result as the languages read it: one text that keeps the order of keys.
+pub(crate) fn done(json: String) -> Answer {
+    Answer::Ok(Value::map([("json", Value::Text(json))]))
 }
 
 /// The answer to a request that a provider refused.

@@ -115,6 +115,10 @@ pub fn resolve(
     let entry = entry.or_else(|| configuration.models.values().find(|entry| entry.uri == wanted));
     match entry {
         Some(entry) => of_entry(configuration, entry),
+        None if wanted.starts_with(NAMED) => {
+            let message = format!("there is no configured model `{name}`");
+            Err(ModelFault::new(FaultClass::Unconfigured, message))
+        }
         None => of_address(configuration, Address::parse(wanted)?),
     }
 }

@@ -72,7 +72,7 @@ fn names_and_addresses_stand_for_models() {
     check(Some("anthropic://x"), &format!("anthropic https://api.anthropic.com x {key}"));
     check(Some("made_up"), "mock");
     check(Some("slow"), "`slow` is neither a configured model nor an address");
-    check(Some("model://slow"), "no model is spoken to by `model://`");
+    check(Some("model://slow"), "there is no configured model `slow`");
     let empty = Configuration::default();
     assert!(who(&empty, None).contains("no model is named"));
 }

@@ -5,6 +5,8 @@ mod configuration;
 mod exchange;
 mod executable;
 mod host;
+mod mcp;
 mod model;
 mod secret;
 mod server;
+mod tool;

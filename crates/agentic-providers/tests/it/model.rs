@@ -19,7 +19,7 @@ fn ask(executor: &ProviderExecutor, payload: &str) -> String {
 }
 
 fn with(model: impl Model + 'static) -> ProviderExecutor {
-    Providers { models: Models::every(model) }.executor("test")
+    Providers { models: Models::every(model), ..Providers::default() }.executor("test")
 }
 
 /// Checks what the mock makes of a schema.

@@ -1,0 +1,71 @@
+//! `sh://PROGRAM`: programs that the configuration allows, started without a shell.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::argument::Argument;
+use super::{Done, Setting, ToolCall, ToolFault, ToolFaultClass, json};
+use crate::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+
+/// How long a program may take unless the call says so, in milliseconds.
+const TIME_LIMIT_MS_DEFAULT: usize = 60_000;
+/// Programs that would run whatever text they are given.
+const SHELLS: [&str; 9] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "csh", "tcsh", "busybox"];
+
+#[derive(Serialize)]
+struct Ended {
+    ok: bool,
+    status: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Performs a call of a program that is not built in.
+pub(super) fn call(
+    program: &str,
+    allowed: &[String],
+    folder: &Path,
+    call: &ToolCall,
+    setting: &Setting<'_>,
+) -> Done {
+    if SHELLS.contains(&program) {
+        return Err(ToolFault::refused(format!("the shell `{program}` is forbidden")));
+    }
+    if program.contains('/') || !allowed.iter().any(|name| name == program) {
+        return Err(ToolFault::refused(format!(
+            "there is no tool `{program}`: use find, grep or read-range, or allow it in \
+             `tools.commands` of `agentic.toml`"
+        )));
+    }
+    let argument = Argument::of(call)?;
+    let limit = Duration::from_millis(argument.count("timeout", TIME_LIMIT_MS_DEFAULT)? as u64);
+    let executable = Executable {
+        argv: std::iter::once(program.to_owned()).chain(argument.texts("args")?).collect(),
+        folder: folder.to_owned(),
+        input: argument.optional("stdin")?.unwrap_or_default().into_bytes(),
+        environment: Vec::new(),
+        limit: setting.limit.map_or(limit, |outer| outer.min(limit)),
+    };
+    let shown_limit = executable.limit.as_millis();
+    match executable.run_apart(setting.cancel) {
+        Outcome::Done(printed) => {
+            let stdout = String::from_utf8_lossy(&printed).into_owned();
+            json(&Ended { ok: true, status: Some(0), stdout, stderr: String::new() })
+        }
+        Outcome::Crashed { status, complaint } => {
+            let (status, stdout) = (status.code(), String::new());
+            json(&Ended { ok: false, status, stdout, stderr: complaint })
+        }
+        Outcome::Lost(error) => Err(ToolFault::refused(format!("`{program}`: {error}"))),
+        Outcome::Flooded => Err(ToolFault::refused(format!(
+            "`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"
+        ))),
+        Outcome::TimedOut => Err(ToolFault {
+            class: ToolFaultClass::TimedOut,
+            message: format!("`{program}` took longer than {shown_limit} ms"),
+        }),
+        Outcome::Stopped => Err(ToolFault::cancelled()),
+    }
+}
