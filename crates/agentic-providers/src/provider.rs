@@ -12,7 +12,7 @@ use agentic_replay::{Answer, Request, RequestId};
 use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{MEMORY_REQUEST, MemoryCall};
-use crate::model::{Call, MODEL_REQUEST, Models, answer_of, prompt_of};
+use crate::model::{Call, MODEL_REQUEST, Models, Piece, answer_of, prompt_of};
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
@@ -44,11 +44,22 @@ impl Providers {
 
     /// Performs a request; nothing for a kind that is not a provider's.
     pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
+        self.perform_heard(request, stamp, cancel, None)
+    }
+
+    /// Does the same; a `listener` hears the reply of a model piece by piece.
+    pub fn perform_heard(
+        &self,
+        request: &Request,
+        stamp: &Stamp,
+        cancel: &CancelFlag,
+        listener: Option<&mut dyn FnMut(Piece<'_>)>,
+    ) -> Option<Answer> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
-                let mut call = Call { limit, ..Call::new(cancel) };
+                let mut call = Call { cancel, limit, listener };
                 let model = self.models.find(payload);
                 Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
             }

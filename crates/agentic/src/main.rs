@@ -10,6 +10,7 @@ mod memory;
 mod output;
 mod program;
 mod registry;
+mod screen;
 mod script;
 
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,8 @@ use agentic_replay::{
 };
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor, Printed};
+
+use crate::screen::Screen;
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
@@ -30,12 +33,14 @@ pub fn run(
     sink: &mut dyn FnMut(Event),
 ) -> End {
     let start = start(input);
-    let run = format!("{:?}", start.seed);
-    let performer = Memory { executor: Mutex::new(executor), folder, run };
+    let performer = Memory::new(executor, folder, &start);
     let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
     let host = Host::new(performer).with_limits(limits);
     host.run(program, &start, &CancelFlag::new(), sink)
 }
+
+/// How many runs this process has begun.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// What was asked of a run, and what it was answered.
 #[derive(Debug, Clone, Default)]
@@ -59,8 +64,7 @@ pub fn run_again(
     sink: &mut dyn FnMut(Event),
 ) -> (End, Answers) {
     let start = start(input);
-    let run = format!("{:?}", start.seed);
-    let memory = Memory { executor: Mutex::new(again.executor), folder: again.folder, run };
+    let memory = Memory::new(again.executor, again.folder, &start);
     let answers = Arc::new(Mutex::new(again.answers));
     let performer = Remembering { memory, answers: Arc::clone(&answers) };
     let end = Host::new(performer).run(program, &start, &CancelFlag::new(), sink);
@@ -71,7 +75,8 @@ pub fn run_again(
 /// What a run begins with: the time, and randomness that no other run has.
 fn start(input: Value) -> Start {
     let at = Clock::System.now();
-    let unique = Cid::of(format!("{} {}", at.millis(), std::process::id()).as_bytes());
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    let unique = Cid::of(format!("{} {} {number}", at.millis(), std::process::id()).as_bytes());
     let seed = Seed(unique.digest().try_into().expect("a content id is a hash of 32 bytes"));
     Start { input, seed, at }
 }
@@ -107,9 +112,15 @@ struct Memory {
     folder: PathBuf,
     /// What no other run is called.
     run: String,
+    screen: Mutex<Screen>,
 }
 
 impl Memory {
+    fn new(executor: Executor, folder: PathBuf, start: &Start) -> Memory {
+        let run = Cid::of(&start.seed.0).to_string();
+        Memory { executor: Mutex::new(executor), folder, run, screen: Mutex::default() }
+    }
+
     /// A panic under the lock leaves counters behind, never half of one.
     fn executor(&self) -> MutexGuard<'_, Executor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
@@ -123,7 +134,16 @@ impl Memory {
         let request_id = RequestId::derive(&self.run, &request.path, &hash);
         let stamp = Stamp { session: self.run.clone(), request_id, at: Clock::System.now() };
         let call = self.executor().call(request, stamp, &self.folder);
-        call.map_or(Answer::Cancelled(Stopped::NotStarted), |call| call.perform(cancel))
+        let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
+        // One reply at a time is shown; others under way meanwhile are not.
+        match self.screen.try_lock() {
+            Ok(mut screen) if screen.is_terminal() => {
+                let answer = call.perform_heard(cancel, Some(&mut |piece| screen.show(piece)));
+                screen.end();
+                answer
+            }
+            Ok(_) | Err(_) => call.perform(cancel),
+        }
     }
 
     fn execute(&self, command: CommandLine, request: &Request, cancel: &CancelFlag) -> Answer {

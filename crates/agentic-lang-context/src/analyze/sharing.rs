@@ -297,3 +297,6 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Map, Object, Value, json};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Models;
+use agentic_providers::model::Piece;
 use agentic_providers::provider::{Providers, Stamp};
 use agentic_replay::{Answer, Failure, Kinds, Request};
 
@@ -58,9 +58,18 @@ pub struct Call {
 impl Call {
     /// Performs the call.
     pub fn perform(&self, cancel: &CancelFlag) -> Answer {
+        self.perform_heard(cancel, None)
+    }
+
+    /// Performs the call; a listener hears the reply of a model piece by piece.
+    pub fn perform_heard(
+        &self,
+        cancel: &CancelFlag,
+        listener: Option<&mut dyn FnMut(Piece<'_>)>,
+    ) -> Answer {
         match &self.providers {
             Ok(providers) => {
-                let answer = providers.perform(&self.request, &self.stamp, cancel);
+                let answer = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
                 answer.unwrap_or_else(|| {
                     let message = format!("nothing here performs `{}`", self.request.kind);
                     failed("unknown-kind", message)
@@ -74,8 +83,7 @@ impl Call {
 /// Reads which models, tools and memories there are.
 fn configured(folder: &Path) -> Configured {
     let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
-    let models = Models::configured(Arc::new(configuration));
-    Ok(Arc::new(Providers { models }))
+    Ok(Arc::new(Providers::configured(configuration)))
 }
 
 /// A program to be run for a request.
