@@ -11,7 +11,7 @@ use agentic_replay::{Answer, Request, RequestId};
 
 use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
-use crate::memory::{MEMORY_REQUEST, MemoryCall};
+use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{Call, MODEL_REQUEST, Models, Piece, answer_of, prompt_of};
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
@@ -33,13 +33,16 @@ pub struct Providers {
     pub models: Models,
     /// Who answers requests of kind `tool`.
     pub tools: Arc<Tools>,
+    /// Who answers requests of kind `memory`.
+    pub memories: Arc<Memories>,
 }
 
 impl Providers {
     /// Makes the providers of a configuration.
     pub fn configured(configuration: Configuration) -> Providers {
         let tools = Arc::new(Tools::configured(&configuration));
-        Providers { models: Models::configured(Arc::new(configuration)), tools }
+        let memories = Arc::new(Memories::configured(&configuration));
+        Providers { models: Models::configured(Arc::new(configuration)), tools, memories }
     }
 
     /// Performs a request; nothing for a kind that is not a provider's.
@@ -70,9 +73,17 @@ impl Providers {
             }
             MEMORY_REQUEST => {
                 let call = MemoryCall::of(payload);
-                Some(refused(format!("the memory `{}` is not configured", call.uri)))
+                Some(memory::answer_of(self.memories.call(&call, &stamp.request_id, stamp.at)))
             }
             _ => None,
+        }
+    }
+
+    /// Takes in a request that was answered in an earlier process of the same run: what lasts as
+    /// long as the run is then as it was. Answers come in the order in which they were recorded.
+    pub fn recall(&self, request: &Request, answer: &Answer) {
+        if request.kind == MEMORY_REQUEST {
+            self.memories.recall(&MemoryCall::of(&request.payload), answer);
         }
     }
 

@@ -9,7 +9,7 @@ mod http;
 mod mcp;
 mod placeholder;
 mod search;
-mod workspace;
+pub(crate) mod workspace;
 
 use std::time::Duration;
 

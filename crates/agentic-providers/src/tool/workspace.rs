@@ -17,19 +17,19 @@ use rustix::io::Errno;
 use super::ToolFault;
 
 /// The largest file that is read or written, in bytes.
-pub(super) const FILE_BYTES_MAX: u64 = 16 << 20;
+pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
 /// How many links a path may go through.
 const LINKS_MAX: usize = 40;
 /// The most parts of a path.
 const PARTS_MAX: usize = 1024;
 
 /// An open folder that paths begin at.
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     root: OwnedFd,
 }
 
 /// A path that was resolved: an open folder and a name in it that is no link.
-pub(super) struct Place {
+pub(crate) struct Place {
     folder: Arc<OwnedFd>,
     /// Nothing for the folder itself.
     name: Option<String>,
@@ -39,20 +39,20 @@ pub(super) struct Place {
 
 /// What becomes of folders on the way that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     Refused,
     Made,
 }
 
 /// One entry of a folder.
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub name: String,
     pub kind: Kind,
 }
 
 /// What an entry of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     File,
     Folder,
     /// A link, a device, a socket: nothing that tools touch.
@@ -71,8 +71,21 @@ impl Workspace {
 
     /// Resolves a path.
     pub fn locate(&self, path: &str, missing: Missing) -> Result<Place, ToolFault> {
-        Walk::begin(self, path)?.finish(missing)
+        let place = Walk::begin(self, path)?.finish(missing)?;
+        place.ok_or_else(|| ToolFault::refused(format!("the path `{path}` does not exist")))
     }
+
+    /// Resolves a path; nothing if a folder on the way is not there.
+    pub fn find(&self, path: &str) -> Result<Option<Place>, ToolFault> {
+        Walk::begin(self, path)?.finish(Missing::Refused)
+    }
+}
+
+/// Whether a folder could be entered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    There,
+    NotThere,
 }
 
 /// A path on the way.
@@ -111,7 +124,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn finish(mut self, missing: Missing) -> Result<Place, ToolFault> {
+    fn finish(mut self, missing: Missing) -> Result<Option<Place>, ToolFault> {
         while let Some(part) = self.left.pop_front() {
             if part == ".." {
                 if self.names.pop().is_none() {
@@ -126,11 +139,13 @@ impl<'a> Walk<'a> {
             }
             // What is left may still lead back: `name/..` needs the folder `name`.
             if self.left.is_empty() {
-                return Ok(self.ends_at(Some(part)));
+                return Ok(Some(self.ends_at(Some(part))));
             }
-            self.enter(part, missing)?;
+            if self.enter(part, missing)? == Entered::NotThere {
+                return Ok(None);
+            }
         }
-        Ok(self.ends_at(None))
+        Ok(Some(self.ends_at(None)))
     }
 
     /// Returns where a part leads, if it is a link.
@@ -150,7 +165,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn enter(&mut self, part: String, missing: Missing) -> Result<(), ToolFault> {
+    fn enter(&mut self, part: String, missing: Missing) -> Result<Entered, ToolFault> {
         let folder = match open_folder(self.here(), &part) {
             Err(Errno::NOENT) if missing == Missing::Made => {
                 let mode = Mode::from_raw_mode(0o777);
@@ -161,14 +176,16 @@ impl<'a> Walk<'a> {
             }
             other => other,
         };
+        if matches!(folder, Err(Errno::NOENT)) {
+            return Ok(Entered::NotThere);
+        }
         let folder = folder.map_err(|errno| match errno {
-            Errno::NOENT => self.fault("does not exist"),
             Errno::NOTDIR | Errno::LOOP => self.fault("goes through something that is no folder"),
             errno => self.fault(&format!("cannot be followed: {errno}")),
         })?;
         self.folders.push(folder);
         self.names.push(part);
-        Ok(())
+        Ok(Entered::There)
     }
 
     fn ends_at(mut self, name: Option<String>) -> Place {
@@ -252,6 +269,20 @@ impl Place {
         }
         file.write_all(content)?;
         file.sync_all()
+    }
+
+    /// Opens a file to read it and to add to its end; makes it if it is not there.
+    pub fn open_to_add(&self) -> Result<File, ToolFault> {
+        let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE;
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o666);
+        let opened = rustix::fs::openat(&self.folder, self.own_name()?, flags, mode);
+        let failed = |error: std::io::Error| self.fault(&format!("cannot be written: {error}"));
+        let file = File::from(opened.map_err(|errno| failed(errno.into()))?);
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(self.fault("is no file"));
+        }
+        Ok(file)
     }
 
     /// Removes a file; one that is not there is removed already.

@@ -6,6 +6,7 @@ mod exchange;
 mod executable;
 mod host;
 mod mcp;
+mod memory;
 mod model;
 mod secret;
 mod server;
