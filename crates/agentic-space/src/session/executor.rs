@@ -11,6 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
+use agentic_lang_context::MEMORY_REQUEST;
 use agentic_lang_pipeline::native;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Map, Object, Value, json};
@@ -42,6 +43,8 @@ pub struct Executor {
     troupe: Option<Troupe>,
     /// The models, tools and memories outside, once one was needed.
     providers: OnceCell<Configured>,
+    /// What memories were asked before the providers were needed.
+    recalled: Vec<(Request, Answer)>,
 }
 
 /// The providers that are configured, or why there are none.
@@ -78,12 +81,6 @@ impl Call {
             Err(message) => failed(UNCONFIGURED, message.clone()),
         }
     }
-}
-
-/// Reads which models, tools and memories there are.
-fn configured(folder: &Path) -> Configured {
-    let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
-    Ok(Arc::new(Providers::configured(configuration)))
 }
 
 /// A program to be run for a request.
@@ -124,6 +121,7 @@ impl Executor {
             mock: MockTasks::default(),
             troupe: None,
             providers: OnceCell::new(),
+            recalled: Vec::new(),
         })
     }
 
@@ -136,6 +134,7 @@ impl Executor {
             mock: MockTasks::default(),
             troupe: Some(Troupe::new(cast)),
             providers: OnceCell::new(),
+            recalled: Vec::new(),
         }
     }
 
@@ -174,8 +173,14 @@ impl Executor {
             // The recorded answer counts; what is needed is what it left behind.
             let _ = self.mock.perform(request);
         }
-        if let Some(troupe) = &mut self.troupe {
-            troupe.fold(request, answer);
+        let Some(troupe) = &mut self.troupe else { return };
+        match (troupe.is_outside(request), self.providers.get()) {
+            (false, _) => troupe.fold(request, answer),
+            (true, Some(Ok(providers))) => providers.recall(request, answer),
+            (true, None) if request.kind == MEMORY_REQUEST => {
+                self.recalled.push((request.clone(), answer.clone()));
+            }
+            (true, Some(Err(_)) | None) => {}
         }
     }
 
@@ -184,10 +189,20 @@ impl Executor {
     pub fn call(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<Call> {
         let is_outside = self.troupe.as_ref()?.is_outside(request);
         is_outside.then(|| Call {
-            providers: self.providers.get_or_init(|| configured(folder)).clone(),
+            providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
             request: request.clone(),
             stamp,
         })
+    }
+
+    /// Reads which models, tools and memories there are.
+    fn configured(&self, folder: &Path) -> Configured {
+        let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+        let providers = Providers::configured(configuration);
+        for (request, answer) in &self.recalled {
+            providers.recall(request, answer);
+        }
+        Ok(Arc::new(providers))
     }
 
     /// Says whether a provider performs a request.
