@@ -51,12 +51,12 @@ impl Providers {
     }
 
     /// Does the same; a `listener` hears the reply of a model piece by piece.
-    pub fn perform_heard(
+    pub fn perform_heard<'a>(
         &self,
         request: &Request,
         stamp: &Stamp,
-        cancel: &CancelFlag,
-        listener: Option<&mut dyn FnMut(Piece<'_>)>,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
     ) -> Option<Answer> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);

@@ -65,10 +65,10 @@ impl Call {
     }
 
     /// Performs the call; a listener hears the reply of a model piece by piece.
-    pub fn perform_heard(
+    pub fn perform_heard<'a>(
         &self,
-        cancel: &CancelFlag,
-        listener: Option<&mut dyn FnMut(Piece<'_>)>,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
     ) -> Answer {
         match &self.providers {
             Ok(providers) => {
