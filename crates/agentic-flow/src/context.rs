@@ -47,14 +47,27 @@ impl Context {
         (level.scope.path().clone(), counter)
     }
 
-    /// Goes into a named scope. Names are counted, so that a scope in a loop has its own path each
-    /// time.
-    pub(crate) fn enter(&mut self, name: &str) {
+    /// Goes into a named scope, and returns its path. Names are counted, so that a scope in a loop
+    /// has its own path each time.
+    pub(crate) fn enter(&mut self, name: &str) -> Path {
+        let scope = self.named(name);
+        let path = scope.path().clone();
+        self.levels.push(Level::of(scope));
+        path
+    }
+
+    /// Returns the path of the next question about a change. It stands beside the paths of other
+    /// requests and moves none of them.
+    pub(crate) fn patch_path(&mut self, id: &str) -> Path {
+        self.named(&format!("patch-{id}")).path().clone()
+    }
+
+    fn named(&mut self, name: &str) -> Scope {
         let level = self.innermost();
         let counter = level.n_named.entry(name.to_owned()).or_default();
         let scope = level.scope.child(&format!("{name}.{counter}"));
         *counter += 1;
-        self.levels.push(Level::of(scope));
+        scope
     }
 
     /// Goes back out of a named scope.

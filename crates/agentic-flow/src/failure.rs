@@ -1,6 +1,7 @@
 //! Errors of scripts: what a script sees of a failure, and what a run shows of an error.
 
 use agentic_model::Value;
+use agentic_model::canonical::CanonicalError;
 use agentic_replay::{Answer, Failure, NOT_DATA};
 use rhai::{Dynamic, EvalAltResult, Position};
 
@@ -36,6 +37,10 @@ pub(crate) fn bad_call(message: impl Into<String>, position: Position) -> Box<Ev
 }
 
 pub(crate) fn not_data(error: &NotData, position: Position) -> Box<EvalAltResult> {
+    catchable(Failure::new(NOT_DATA, error.to_string()), position)
+}
+
+pub(crate) fn not_settled(error: &CanonicalError, position: Position) -> Box<EvalAltResult> {
     catchable(Failure::new(NOT_DATA, error.to_string()), position)
 }
 

@@ -3,19 +3,17 @@
 use std::rc::Rc;
 
 use agentic_model::{Cid, Map, Value};
-use agentic_replay::{Failure, HOLD, KIND_BYTES_MAX, Position, Request, SUSPEND, schema};
+use agentic_replay::{Failure, HOLD, KIND_BYTES_MAX, Position, RESERVED, Request, SUSPEND, schema};
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, NativeCallContext};
 
 use crate::branch::own_copy;
-use crate::context::is_scope_name;
-use crate::engine::note_bound;
 use crate::failure::{
     CANCELLED, TOO_LARGE, bad_call, catchable, not_data, terminated, value_of_answer,
 };
 use crate::value::{Link, fits, from_value, to_value};
 use crate::world::{Input, Mode, Output, World};
 
-type Called = Result<Dynamic, Box<EvalAltResult>>;
+pub(crate) type Called = Result<Dynamic, Box<EvalAltResult>>;
 
 /// Registers the functions of the host.
 pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
@@ -109,7 +107,7 @@ fn register_payload_requests(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
-/// `all`, `any`, `scope`.
+/// `all`, `any`, `scope`, `patched`.
 fn register_branches(engine: &mut Engine, world: &Rc<World>) {
     for (name, mode) in [("all", Mode::All), ("any", Mode::Any)] {
         let w = Rc::clone(world);
@@ -117,20 +115,7 @@ fn register_branches(engine: &mut Engine, world: &Rc<World>) {
             join(&w, &c, mode, closures)
         });
     }
-    let w = Rc::clone(world);
-    engine.register_fn("scope", move |c: NativeCallContext, name: &str, body: FnPtr| -> Called {
-        if !is_scope_name(name) {
-            let message = format!("`{name}` does not name a scope: letters, digits, `_`, `-`");
-            return Err(bad_call(message, c.call_position()));
-        }
-        w.context.borrow_mut().enter(name);
-        let result = body.call_within_context(&c, ());
-        w.context.borrow_mut().leave();
-        if let Err(error) = &result {
-            note_bound(&w, error);
-        }
-        result
-    });
+    crate::scope::register(engine, world);
 }
 
 /// `now`, `random`; and `exit`, which would end a run past everyone who joins its branches.
@@ -200,6 +185,10 @@ fn ask(
     payload: Dynamic,
     options: Map,
 ) -> Called {
+    if kind.starts_with(RESERVED) {
+        let message = format!("kinds that begin with `{RESERVED}` are not for scripts");
+        return Err(bad_call(message, context.call_position()));
+    }
     let payload = data_of(&payload, context)?;
     ask_value(world, context, kind, payload, options)
 }
@@ -238,7 +227,7 @@ fn read_options(options: Map) -> Result<(Option<Cid>, Option<u64>), String> {
 }
 
 /// Asks, and waits for the answer.
-fn perform(world: &World, context: &NativeCallContext, request: Request) -> Called {
+pub(crate) fn perform(world: &World, context: &NativeCallContext, request: Request) -> Called {
     if world.is_stopping() {
         return Err(terminated());
     }
@@ -265,7 +254,10 @@ fn cancelled(reason: String, context: &NativeCallContext) -> Box<EvalAltResult> 
     catchable(failure, context.call_position())
 }
 
-fn data_of(dynamic: &Dynamic, context: &NativeCallContext) -> Result<Value, Box<EvalAltResult>> {
+pub(crate) fn data_of(
+    dynamic: &Dynamic,
+    context: &NativeCallContext,
+) -> Result<Value, Box<EvalAltResult>> {
     to_value(dynamic).map_err(|error| not_data(&error, context.call_position()))
 }
 

@@ -14,6 +14,8 @@
 //! | `now()`, `random()` | the time of the last record in milliseconds; a number from 0 up to 1 |
 //! | `all([…])`, `any([…])` | run closures at the same time, each with its own copy of what it captured: all values or the first error; the first value or the first error of all |
 //! | `scope(name, closure)` | runs a closure in a scope of its own |
+//! | `scope(name, value, closure)` | does the same with a closure that captures nothing: once it is over, a resume takes its recorded result and does not run it again |
+//! | `patched(id)` | says whether the run knows a change of the script: `true`, but `false` where its records go on from before the change |
 //! | `continue_with(state)` | ends the run, to go on as a new one with this input |
 //!
 //! A request that fails throws a map of `code`, `message` and `details`. Any of these calls may
@@ -32,6 +34,7 @@ mod host;
 pub mod limits;
 mod modules;
 mod program;
+mod scope;
 mod strand;
 mod value;
 mod world;

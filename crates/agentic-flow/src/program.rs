@@ -1,10 +1,12 @@
 //! A run of a flow, as its host drives it.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::rc::Rc;
 
 use agentic_model::Instant;
-use agentic_replay::{Delivery, End, Failure, NOT_DATA, Path, Program, Scope, Seed, Start, Turn};
+use agentic_replay::{
+    Delivery, End, Failure, NOT_DATA, Path, Program, Scope, ScopeStep, Seed, Start, Turn,
+};
 use rhai::{Dynamic, FnPtr};
 
 use crate::branch::own_value;
@@ -32,6 +34,8 @@ pub struct FlowProgram {
     n_branches: u64,
     is_cancelled: bool,
     turn: Turn,
+    scopes: Vec<ScopeStep>,
+    skipped: Rc<BTreeSet<Path>>,
     has_ended: bool,
 }
 
@@ -70,6 +74,8 @@ impl FlowProgram {
             n_branches: 0,
             is_cancelled: false,
             turn: Turn::default(),
+            scopes: Vec::new(),
+            skipped: Rc::default(),
             has_ended: false,
         }
     }
@@ -123,6 +129,14 @@ impl Program for FlowProgram {
     fn reseed(&mut self, seed: Seed) {
         self.standing.seed = seed;
     }
+
+    fn skip_scopes(&mut self, scopes: BTreeSet<Path>) {
+        self.skipped = Rc::new(scopes);
+    }
+
+    fn take_scopes(&mut self) -> Vec<ScopeStep> {
+        std::mem::take(&mut self.scopes)
+    }
 }
 
 impl Drop for FlowProgram {
@@ -138,7 +152,9 @@ impl FlowProgram {
     fn turn(&mut self, go: impl FnOnce(&mut FlowProgram)) -> Turn {
         if !self.has_ended {
             self.shared.world.enter(self.standing);
+            self.shared.world.skipped.replace(Rc::clone(&self.skipped));
             go(self);
+            self.scopes.append(&mut self.shared.world.scopes.take());
             (self.turn.events, self.standing.work) = self.shared.world.leave();
         }
         std::mem::take(&mut self.turn)

@@ -1,10 +1,11 @@
 //! What the functions of a script share with the program that drives it.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Event, Failure, Request, Scope, Seed};
+use agentic_replay::{Answer, Event, Failure, Path, Request, Scope, ScopeStep, Seed};
 use rhai::{Dynamic, EvalAltResult, FnPtr};
 
 use crate::context::Context;
@@ -60,6 +61,10 @@ pub(crate) struct World {
     pub(crate) now: Cell<Instant>,
     pub(crate) seed: Cell<Seed>,
     pub(crate) events: RefCell<Vec<Event>>,
+    /// What happened to scopes.
+    pub(crate) scopes: RefCell<Vec<ScopeStep>>,
+    /// Scopes that are not run.
+    pub(crate) skipped: RefCell<Rc<BTreeSet<Path>>>,
     /// Whether the running branch is being ended: then nothing it does counts.
     is_dying: Cell<bool>,
     /// What ends the run, whatever the script catches.
@@ -76,6 +81,8 @@ impl World {
             now: Cell::new(Instant::from_millis(0)),
             seed: Cell::new(Seed([0; 32])),
             events: RefCell::new(Vec::new()),
+            scopes: RefCell::new(Vec::new()),
+            skipped: RefCell::default(),
             is_dying: Cell::new(false),
             fatal: RefCell::new(None),
             work: Cell::new(0),
@@ -130,6 +137,13 @@ impl World {
     /// Marks the branch that is resumed next as one that is being ended, or no longer.
     pub(crate) fn set_dying(&self, dying: Dying) {
         self.is_dying.set(dying == Dying::Yes);
+    }
+
+    /// Notes what happens to a scope.
+    pub(crate) fn note_scope(&self, step: ScopeStep) {
+        if !self.is_stopping() {
+            self.scopes.borrow_mut().push(step);
+        }
     }
 
     /// Says something.

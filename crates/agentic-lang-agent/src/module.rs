@@ -13,7 +13,9 @@ use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::fault::Fault;
 use crate::program::machine::Entry;
 use crate::program::request::BoundAgent;
-use crate::program::{AGENT_TASK, Callee, Code, Run, RunOptions, Step, compile as codegen};
+use crate::program::{
+    AGENT_TASK, Callee, Code, Routine, Run, RunOptions, Step, compile as codegen,
+};
 use crate::{parser, printer, resolve};
 
 /// A checked file, ready to run.
@@ -137,22 +139,28 @@ impl Module {
 
     /// Whether a pipeline, or one that it calls, may ask a human. Such a run must be durable.
     pub fn may_hold(&self, pipeline: &str) -> bool {
-        let find = |name: &str| self.code.pipelines.iter().position(|each| &*each.name == name);
+        let is_meant = |routine: &&Routine| &*routine.name == pipeline;
+        self.reaches_hold(self.code.pipelines.iter().filter(is_meant))
+    }
+
+    /// Whether a test, or a pipeline that it calls, may ask a human.
+    pub fn tests_may_hold(&self) -> bool {
+        self.reaches_hold(self.code.tests.iter())
+    }
+
+    fn reaches_hold<'a>(&'a self, from: impl Iterator<Item = &'a Routine>) -> bool {
         let mut seen = vec![false; self.code.pipelines.len()];
-        let mut queue: Vec<usize> = find(pipeline).into_iter().collect();
-        while let Some(at) = queue.pop() {
-            if std::mem::replace(&mut seen[at], true) {
-                continue;
-            }
-            let steps = &self.code.steps[self.code.pipelines[at].entry..];
-            for step in steps {
+        let mut queue: Vec<&Routine> = from.collect();
+        while let Some(routine) = queue.pop() {
+            let mut called = Vec::new();
+            for step in &self.code.steps[routine.entry..] {
                 match step {
                     Step::Approve { .. } => return true,
                     Step::End => break,
-                    Step::Call(call) => queue.extend(self.called(*call)),
+                    Step::Call(call) => called.extend(self.called(*call)),
                     Step::Parallel(parallel) => {
                         let calls = &self.code.parallels[*parallel as usize].calls;
-                        queue.extend(calls.iter().filter_map(|call| self.called(*call)));
+                        called.extend(calls.iter().filter_map(|call| self.called(*call)));
                     }
                     Step::Jump(_)
                     | Step::Unless { .. }
@@ -163,6 +171,8 @@ impl Module {
                     | Step::Return(_) => {}
                 }
             }
+            called.retain(|at| !std::mem::replace(&mut seen[*at], true));
+            queue.extend(called.into_iter().map(|at| &self.code.pipelines[at]));
         }
         false
     }

@@ -5,10 +5,10 @@
 //! Everything that is hashed passes through [`encode`]; everything that comes from outside passes
 //! through [`decode`], which accepts a byte string only if it is the one that [`encode`] would make.
 
-use ipld_core::ipld::Ipld;
-
+use crate::Value;
 use crate::value::NESTING_MAX;
-use crate::{Cid, Value};
+
+mod decode;
 
 /// The largest encoding that is accepted, in bytes: 64 MiB.
 pub const ENCODED_BYTES_MAX: usize = 64 << 20;
@@ -69,13 +69,7 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, CanonicalError> {
 /// Fails on anything that [`encode`] would not have produced byte for byte.
 pub fn decode(bytes: &[u8]) -> Result<Value, CanonicalError> {
     check_length(bytes.len())?;
-    let ipld: Ipld = serde_ipld_dagcbor::from_slice(bytes)
-        .map_err(|error| CanonicalError::NotDagCbor { reason: error.to_string() })?;
-    let value = from_ipld(ipld, 0)?;
-    if encode(&value)? != bytes {
-        return Err(CanonicalError::NotCanonical);
-    }
-    Ok(value)
+    decode::value(bytes)
 }
 
 fn check_length(length: usize) -> Result<(), CanonicalError> {
@@ -92,31 +86,6 @@ fn is_finite(value: &Value) -> bool {
         Value::Map(map) => map.values().all(is_finite),
         _ => true,
     }
-}
-
-fn from_ipld(ipld: Ipld, depth: usize) -> Result<Value, CanonicalError> {
-    if depth > NESTING_MAX {
-        return Err(CanonicalError::TooDeep);
-    }
-    Ok(match ipld {
-        Ipld::Null => Value::Null,
-        Ipld::Bool(truth) => Value::Bool(truth),
-        Ipld::Integer(number) => {
-            Value::Int(i64::try_from(number).map_err(|_| CanonicalError::IntTooLarge { number })?)
-        }
-        Ipld::Float(number) => Value::Float(number),
-        Ipld::String(text) => Value::Text(text),
-        Ipld::Bytes(bytes) => Value::Bytes(bytes),
-        Ipld::List(items) => Value::List(
-            items.into_iter().map(|item| from_ipld(item, depth + 1)).collect::<Result<_, _>>()?,
-        ),
-        Ipld::Map(map) => Value::Map(
-            map.into_iter()
-                .map(|(key, item)| Ok((key, from_ipld(item, depth + 1)?)))
-                .collect::<Result<_, CanonicalError>>()?,
-        ),
-        Ipld::Link(cid) => Value::Link(Cid::from_inner(cid)),
-    })
 }
 
 #[cfg(test)]

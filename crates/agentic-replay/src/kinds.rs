@@ -2,13 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, Request, SLEEP};
+use crate::{EffectClass, PATCH, Request, SLEEP};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
 
 /// The kind of a request that waits for a value from outside.
 pub const SUSPEND: &str = "suspend";
+
+/// The built-in kinds whose effects something has to carry, which may fail without any of them
+/// having happened.
+const CARRIED: [&str; 4] = ["exec", "model", "memory.query", "memory.add"];
+/// How often the host tries these again.
+const RETRIES_MAX: u32 = 3;
 
 /// Who answers requests of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +81,7 @@ impl Kinds {
     pub fn built_in() -> Kinds {
         use EffectClass::{Idempotent, Once, Pure, Read};
         let effect = |class| move |kind: &&'static str| (*kind, Handling::Effect(class));
-        let pure = ["join", "mock"];
+        let pure = ["join", "mock", PATCH];
         let read = ["model", "file.read", "file.find", "file.grep", "memory.query", "env"];
         let idempotent = ["memory.add", "file.write", "file.patch", "commit", "spawn"];
         let once = ["exec", "endpoint", "mcp", "npm"];
@@ -88,7 +94,11 @@ impl Kinds {
                 (SUSPEND, Handling::Decision),
                 (SLEEP, Handling::Timer),
             ]);
-        let rules = rules.map(|(kind, handling)| (kind.to_owned(), KindRule::new(handling)));
+        let rule = |kind, handling| {
+            let retries_max = if CARRIED.contains(&kind) { RETRIES_MAX } else { 0 };
+            KindRule { retries_max, ..KindRule::new(handling) }
+        };
+        let rules = rules.map(|(kind, handling)| (kind.to_owned(), rule(kind, handling)));
         Kinds { rules: rules.collect(), classes: BTreeMap::new() }
     }
 

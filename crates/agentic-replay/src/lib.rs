@@ -32,9 +32,11 @@ pub use crate::divergence::{Asked, Change, Difference, Divergence};
 pub use crate::id::{RecordHash, SessionId};
 pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, SUSPEND, Storage};
 pub use crate::path::{InvalidPath, Path, Scope};
-pub use crate::program::{Delivery, End, Event, Program, Start, Turn};
+pub use crate::program::{Delivery, End, Event, Program, ScopeStep, Start, Turn};
 pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};
-pub use crate::request::{EffectClass, Position, Request, RequestHash, RequestId, SLEEP};
+pub use crate::request::{
+    EffectClass, PATCH, Position, RESERVED, Request, RequestHash, RequestId, SCOPE, SLEEP,
+};
 pub use crate::rng::Seed;
 pub use crate::run::{
     DEFECT, Finished, KIND_BYTES_MAX, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end,

@@ -7,6 +7,10 @@ use std::fmt;
 /// its hash.
 pub const PATH_BYTES_MAX: usize = 256;
 
+/// What the hash in place of a beginning begins with, and how many digits it has.
+const CUT: char = 'h';
+const CUT_DIGITS: usize = 32;
+
 /// The place of a request: components joined by `/`, such as `3`, `b1/0` or `n7/2`.
 ///
 /// A component is a counter of its context, or a name fixed by the source with an optional number:
@@ -51,7 +55,21 @@ impl Path {
             return Path(joined);
         }
         let hash = blake3::hash(self.0.as_bytes()).to_hex();
-        Path(format!("h{}/{component}", &hash[..32]))
+        Path(format!("{CUT}{}/{component}", &hash[..CUT_DIGITS]))
+    }
+
+    /// Returns the contexts that the path stands in, innermost first, without the outermost one.
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
+        self.0.rmatch_indices('/').map(|(at, _)| &self.0[..at])
+    }
+
+    /// Says whether the beginning of the path was replaced by its hash, so that what it stands in
+    /// cannot be told.
+    pub fn is_cut(&self) -> bool {
+        let first = self.0.split('/').next().and_then(|first| first.strip_prefix(CUT));
+        first.is_some_and(|hash| {
+            hash.len() == CUT_DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        })
     }
 
     /// Returns the printed form.
@@ -145,6 +163,15 @@ mod tests {
             (left, right) = (left.child("call"), right.child("call"));
         }
         assert_ne!(left.path(), right.path());
-        assert!(left.next_path().as_str().len() <= PATH_BYTES_MAX);
+        let path = left.next_path();
+        assert!(path.as_str().len() <= PATH_BYTES_MAX && path.is_cut());
+    }
+
+    #[test]
+    fn a_path_knows_the_contexts_it_stands_in() {
+        let path = Path::parse("a.0/b1/3").expect("valid");
+        assert_eq!(path.ancestors().collect::<Vec<_>>(), ["a.0/b1", "a.0"]);
+        assert_eq!(Path::root().ancestors().count(), 0);
+        assert!(!path.is_cut() && !Path::root().is_cut());
     }
 }

@@ -1,5 +1,7 @@
 //! Programs: driven, never driving.
 
+use std::collections::BTreeSet;
+
 use agentic_model::{Instant, Value};
 
 use crate::{Answer, Failure, Path, Request, Seed};
@@ -25,6 +27,16 @@ pub trait Program {
     /// Replaces what `random()` derives from, from here on: what happens where a fork leaves its
     /// parent. Paths and counters go on. A program without randomness need not listen.
     fn reseed(&mut self, _seed: Seed) {}
+
+    /// Names the scopes that need not be run: where the program comes to one of them, it opens a
+    /// request of kind [`SCOPE`](crate::SCOPE) at its path and takes the answer for its result.
+    /// Called before [`Program::start`]. A program without scopes need not listen.
+    fn skip_scopes(&mut self, _scopes: BTreeSet<Path>) {}
+
+    /// Takes what happened to scopes since the last call, in order.
+    fn take_scopes(&mut self) -> Vec<ScopeStep> {
+        Vec::new()
+    }
 }
 
 impl<P: Program + ?Sized> Program for &mut P {
@@ -43,6 +55,14 @@ impl<P: Program + ?Sized> Program for &mut P {
     fn reseed(&mut self, seed: Seed) {
         (**self).reseed(seed);
     }
+
+    fn skip_scopes(&mut self, scopes: BTreeSet<Path>) {
+        (**self).skip_scopes(scopes);
+    }
+
+    fn take_scopes(&mut self) -> Vec<ScopeStep> {
+        (**self).take_scopes()
+    }
 }
 
 impl<P: Program + ?Sized> Program for Box<P> {
@@ -60,6 +80,14 @@ impl<P: Program + ?Sized> Program for Box<P> {
 
     fn reseed(&mut self, seed: Seed) {
         (**self).reseed(seed);
+    }
+
+    fn skip_scopes(&mut self, scopes: BTreeSet<Path>) {
+        (**self).skip_scopes(scopes);
+    }
+
+    fn take_scopes(&mut self) -> Vec<ScopeStep> {
+        (**self).take_scopes()
     }
 }
 
@@ -105,6 +133,22 @@ pub struct Event {
     pub kind: String,
     /// Its data.
     pub data: Value,
+}
+
+/// What happens to a scope that takes one value and gives one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScopeStep {
+    /// The program goes into it.
+    Entered(Path),
+    /// It gave a result.
+    Ended {
+        /// Which one.
+        path: Path,
+        /// What it gave.
+        result: Value,
+    },
+    /// It was left by an error.
+    Failed(Path),
 }
 
 /// How a program ended.

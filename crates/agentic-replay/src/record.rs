@@ -45,7 +45,8 @@ pub enum Body {
     Escalate(EscalateRecord),
     /// One of the votes a hold needs.
     Vote(VoteRecord),
-    /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt.
+    /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt; or
+    /// the next attempt of an effect that may happen once at most begins, by [`RETRY`].
     Permit(PermitRecord),
     /// The session goes on with another program, which made the same requests so far.
     Upgrade(UpgradeRecord),
@@ -223,12 +224,15 @@ pub struct VoteRecord {
     pub action: String,
 }
 
+/// What stands in place of a decision where the host lets another attempt begin by itself.
+pub const RETRY: &str = "system:retry";
+
 /// A permission.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermitRecord {
     /// Which ask.
     pub path: Path,
-    /// The decision.
+    /// The decision, or [`RETRY`].
     pub decision: String,
     /// The payload to use in place of the one asked, where the decision edited it.
     pub edited: Option<Stored>,

@@ -15,6 +15,15 @@ const ID_DOMAIN: &[u8] = b"agentic request id 1\0";
 /// The kind of a request that waits for an instant. Hosts answer it themselves.
 pub const SLEEP: &str = "sleep";
 
+/// The kind of a request in place of a scope that need not be run again. Replays answer it with the
+/// result of the scope; it is never recorded.
+pub const SCOPE: &str = "sys.scope";
+/// The kind of a request that asks whether the run knows a change of its program: `true` where it
+/// is recorded, `false` where records go on without it.
+pub const PATCH: &str = "sys.patch";
+/// What the kinds begin with that no program may ask for by name.
+pub const RESERVED: &str = "sys.";
+
 /// One contact with the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {

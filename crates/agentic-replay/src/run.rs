@@ -11,7 +11,8 @@ use agentic_model::{Instant, Value};
 
 use crate::settle::settle;
 use crate::{
-    Answer, Delivery, End, Event, Failure, NOT_DATA, Path, Program, Request, Seed, Start, Turn,
+    Answer, Delivery, End, Event, Failure, NOT_DATA, Path, Program, Request, ScopeStep, Seed,
+    Start, Turn,
 };
 
 /// How many requests a program may still open after it was asked to stop; with one more its run
@@ -54,6 +55,8 @@ pub struct Step {
     pub withdrawn: Vec<Path>,
     /// Things to show, in order.
     pub events: Vec<Event>,
+    /// What happened to scopes, in order.
+    pub scopes: Vec<ScopeStep>,
     /// How the program ended, once it has. Then every open request is among the withdrawn.
     pub end: Option<End>,
 }
@@ -133,6 +136,11 @@ impl<P: Program> Run<P> {
     }
 
     fn absorb(&mut self, turn: Turn) -> Step {
+        let scopes = self.program.take_scopes();
+        Step { scopes, ..self.take_in(turn) }
+    }
+
+    fn take_in(&mut self, turn: Turn) -> Step {
         let Turn { opened, withdrawn, events, end } = turn;
         if let Some(end) = end {
             return self.finish(events, end);
@@ -194,7 +202,7 @@ impl<P: Program> Run<P> {
         withdrawn.retain(|path| opened.remove(path).is_none() && self.open.remove(path).is_some());
         let handed_out = opened.values().cloned().collect();
         self.open.append(&mut opened);
-        Step { opened: handed_out, withdrawn, events, end: None }
+        Step { opened: handed_out, withdrawn, events, ..Step::default() }
     }
 
     fn finish(&mut self, events: Vec<Event>, end: End) -> Step {
@@ -208,7 +216,7 @@ impl<P: Program> Run<P> {
             End::Failed(failure) => End::Failed(failure.settled()),
             End::Cancelled => end,
         };
-        Step { opened: Vec::new(), withdrawn, events, end: Some(end) }
+        Step { withdrawn, events, end: Some(end), ..Step::default() }
     }
 }
 

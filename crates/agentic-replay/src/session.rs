@@ -6,23 +6,26 @@
 //! every request is compared with its record before the recorded answer is used, and what had no
 //! answer yet is performed again, asked again or put to a human, as its effect class says.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{AgentName, Cid, Instant, Value};
 
-use crate::record::{AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, UpgradeRecord};
+use crate::record::{
+    AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, RETRY, UpgradeRecord,
+};
 use crate::settle::settle;
 use crate::{
     Answer, Body, By, Chain, End, Engine, Event, Failure, Handling, Kinds, Objects, Path, Program,
-    Request, RequestHash, Run, SessionId, StartRecord,
+    Request, RequestHash, Run, ScopeStep, SessionId, StartRecord,
 };
 
 mod advance;
 mod fork;
 mod progress;
 mod replay;
+mod scope;
 
 use crate::session::advance::{Beginning, outcome_of, place};
 
@@ -72,6 +75,8 @@ pub struct Session<P> {
     asks: BTreeMap<Path, Ask>,
     /// All paths ever asked.
     seen: HashSet<Path>,
+    /// Scopes under way.
+    scopes: scope::OpenScopes,
     /// How the program ended, while withdrawn requests have no answer yet.
     ending: Option<End>,
     /// How the session ended, once every request is answered.
@@ -127,9 +132,20 @@ pub enum Refused {
 /// What a program did between two answers, before it is compared or recorded.
 #[derive(Debug, Default)]
 struct Group {
+    scopes: VecDeque<ScopeStep>,
     asks: BTreeMap<Path, Arc<Request>>,
     withdrawn: BTreeSet<Path>,
     events: Vec<Event>,
+}
+
+impl Group {
+    /// Joins what the program did when it was woken once more.
+    fn join(&mut self, more: Group) {
+        self.scopes.extend(more.scopes);
+        self.asks.extend(more.asks);
+        self.withdrawn.extend(more.withdrawn);
+        self.events.extend(more.events);
+    }
 }
 
 /// Something to record that changes nothing for the program.
@@ -214,7 +230,7 @@ impl<P: Program> Session<P> {
         Ok(progress)
     }
 
-    /// Records a failed attempt; the effect is to be performed again at `next_at`.
+    /// Records a failed attempt, and lists the effect to be performed again at `next_at`.
     ///
     /// # Errors
     /// Fails when the request is not open.
@@ -233,6 +249,21 @@ impl<P: Program> Session<P> {
         let error = Failure::new("", error).settled().message;
         let record = AttemptRecord { path: path.clone(), n, error, next_at };
         self.append(at, Body::Attempt(record), &mut progress);
+        self.list(path, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records that the next attempt of an effect begins, so that a crash during it can be told
+    /// from one before it. Only effects that may happen once at most need it.
+    ///
+    /// # Errors
+    /// Fails when the request is not open.
+    pub fn retried(&mut self, path: &Path, at: Instant) -> Result<Progress, Refused> {
+        self.ask_mut(path)?.next_at = None;
+        let mut progress = Progress::default();
+        let decision = RETRY.to_owned();
+        let record = PermitRecord { path: path.clone(), decision, edited: None };
+        self.append(at, Body::Permit(record), &mut progress);
         Ok(progress)
     }
 

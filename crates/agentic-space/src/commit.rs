@@ -1,18 +1,19 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+mod source;
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
 pub use agentic_store::git::FileMode;
-use agentic_store::git::{IndexUpdate, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path};
+use agentic_store::git::Worktree;
 use agentic_store::journal::{
-    BranchMove, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
 use agentic_store::recovery::Mended;
 use agentic_store::{Finding, Writer};
 
+pub use self::source::{Edit, Source};
+use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -46,40 +47,8 @@ pub struct Draft {
 pub struct Asker {
     /// The id of the session.
     pub session: String,
-    /// The id of the request.
-    pub request: String,
-}
-
-/// Where the tree of a commit comes from.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// Everything in a worktree of the agent.
-    Worktree(Worktree),
-    /// Everything in a folder.
-    Folder(PathBuf),
-    /// Some paths of a folder, on top of the head.
-    Paths {
-        /// The folder that the paths are relative to.
-        root: PathBuf,
-        /// The paths.
-        paths: Vec<Vec<u8>>,
-    },
-    /// Changes to files, on top of the head.
-    Edits(BTreeMap<String, Edit>),
-}
-
-/// What becomes of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Edit {
-    /// It has this content.
-    Write {
-        /// The content; of a link, its target.
-        content: Vec<u8>,
-        /// What sort of file.
-        mode: FileMode,
-    },
-    /// It is gone.
-    Delete,
+    /// The id of the request; none for what a session needs before it asks anything.
+    pub request: Option<String>,
 }
 
 /// Whether the pending trace is bound.
@@ -153,27 +122,31 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
 
     // Outside any lock: what is there, and what it becomes.
-    let base = base_of(space, agent, draft)?;
+    let worktree = draft.source.own_worktree(space, agent)?;
+    let base = base_of(space, agent, draft, worktree.as_ref())?;
     let base_tree = space.read_commit(base)?.tree;
-    let built = build(space, base_tree, &draft.source)?;
-    let changed = built.changed;
-    let follow = follow_plan(space, agent, &draft.source, &changed)?;
+    let built = draft.source.build(space, base_tree)?;
+    let (tree, changed) = (built.tree, built.changed);
+    let following = match worktree {
+        Some(worktree) => Some(Following::index(worktree, built.index)),
+        None => Following::files(space, &agent.branch_ref(), &changed)?,
+    };
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
-    if (head != base || built.tree == base_tree)
-        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, built.tree)?
+    if (head != base || tree == base_tree)
+        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, tree)?
     {
         return Ok(done);
     }
     if head != base {
-        return Err(moved(agent, draft, base, head));
+        return Err(overtaken(agent, draft, base, head));
     }
     let bound = match draft.capture {
         Capture::Nothing => None,
         Capture::WithTrace => take_trace(&writer, agent)?,
     };
-    if built.tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none() {
+    if tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none() {
         return Err(Error::NothingToCommit { agent: agent.clone() });
     }
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
@@ -182,37 +155,19 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     }
 
     let trace = bound.as_ref().map(|bound| bound.cid);
-    let (tree, index) = (built.tree, built.index);
     let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
-    let mut transaction = transaction(space, agent, draft, making)?;
-    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
-    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
-
-    // The record decides; the rest follows.
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
-    let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
-    let left_behind = match follow {
-        Some((worktree, follow)) if written.deferred.is_none() => {
-            let bring = || bring_along(space, &worktree, &follow, &index, head, new);
-            let left_behind = writer.follow(&worktree, bring).err();
-            if left_behind.is_none() {
-                // Otherwise the next command tries once more.
-                writer.settle(space.now());
-            }
-            left_behind
-        }
-        _ => None,
-    };
+    let transaction = transaction(space, agent, draft, making)?;
+    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
     Ok(Committed {
-        commit: new,
+        commit: moved.head,
         agent: agent.clone(),
         kind,
         tree,
         parents: vec![head],
         changed,
         trace,
-        written,
-        worktree_left_behind: left_behind,
+        written: moved.written,
+        worktree_left_behind: moved.left_behind,
     })
 }
 
@@ -238,7 +193,7 @@ fn transaction(
         kind: Some(making.kind.clone()),
         agent: Some(agent.clone()),
         session: draft.asker.as_ref().map(|asker| asker.session.clone()),
-        request: draft.asker.as_ref().map(|asker| asker.request.clone()),
+        request: draft.asker.as_ref().and_then(|asker| asker.request.clone()),
         fields,
         ..Claims::default()
     };
@@ -277,16 +232,13 @@ fn transaction(
     })
 }
 
-/// What a source gives on top of a tree.
-struct Built {
-    tree: Oid,
-    objects: Vec<GitObject>,
-    index: Vec<IndexUpdate>,
-    changed: Vec<String>,
-}
-
 /// Finds the commit that the new one builds upon.
-fn base_of(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Oid> {
+fn base_of(
+    space: &Space,
+    agent: &AgentName,
+    draft: &Draft,
+    worktree: Option<&Worktree>,
+) -> Result<Oid> {
     let head = space.head(agent)?;
     if let Some(expected) = draft.expect
         && expected != head
@@ -297,7 +249,7 @@ fn base_of(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Oid> {
             found: Some(head),
         });
     }
-    let Some(worktree) = own_worktree(space, agent, &draft.source)? else { return Ok(head) };
+    let Some(worktree) = worktree else { return Ok(head) };
     let base = worktree.base(head)?;
     if base != head {
         let (path, agent) = (worktree.path.clone(), agent.clone());
@@ -306,77 +258,7 @@ fn base_of(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Oid> {
     Ok(head)
 }
 
-/// Finds the worktree of the agent that a source is taken from, if it is taken from one.
-fn own_worktree(space: &Space, agent: &AgentName, source: &Source) -> Result<Option<Worktree>> {
-    match source {
-        Source::Worktree(worktree) => Ok(Some(worktree.clone())),
-        Source::Paths { root, .. } => {
-            let found = space.repository().worktree_of(&agent.branch_ref())?;
-            Ok(found.filter(|worktree| worktree.path == *root))
-        }
-        Source::Folder(_) | Source::Edits(_) => Ok(None),
-    }
-}
-
-fn build(space: &Space, base_tree: Oid, source: &Source) -> Result<Built> {
-    let repository = space.repository();
-    let (scratch, tree, index) = match source {
-        Source::Worktree(worktree) => {
-            let scratch = repository.at_worktree(&worktree.path)?.scratch();
-            let snapshot = scratch.snapshot(base_tree, SnapshotSource::Worktree)?;
-            (scratch, snapshot.tree, snapshot.index)
-        }
-        Source::Folder(folder) => {
-            let scratch = repository.scratch_at(folder)?;
-            let source = SnapshotSource::Folder { paths: &[] };
-            let snapshot = scratch.snapshot(base_tree, source)?;
-            (scratch, snapshot.tree, Vec::new())
-        }
-        Source::Paths { root, paths } => {
-            for path in paths {
-                check_path(path)?;
-                check_exists(space, base_tree, root, path)?;
-            }
-            let scratch = repository.scratch_at(root)?;
-            let snapshot = scratch.snapshot(base_tree, SnapshotSource::Folder { paths })?;
-            (scratch, snapshot.tree, snapshot.index)
-        }
-        Source::Edits(edits) => {
-            let scratch = repository.scratch();
-            let mut edit = TreeEdit::new();
-            for (path, change) in edits {
-                edit.insert(path.clone().into_bytes(), tree_change(&scratch, change)?);
-            }
-            let tree = scratch.edit_tree(base_tree, &edit)?;
-            (scratch, tree, Vec::new())
-        }
-    };
-    let objects = scratch.difference(base_tree, tree)?;
-    let changed = scratch.changed_paths(base_tree, tree)?;
-    Ok(Built { tree, objects, index, changed })
-}
-
-fn tree_change(scratch: &agentic_store::git::Scratch, change: &Edit) -> Result<TreeChange> {
-    Ok(match change {
-        Edit::Write { content, mode } => {
-            TreeChange::Set { mode: *mode, blob: scratch.write_blob(content)? }
-        }
-        Edit::Delete => TreeChange::Remove,
-    })
-}
-
-/// Checks that a path that was named is in the folder or in the tree.
-fn check_exists(space: &Space, tree: Oid, root: &Path, path: &[u8]) -> Result<()> {
-    use std::os::unix::ffi::OsStrExt as _;
-    let on_disk = root.join(std::ffi::OsStr::from_bytes(path));
-    let is_there = on_disk.symlink_metadata().is_ok();
-    if is_there || space.repository().is_in_tree(tree, path)? {
-        return Ok(());
-    }
-    Err(Error::NoSuchPath { path: String::from_utf8_lossy(path).into_owned() })
-}
-
-fn moved(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
+fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
     match &draft.source {
         Source::Worktree(worktree) => {
             Error::StaleWorktree { path: worktree.path.clone(), agent: agent.clone(), base, head }
@@ -457,60 +339,4 @@ pub(crate) fn take_trace(writer: &Writer<'_>, agent: &AgentName) -> Result<Optio
     let note = trace.note_text(cid);
     let objects = objects.iter().map(KeptObject::from).collect();
     Ok(Some(Bound { cid, note, objects, taken }))
-}
-
-/// Decides how the worktree that has the branch checked out will follow.
-pub(crate) fn follow_plan(
-    space: &Space,
-    agent: &AgentName,
-    source: &Source,
-    changed: &[String],
-) -> Result<Option<(Worktree, Follow)>> {
-    if let Some(worktree) = own_worktree(space, agent, source)? {
-        let path = worktree.path.to_string_lossy().into_owned();
-        return Ok(Some((worktree, Follow::Index(path))));
-    }
-    follow_branch(space, &agent.branch_ref(), changed)
-}
-
-/// Finds the worktree that must follow a branch, and refuses if it cannot.
-pub(crate) fn follow_branch(
-    space: &Space,
-    branch: &str,
-    changed: &[String],
-) -> Result<Option<(Worktree, Follow)>> {
-    let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
-    let path = worktree.path.to_string_lossy().into_owned();
-    let busy = || Error::WorktreeBusy { branch: short(branch), path: worktree.path.clone() };
-    if !changed.is_empty() {
-        let untracked_in_the_way = worktree.untracked_among(changed)?;
-        if !worktree.is_clean()? || untracked_in_the_way {
-            return Err(busy());
-        }
-    }
-    Ok(Some((worktree, Follow::Files(path))))
-}
-
-/// Lets a worktree follow after its branch has moved.
-pub(crate) fn bring_along(
-    space: &Space,
-    worktree: &Worktree,
-    follow: &Follow,
-    index: &[IndexUpdate],
-    from: Oid,
-    to: Oid,
-) -> agentic_store::Result<()> {
-    match follow {
-        Follow::Index(_) => {
-            let here = space.repository().at_worktree(&worktree.path)?;
-            let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
-            here.update_index(index, tree_of(from)?, tree_of(to)?)?;
-            worktree.set_base(to)
-        }
-        Follow::Files(_) => worktree.bring_along(from, to),
-    }
-}
-
-fn short(branch: &str) -> String {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch).to_owned()
 }

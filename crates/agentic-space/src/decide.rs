@@ -14,10 +14,10 @@ use agentic_store::journal::{
 };
 use agentic_store::{Durability, Stream};
 
-use crate::commit::{bring_along, follow_branch};
 pub use crate::decision::{Action, Decision, Policy};
+use crate::following::{Following, carry_out};
 use crate::hold::Pending;
-use crate::session::drive::decision_entry;
+use crate::session::trace::decision_entry;
 use crate::session::{OpenHold, summary};
 use crate::space::Written;
 use crate::{Error, Result, Space};
@@ -207,20 +207,12 @@ fn record(
     if let Some(answer) = answered_before(space, start, decision, policy)? {
         return Ok(answer);
     }
-    let follow = follow_branch(space, &agent.branch_ref(), &[])?;
-    let mut transaction = transaction(space, start, decision, head)?;
-    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
-    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
+    // The trees are equal; a worktree that does not follow shows no difference.
+    let following = Following::files(space, &agent.branch_ref(), &[])?;
+    let transaction = transaction(space, start, decision, head)?;
     // A decision is never less than fully durable.
-    let outcome = writer.carry_out(transaction, Durability::Full, space.now())?;
-    let written = Written::from_outcome(outcome, agent.as_str(), Some(head))?;
-    if let (Some((worktree, follow)), None) = (follow, &written.deferred) {
-        // The trees are equal; a worktree that does not follow shows no difference.
-        let bring = || bring_along(space, &worktree, &follow, &[], head, new);
-        let _ = writer.follow(&worktree, bring);
-        writer.settle(space.now());
-    }
-    Ok(Recorded::New { commit: new, written })
+    let moved = carry_out(space, &mut writer, transaction, (head, following), Durability::Full)?;
+    Ok(Recorded::New { commit: moved.head, written: moved.written })
 }
 
 /// Tells why a decision may not be made any more. The engine's own decisions only look whether

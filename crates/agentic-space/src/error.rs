@@ -341,3 +341,14 @@ pub enum Error {
 
 /// The result of a verb.
 pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Tells whether the fault is the store's or the machine's: nobody who asked for something can
+    /// help it, and asking again later may go better.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Error::Store(error) => error.is_fault(),
+            other => matches!(other, Error::Diverged { .. }),
+        }
+    }
+}

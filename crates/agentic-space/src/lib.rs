@@ -12,6 +12,7 @@ mod decision;
 pub mod doctor;
 mod error;
 mod fact;
+mod following;
 pub mod hold;
 pub mod kind;
 pub mod log;

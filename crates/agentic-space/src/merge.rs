@@ -11,7 +11,8 @@ use agentic_store::journal::{
 };
 use agentic_store::{Stream, Writer};
 
-use crate::commit::{Capture, bring_along, follow_branch, take_trace};
+use crate::commit::{Capture, take_trace};
+use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -129,7 +130,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
-    let follow = follow_branch(space, &target.branch_ref(), &changed)?;
+    let following = Following::files(space, &target.branch_ref(), &changed)?;
 
     // Under the target's lock: the same again.
     let mut writer = writer_of(space, target, head)?;
@@ -144,31 +145,14 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         repository.sync_filesystem()?;
     }
     let making = Making { tree, objects, parents: [head, theirs] };
-    let (mut transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
-    transaction.follow = follow.as_ref().map(|(_, follow)| follow.clone());
-    let new = transaction.branch.as_ref().map_or(head, |branch| branch.new);
-
-    // The record decides; the rest follows.
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
-    let written = Written::from_outcome(outcome, &target.name(), Some(head))?;
-    let left_behind = match follow {
-        Some((worktree, follow)) if written.deferred.is_none() => {
-            let bring = || bring_along(space, &worktree, &follow, &[], head, new);
-            let left_behind = writer.follow(&worktree, bring).err();
-            if left_behind.is_none() {
-                // Otherwise the next command tries once more.
-                writer.settle(space.now());
-            }
-            left_behind
-        }
-        _ => None,
-    };
+    let (transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
+    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
-        commit: new,
+        commit: moved.head,
         parents: [head, theirs],
         trace,
-        written,
-        worktree_left_behind: left_behind.map(Box::new),
+        written: moved.written,
+        worktree_left_behind: moved.left_behind.map(Box::new),
     })
 }
 

@@ -168,6 +168,14 @@ pub struct Written {
 }
 
 impl Written {
+    /// Takes a write for done only once it is visible.
+    ///
+    /// # Errors
+    /// Fails with what stood in the way; the write is decided all the same.
+    pub(crate) fn visible(self) -> Result<()> {
+        self.deferred.map_or(Ok(()), |why| Err(Error::Store(*why)))
+    }
+
     /// Turns an outcome into the answer of a verb.
     pub(crate) fn from_outcome(
         outcome: Outcome,

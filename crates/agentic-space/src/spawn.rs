@@ -51,7 +51,7 @@ pub fn spawn(
     spawn_for(space, name, briefing, origin, None)
 }
 
-/// Does the same on behalf of a session's request, which the genesis then names.
+/// Does the same on behalf of a session or its request, which the genesis then names.
 pub(crate) fn spawn_for(
     space: &Space,
     name: &AgentName,
@@ -131,7 +131,7 @@ fn genesis(
         briefing: Some(briefing.cid()),
         parent: parent.clone(),
         session: asker.as_ref().map(|asker| asker.session.clone()),
-        request: asker.map(|asker| asker.request),
+        request: asker.and_then(|asker| asker.request),
         ..Claims::default()
     };
     let subject = match Briefing::from_object(briefing)?.headline() {

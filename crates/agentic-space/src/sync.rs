@@ -5,6 +5,7 @@ use agentic_store::git::RefMove;
 use agentic_store::journal::{BranchMove, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
+use crate::following::Following;
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
 
@@ -177,14 +178,13 @@ fn update_agent(
     let (mut writer, head) = space.writer(agent)?;
     let trees = (space.read_commit(head)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
-    let follow = crate::commit::follow_branch(space, &agent.branch_ref(), &changed)?;
+    let following = Following::files(space, &agent.branch_ref(), &changed)?;
     let step = BranchMove { name: branch_ref.clone(), expect: Some(ours), new: theirs };
     let forward = || repository.move_ref(&step, &transaction.committer, "agentic: fetch");
     if writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved {
         fetched.fast_forwarded.push(agent.clone());
-        if let Some((worktree, follow)) = follow {
-            let bring = || crate::commit::bring_along(space, &worktree, &follow, &[], ours, theirs);
-            writer.follow(&worktree, bring)?;
+        if let Some(following) = following {
+            following.bring(space, &mut writer, (ours, theirs))?;
         }
     }
     Ok(())

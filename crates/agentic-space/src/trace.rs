@@ -70,6 +70,12 @@ impl Space {
         Ok(Added { at, n_pending })
     }
 
+    /// Appends entries to an agent's pending trace, in one write. Durable when this returns.
+    pub(crate) fn add_entries(&self, agent: &AgentName, entries: Vec<Entry>) -> Result<()> {
+        let mut writer = self.trace_writer(agent)?;
+        Ok(writer.append_entries(entries, self.now(), self.durability())?)
+    }
+
     /// Reads the entries that are bound to no commit yet, oldest first.
     ///
     /// # Errors

@@ -128,6 +128,26 @@ impl Error {
         matches!(source.kind(), PermissionDenied | ReadOnlyFilesystem)
     }
 
+    /// Tells whether the store or the machine is at fault, and not what was asked of them.
+    pub fn is_fault(&self) -> bool {
+        match self {
+            Error::NotARepository { .. }
+            | Error::RefStorage { .. }
+            | Error::Io { .. }
+            | Error::Git { .. }
+            | Error::GitProgram { .. }
+            | Error::Corrupt { .. }
+            | Error::RefLocked { .. }
+            | Error::Unstable { .. }
+            | Error::NoIdentity
+            | Error::Injected { .. } => true,
+            Error::UnknownRevision { .. }
+            | Error::Ambiguous { .. }
+            | Error::UnsafePath { .. }
+            | Error::Unmerged { .. } => false,
+        }
+    }
+
     /// Makes the error of something damaged.
     pub fn corrupt(what: impl Into<String>, reason: impl ToString) -> Error {
         Error::Corrupt { what: what.into(), reason: reason.to_string() }

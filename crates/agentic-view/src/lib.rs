@@ -27,7 +27,8 @@ pub use crate::object::{CidView, InitView, PutView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView, state_name,
+    AttemptView, DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
+    state_name,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

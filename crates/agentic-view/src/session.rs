@@ -1,6 +1,7 @@
 //! Sessions as JSON.
 
 use agentic_model::json;
+use agentic_replay::record::AttemptRecord;
 use agentic_replay::{By, Failure, SessionId};
 use agentic_space::session::summary::Answered;
 use agentic_space::session::{Asked, Difference, State, Summary, Verdict};
@@ -19,7 +20,7 @@ pub struct SessionView {
     pub flow: String,
     /// Its start key.
     pub key: String,
-    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `corrupt`.
+    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled`, `diverged` or `corrupt`.
     pub state: String,
     /// When it was started.
     pub started_at: String,
@@ -69,12 +70,26 @@ pub struct RequestView {
     pub kind: String,
     /// The data.
     pub payload: Json,
+    /// The attempts that failed before, where the host has tried again by itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<AttemptView>,
     /// `{"ok":…}`, `{"failed":…}`, `"timed-out"` or `"cancelled"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Json>,
     /// Who answered: `executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO` or `system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+}
+
+/// An attempt that failed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AttemptView {
+    /// Which one, from 1.
+    pub n: u32,
+    /// What happened.
+    pub error: String,
+    /// When the next one was due.
+    pub next_at: String,
 }
 
 /// The answer of `agentic session diff`.
@@ -184,6 +199,7 @@ impl SessionView {
             path: asked.path.to_string(),
             kind: asked.kind.clone(),
             payload: json::to_json(&asked.payload),
+            attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
             by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
         };
@@ -230,7 +246,12 @@ pub fn state_name(state: State) -> &'static str {
         State::Done => "done",
         State::Failed => "failed",
         State::Cancelled => "cancelled",
+        State::Diverged => "diverged",
     }
+}
+
+fn attempt(attempt: &AttemptRecord) -> AttemptView {
+    AttemptView { n: attempt.n, error: attempt.error.clone(), next_at: attempt.next_at.to_string() }
 }
 
 fn answer(answered: &Answered) -> Json {

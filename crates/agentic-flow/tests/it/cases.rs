@@ -14,8 +14,8 @@
 //!
 //! Files `module-NAME.rhai` are no cases but modules; `@NAME` in a case stands for the id.
 //!
-//! Each case is run as a session, then broken off after every record, loaded and run on: every
-//! record has to come out the same.
+//! Each case is run as a session, then broken off after every record, loaded and run on, with its
+//! finished scopes and without: every record has to come out the same.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -25,7 +25,8 @@ use agentic_flow::{Flow, FlowProgram, engine};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, End, Failure, Journal, Kinds, Opening, Path, Progress, Session, Setting, Stopped,
+    Answer, By, End, Failure, Journal, Kinds, Opening, Path, Progress, Request, Session, Setting,
+    Stopped,
 };
 
 /// What a host keeps of a run, and what it saw.
@@ -34,6 +35,13 @@ struct Host {
     frames: Vec<Vec<u8>>,
     objects: BTreeMap<Cid, Vec<u8>>,
     seen: Vec<String>,
+}
+
+/// What becomes of finished scopes when a session is loaded.
+#[derive(Debug, Clone, Copy)]
+enum Scopes {
+    Run,
+    Skipped,
 }
 
 struct Case {
@@ -89,12 +97,16 @@ impl Case {
         session
     }
 
-    fn load(&self, host: &mut Host) -> Session<FlowProgram> {
+    fn load(&self, host: &mut Host, scopes: Scopes) -> Session<FlowProgram> {
         let journal = Journal::read(host.frames.clone()).expect("it is a journal");
         let (engine, kinds) = (engine(), Kinds::built_in());
         let objects = host.objects.clone();
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &objects };
-        let loaded = Session::load(&journal, self.program(), setting, &mut |_, _| {});
+        let (program, mut fold) = (self.program(), |_: &Request, _: &Answer| {});
+        let loaded = match scopes {
+            Scopes::Run => Session::load(&journal, program, setting, &mut fold),
+            Scopes::Skipped => Session::resume(&journal, program, setting, &mut fold),
+        };
         let (mut session, progress) = loaded.unwrap_or_else(|error| panic!("{error}"));
         host.take_in(&mut session, progress);
         session
@@ -183,15 +195,18 @@ fn check(case: &Case) -> Result<(), String> {
         let lines: Vec<String> = host.seen.iter().map(|line| format!("//{line}")).collect();
         return Err(format!("it went like this:\n{}", lines.join("\n")));
     }
-    for n_records in 1..=host.frames.len() {
+    let scopes = [Scopes::Run, Scopes::Skipped];
+    for (n_records, scopes) in (1..=host.frames.len()).flat_map(|n| scopes.map(|how| (n, how))) {
         let frames = host.frames[..n_records].to_vec();
         let mut again = Host { frames, objects: host.objects.clone(), seen: Vec::new() };
-        let mut session = case.load(&mut again);
+        let mut session = case.load(&mut again, scopes);
         let n_answers = answers_given(&again.frames[..n_records]);
         let rest = case.answers().into_iter().skip(n_answers).collect();
         case.run(&mut again, &mut session, rest);
         if again.frames != host.frames {
-            return Err(format!("broken off after record {n_records} it went another way"));
+            return Err(format!(
+                "broken off after record {n_records}, {scopes:?}, it went another way"
+            ));
         }
     }
     Ok(())

@@ -2,4 +2,5 @@
 
 mod bounds;
 mod cases;
+mod scope;
 mod value;

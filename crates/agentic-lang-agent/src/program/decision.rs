@@ -9,8 +9,8 @@ use crate::program::fault::Fault;
 use crate::program::machine::Run;
 use crate::program::strand::{Strand, StrandId, Wait};
 
-/// The action of a decision that lets things go on.
-const APPROVE: &str = "approve";
+/// The actions of a decision that lets things go on, as they are or with a change.
+const APPROVING: [&str; 2] = ["approve", "edit"];
 
 impl Run {
     /// Asks a human and waits.
@@ -50,7 +50,7 @@ pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
         Some(other) => agentic_model::json::to_text(other),
     };
     let fields = vec![
-        ("approved".into(), Data::Bool(action == APPROVE)),
+        ("approved".into(), Data::Bool(APPROVING.contains(&action))),
         ("feedback".into(), Data::text(feedback)),
     ];
     Data::object(fields).map_err(Fault::too_large)

@@ -368,7 +368,10 @@ impl Run {
             };
             join.results[branch] = Some(result);
             join.n_running -= 1;
-            return self.later(Todo::Branches(parent));
+            if !std::mem::replace(&mut join.is_due, true) {
+                self.later(Todo::Branches(parent));
+            }
+            return;
         }
         debug_assert_eq!(id, MAIN, "every other strand has a parent");
         let is_cancelled = result.as_ref().is_err_and(|fault| fault.code == code::CANCELLED);

@@ -23,7 +23,7 @@ impl Run {
         let scope = strand.scope.child(&format!("p{}", strand.n_parallels));
         strand.n_parallels += 1;
         let results = calls.iter().map(|_| None).collect();
-        let join = Join { parallel, scope, next: 0, n_running: 0, results };
+        let join = Join { parallel, scope, next: 0, n_running: 0, results, is_due: true };
         strand.wait = Wait::Join(Box::new(join));
         self.later(Todo::Branches(id));
     }
@@ -34,6 +34,7 @@ impl Run {
         let Wait::Join(mut join) = std::mem::take(&mut parent.wait) else {
             unreachable!("only joins have branches")
         };
+        join.is_due = false;
         let module = Arc::clone(&self.module);
         let parallel = &module.code.parallels[join.parallel as usize];
         let workers = usize::try_from(self.options.workers).unwrap_or(usize::MAX);

@@ -102,6 +102,8 @@ pub(super) struct Join {
     pub next: usize,
     pub n_running: usize,
     pub results: Vec<Option<Result<Data, Fault>>>,
+    /// Whether the agenda has it already: several branches may end before their parent looks.
+    pub is_due: bool,
 }
 
 impl Strand {

@@ -30,6 +30,7 @@ fn a_decision_goes_on_with_its_verdict() {
         Answer::Ok(Value::map([("action", Value::text(action)), ("value", value)]))
     };
     check_decision(decision("approve", Value::Null), "\"yes\"");
+    check_decision(decision("edit", Value::text("shorter")), "\"yes\"");
     check_decision(decision("reject", Value::text("too long")), "\"no: too long\"");
     check_decision(decision("respond", Value::Int(3)), "\"no: 3\"");
     check_decision(Answer::TimedOut, "\"Approval expired.\"");

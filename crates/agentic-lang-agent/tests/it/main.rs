@@ -10,6 +10,7 @@ mod generated;
 mod host;
 mod hostile;
 mod models;
+mod parallel;
 mod plugin;
 mod public;
 mod quirks;

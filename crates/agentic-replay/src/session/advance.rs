@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentic_model::{Cid, Instant, Value, canonical};
 
 use super::Withdrawn;
+use super::scope::OpenScopes;
 use super::{Ask, Group, Hold, HoldReason, Performance, Progress, Refused, Session, Standing};
 use crate::record::{
     AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, Why, WithdrawRecord,
@@ -39,6 +40,7 @@ impl<P: Program> Session<P> {
             kinds: kinds.clone(),
             asks: BTreeMap::new(),
             seen: HashSet::new(),
+            scopes: OpenScopes::default(),
             ending: None,
             over: None,
         };
@@ -53,6 +55,7 @@ impl<P: Program> Session<P> {
     }
 
     pub(super) fn stop(&mut self, cancel: &CancelRecord, at: Instant) -> Group {
+        self.scopes.clear();
         let step = match cancel.mode {
             CancelMode::Cooperative => self.run.cancel(&cancel.why, at),
             CancelMode::Kill => self.run.kill(),
@@ -72,6 +75,7 @@ impl<P: Program> Session<P> {
         self.ending = self.ending.take().or(step.end);
         let by_path = |request: Arc<Request>| (request.path.clone(), request);
         Group {
+            scopes: step.scopes.into(),
             asks: step.opened.into_iter().map(by_path).collect(),
             withdrawn: step.withdrawn.into_iter().collect(),
             events: step.events,
@@ -84,12 +88,18 @@ impl<P: Program> Session<P> {
         let mut failed = self.run.fail(Failure::new(DEFECT, message));
         failed.withdrawn.retain(|path| !opened.contains(path));
         failed.withdrawn.extend(step.withdrawn);
-        Step { events: step.events, ..failed }
+        Step { events: step.events, scopes: step.scopes, ..failed }
     }
 
     /// Records what the program did since the last record, and lists what is to be done.
     pub(super) fn record(&mut self, group: Group, progress: &mut Progress) {
         let at = self.chain.at();
+        for step in group.scopes {
+            let seq = self.chain.length();
+            if let Some(ended) = self.scopes.step(step, seq, &mut progress.objects) {
+                self.append(at, Body::ScopeEnd(ended), progress);
+            }
+        }
         let why = if self.ending.is_some() { Why::Ended } else { Why::Dropped };
         for path in group.withdrawn {
             self.append(at, Body::Withdraw(WithdrawRecord { path: path.clone(), why }), progress);
@@ -118,7 +128,9 @@ impl<P: Program> Session<P> {
     }
 
     pub(super) fn append(&mut self, at: Instant, body: Body, progress: &mut Progress) {
-        progress.links.push(self.chain.append(at, body));
+        let link = self.chain.append(at, body);
+        self.scopes.note(&link.record.body, link.hash);
+        progress.links.push(link);
     }
 
     /// Notes a new request and makes its record.

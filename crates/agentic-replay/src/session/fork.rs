@@ -2,7 +2,7 @@
 
 use agentic_model::{AgentName, Cid, Instant};
 
-use super::replay::Replay;
+use super::replay::{Extent, Replay};
 use super::{Group, Progress, ReplayError, Session, Setting, Standing};
 use crate::record::ForkPoint;
 use crate::{Answer, Body, By, Engine, Journal, Path, Program, SessionId, StartRecord, Stopped};
@@ -22,6 +22,19 @@ pub struct ForkDraft {
     pub allow: Vec<String>,
     /// The head of the agent's branch, where there is one.
     pub head: Option<String>,
+}
+
+impl ForkDraft {
+    /// Derives the id of the fork after the first `cut` records of a session.
+    pub fn session(&self, journal: &Journal, cut: u64) -> SessionId {
+        let shared = journal.up_to(cut);
+        self.session_at(shared.start(), shared.chain().length())
+    }
+
+    fn session_at(&self, parent: &StartRecord, seq: u64) -> SessionId {
+        let key = format!("fork {} {seq} {}", parent.session, self.key);
+        SessionId::derive(&self.agent, &self.flow, &parent.input.cid(), &key)
+    }
 }
 
 /// Why a session could not be forked.
@@ -55,10 +68,8 @@ impl<P: Program> Session<P> {
         if shared.is_over() {
             return Err(ForkError::Over);
         }
-        let mut replay = Replay::begin(&shared, program, setting)?;
-        for record in &shared.records()[1..] {
-            replay.read(record, &mut |_, _| {})?;
-        }
+        let mut replay = Replay::begin(&shared, program, setting, Extent::Whole)?;
+        replay.read_all(&mut |_, _| {})?;
         let Replay { mut session, mut group, .. } = replay;
         group.events.clear();
         let start = fork_start(&shared, draft);
@@ -108,8 +119,7 @@ impl<P: Program> Session<P> {
 fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
     let (parent, chain) = (shared.start(), shared.chain());
     let point = ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() };
-    let key = format!("fork {} {} {}", point.session, point.seq, draft.key);
-    let session = SessionId::derive(&draft.agent, &draft.flow, &parent.input.cid(), &key);
+    let session = draft.session_at(parent, point.seq);
     StartRecord {
         session,
         agent: draft.agent,

@@ -29,6 +29,23 @@ pub struct Progress {
     pub end: Option<End>,
 }
 
+impl Progress {
+    /// Joins what came of answering a request before anything of this was done.
+    pub fn join(&mut self, answered: &Path, more: Progress) {
+        self.objects.extend(more.objects);
+        self.links.extend(more.links);
+        self.perform.retain(|performance| performance.request.path != *answered);
+        self.perform.extend(more.perform);
+        self.holds.retain(|hold| hold.request.path != *answered);
+        self.holds.extend(more.holds);
+        self.timers.retain(|(_, path)| path != answered);
+        self.timers.extend(more.timers);
+        self.withdrawn.extend(more.withdrawn);
+        self.events.extend(more.events);
+        self.end = self.end.take().or(more.end);
+    }
+}
+
 /// An effect to perform.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Performance {

@@ -1,17 +1,24 @@
 //! Replaying a journal: compare first, then use.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentic_model::{Value, canonical};
 
 use super::advance::{Beginning, end_body};
+use super::scope::FinishedScopes;
 use super::{Group, Permit, Progress, Session, Setting, Standing};
-use crate::divergence::{Asked, Difference, Divergence, changes};
-use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome};
+use crate::divergence::{Difference, Divergence, changes};
+use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY};
 use crate::{
-    Answer, Body, Corrupt, EffectClass, End, Event, Failure, Handling, Journal, Objects, Path,
-    Program, Record, Request, RequestHash, StartRecord, Stopped, Stored,
+    Answer, Body, Corrupt, EffectClass, End, Failure, Handling, Journal, Objects, PATCH, Path,
+    Program, Record, Request, StartRecord, Stopped, Stored,
 };
+
+mod difference;
+mod passing;
+
+use self::difference::named;
 
 /// Why a journal could not be replayed. Nothing was performed.
 #[derive(Debug, thiserror::Error)]
@@ -33,11 +40,25 @@ pub(super) struct Replay<'r, P> {
     pub(super) group: Group,
     journal: &'r Journal,
     setting: Setting<'r>,
+    /// Scopes that are not run again.
+    finished: FinishedScopes,
+    /// Those of them that the program has come to.
+    waiting: BTreeSet<Path>,
+    /// The changes that the run was asked about and knew.
+    patches: BTreeSet<&'r Path>,
+}
+
+/// How much of a journal is run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    WithoutFinishedScopes,
 }
 
 impl<P: Program> Session<P> {
     /// Loads a session from its journal by running its program with the recorded answers. The
     /// program is that of [`Journal::flow`], or another one that is to be tried against the record.
+    /// Everything is compared.
     ///
     /// `fold` sees every answer that the program got, in order: executors with state rebuild it
     /// from there. Nothing is shown on the way. The progress lists everything that has no answer.
@@ -50,10 +71,31 @@ impl<P: Program> Session<P> {
         setting: Setting<'_>,
         fold: &mut dyn FnMut(&Request, &Answer),
     ) -> Result<(Session<P>, Progress), ReplayError> {
-        let mut replay = Replay::begin(journal, program, setting)?;
-        for record in &journal.records()[1..] {
-            replay.read(record, fold)?;
-        }
+        Session::load_extent(journal, program, (setting, Extent::Whole), fold)
+    }
+
+    /// Does the same to go on with the program that made the records: finished scopes are not run
+    /// again, and what stands inside them is not compared.
+    ///
+    /// # Errors
+    /// Fails as [`Session::load`] does.
+    pub fn resume(
+        journal: &Journal,
+        program: P,
+        setting: Setting<'_>,
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(Session<P>, Progress), ReplayError> {
+        Session::load_extent(journal, program, (setting, Extent::WithoutFinishedScopes), fold)
+    }
+
+    fn load_extent(
+        journal: &Journal,
+        program: P,
+        (setting, extent): (Setting<'_>, Extent),
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(Session<P>, Progress), ReplayError> {
+        let mut replay = Replay::begin(journal, program, setting, extent)?;
+        replay.read_all(fold)?;
         let Replay { mut session, mut group, .. } = replay;
         let mut progress = Progress::default();
         if !follows_an_answer(journal) {
@@ -64,31 +106,13 @@ impl<P: Program> Session<P> {
         Ok((session, progress))
     }
 
-    /// Runs the program over a journal as [`Session::load`] does, and returns everything that it
-    /// said on the way.
-    ///
-    /// # Errors
-    /// Fails as [`Session::load`] does.
-    pub fn events(
-        journal: &Journal,
-        program: P,
-        setting: Setting<'_>,
-    ) -> Result<Vec<Event>, ReplayError> {
-        let mut replay = Replay::begin(journal, program, setting)?;
-        let mut events = std::mem::take(&mut replay.group.events);
-        for record in &journal.records()[1..] {
-            replay.read(record, &mut |_, _| {})?;
-            events.append(&mut replay.group.events);
-        }
-        Ok(events)
-    }
-
     /// Lists what has no answer, as a new process has to see it.
     fn recover(&mut self, progress: &mut Progress) {
         let paths: Vec<Path> = self.asks.keys().cloned().collect();
         for path in paths {
             let ask = self.asks.get(&path).expect("a key of the same map");
-            let begun = self.may_begin(ask);
+            // Between two attempts nothing is under way.
+            let begun = self.may_begin(ask) && ask.next_at.is_none();
             let stopped = match ask.handling {
                 Handling::Effect(EffectClass::Once | EffectClass::Idempotent) if begun => {
                     Stopped::Unknown
@@ -112,8 +136,9 @@ impl<P: Program> Session<P> {
 impl<'r, P: Program> Replay<'r, P> {
     pub(super) fn begin(
         journal: &'r Journal,
-        program: P,
+        mut program: P,
         setting: Setting<'r>,
+        extent: Extent,
     ) -> Result<Replay<'r, P>, ReplayError> {
         let Some(Record { seq: 0, at, body: Body::Start(start), .. }) = journal.records().first()
         else {
@@ -124,13 +149,49 @@ impl<'r, P: Program> Replay<'r, P> {
         let chain = journal.chain();
         let start = (**start).clone();
         let beginning = Beginning { start, input, at: *at, chain, kinds: setting.kinds };
+        let finished = match extent {
+            Extent::Whole => FinishedScopes::default(),
+            Extent::WithoutFinishedScopes => FinishedScopes::of(journal),
+        };
+        program.skip_scopes(finished.paths());
         let (mut session, group) = Session::begin(program, beginning);
         session.flow = journal.flow();
-        Ok(Replay { session, group, journal, setting })
+        let patches = journal.records().iter().filter_map(|record| match &record.body {
+            Body::Ask(ask) if ask.kind == PATCH => Some(&ask.path),
+            _ => None,
+        });
+        let (patches, waiting) = (patches.collect(), BTreeSet::new());
+        let mut replay = Replay { session, group, journal, setting, finished, waiting, patches };
+        replay.take_waiting();
+        Ok(replay)
+    }
+
+    /// Takes in every record but the first.
+    pub(super) fn read_all(
+        &mut self,
+        fold: &mut dyn FnMut(&Request, &Answer),
+    ) -> Result<(), ReplayError> {
+        let journal = self.journal;
+        for (record, hash) in journal.records().iter().zip(journal.hashes()).skip(1) {
+            self.pass_patches(&record.body);
+            if !matches!(record.body, Body::Start(_) | Body::ScopeEnd(_)) {
+                self.close_scopes(record.seq)?;
+            }
+            if self.finished.hold(&record.body) {
+                if let Body::Answer(_) = &record.body {
+                    self.close_group(record.seq)?;
+                }
+            } else {
+                self.read(record, fold)?;
+                self.take_waiting();
+            }
+            self.session.scopes.note(&record.body, *hash);
+        }
+        Ok(())
     }
 
     /// Takes in the next record.
-    pub(super) fn read(
+    fn read(
         &mut self,
         record: &Record,
         fold: &mut dyn FnMut(&Request, &Answer),
@@ -155,6 +216,11 @@ impl<'r, P: Program> Replay<'r, P> {
                     ask.next_at = Some(attempt.next_at);
                 }
             }
+            Body::Permit(permit) if permit.decision == RETRY => {
+                if let Some(ask) = self.session.asks.get_mut(&permit.path) {
+                    ask.next_at = None;
+                }
+            }
             Body::Permit(permit) => {
                 let edited = permit.edited.as_ref();
                 let edited = edited.map(|edited| edited.value(self.setting.objects)).transpose()?;
@@ -170,11 +236,8 @@ impl<'r, P: Program> Replay<'r, P> {
                 self.close_group(seq)?;
                 self.compare_end(seq, &record.body)?;
             }
-            Body::Upgrade(_)
-            | Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Vote(_)
-            | Body::ScopeEnd(_) => {}
+            Body::ScopeEnd(scope) => self.end_scope(record, scope)?,
+            Body::Upgrade(_) | Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
         }
         Ok(())
     }
@@ -224,6 +287,7 @@ impl<'r, P: Program> Replay<'r, P> {
 
     /// Checks that the program did nothing beyond what was recorded before the next answer.
     fn close_group(&mut self, seq: u64) -> Result<(), ReplayError> {
+        self.close_scopes(seq)?;
         if let Some(request) = self.group.asks.values().next().cloned() {
             return Err(self.extra(Some(seq), &request));
         }
@@ -264,79 +328,6 @@ impl<'r, P: Program> Replay<'r, P> {
         self.session.over = Some(end);
         Ok(())
     }
-
-    fn differs(
-        &self,
-        seq: u64,
-        recorded: &AskRecord,
-        request: &Request,
-        hash: RequestHash,
-    ) -> ReplayError {
-        let difference = if recorded.kind != request.kind {
-            Difference::Kind
-        } else if recorded.schema != request.schema {
-            Difference::Schema
-        } else {
-            Difference::Payload
-        };
-        let before = Some(Asked {
-            kind: recorded.kind.clone(),
-            hash: Some(recorded.hash),
-            schema: recorded.schema,
-            position: recorded.position,
-        });
-        let now = Some(asked(request, hash));
-        let mut divergence = self.divergence(difference, Some(seq), &request.path, before, now);
-        let payload = recorded.payload.value(self.setting.objects);
-        divergence.changes = payload.map_or(Vec::new(), |left| changes(&left, &request.payload));
-        ReplayError::Diverged(Box::new(divergence))
-    }
-
-    fn leftover(&self, seq: u64, path: &Path, kind: &str) -> ReplayError {
-        self.diverged(Difference::Leftover, Some(seq), path, Some(named(kind)), None)
-    }
-
-    fn extra(&self, seq: Option<u64>, request: &Request) -> ReplayError {
-        let hash = request.hash().expect("a run settles every payload");
-        let now = Some(asked(request, hash));
-        self.diverged(Difference::Extra, seq, &request.path, None, now)
-    }
-
-    fn diverged(
-        &self,
-        difference: Difference,
-        seq: Option<u64>,
-        path: &Path,
-        recorded: Option<Asked>,
-        asked: Option<Asked>,
-    ) -> ReplayError {
-        ReplayError::Diverged(Box::new(self.divergence(difference, seq, path, recorded, asked)))
-    }
-
-    /// Describes a difference, and looks for the place where the record has what is asked now.
-    fn divergence(
-        &self,
-        difference: Difference,
-        seq: Option<u64>,
-        path: &Path,
-        recorded: Option<Asked>,
-        asked: Option<Asked>,
-    ) -> Divergence {
-        let wanted = asked.as_ref().and_then(|asked| asked.hash);
-        let elsewhere = self.journal.records().iter().find(|record| match &record.body {
-            Body::Ask(ask) => Some(ask.hash) == wanted,
-            _ => false,
-        });
-        Divergence {
-            difference,
-            seq,
-            path: path.clone(),
-            recorded,
-            asked,
-            changes: Vec::new(),
-            recorded_elsewhere: elsewhere.map(|record| record.seq),
-        }
-    }
 }
 
 /// Says whether the journal was cut right after something that made the program go on, so that
@@ -360,19 +351,6 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
         changes: Vec::new(),
         recorded_elsewhere: None,
     })))
-}
-
-fn asked(request: &Request, hash: RequestHash) -> Asked {
-    Asked {
-        kind: request.kind.clone(),
-        hash: Some(hash),
-        schema: request.schema,
-        position: request.position,
-    }
-}
-
-fn named(kind: &str) -> Asked {
-    Asked { kind: kind.to_owned(), hash: None, schema: None, position: None }
 }
 
 fn corrupt(seq: u64, reason: &str) -> ReplayError {

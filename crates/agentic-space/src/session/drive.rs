@@ -1,39 +1,36 @@
 //! The driver: makes records durable, performs effects, applies decisions.
 //!
 //! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
-//! then whatever they allow to happen. While the session has open holds an answer is appended under
+//! then whatever they allow to happen. Only the answers of pure requests wait for the next barrier,
+//! to share its sync. While the session has open holds an answer is appended under
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, mpsc};
 
-use agentic_model::{AgentName, Entry, Instant, Kind, Object, Value, json};
+use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Stamp;
 use agentic_replay::{
-    Answer, By, End, Event, Failure, HOLD, Handling, Hold, Journal, Path, Performance, Program,
-    Progress, Request, RequestId, Session, SessionId, Setting, Stopped, Withdrawn,
+    Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
+    SessionId, Stopped, Withdrawn,
 };
+use agentic_store::Lock;
 use agentic_store::journal::Log;
-use agentic_store::{Durability, Lock, Writer};
 
 use super::effect::{Performed, perform};
 use super::executor::{Call, Executor, Printed};
-use super::folder::{Folder, Values, damaged, read_journal};
-use super::process::Process;
-use super::{Language, flow_of, program_of, seal};
+use super::flow_of;
+use super::folder::{Folder, damaged, read_journal};
+use super::load::{Ran, replayed};
+use super::process::{Ended, FLOODED, Overflow, Process};
+use super::retry::Backlog;
+use super::unsynced::Unsynced;
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
-/// How many characters of a value a trace entry shows.
-const SHOWN_CHARS_MAX: usize = 200;
-/// The longest text of a program that goes into the agent's trace as it is, in bytes.
-const SAID_BYTES_MAX: usize = 256 << 10;
-
-/// A session, and who performs what it asks for.
-type Ran = (Session<Box<dyn Program>>, Executor);
 /// What a program under way has come to.
-type Answered = (Path, Answer);
+type Arrived = (Path, Ended);
 
 /// How the answer of a program is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,22 +41,36 @@ enum Reading {
     Language,
 }
 
+/// A program under way.
+struct Running {
+    process: Process,
+    reading: Reading,
+    performance: Performance,
+}
+
 /// A session being driven.
 pub struct Driver<'a> {
-    space: &'a Space,
-    folder: Folder,
+    pub(super) space: &'a Space,
+    pub(super) folder: Folder,
     _lock: Lock,
-    log: Log,
-    session: Session<Box<dyn Program>>,
+    pub(super) log: Log,
+    pub(super) session: Session<Box<dyn Program>>,
     executor: Executor,
+    /// Records that may wait for the next barrier.
+    pub(super) unsynced: Unsynced,
     /// Effects that may begin.
-    ready: VecDeque<Performance>,
+    pub(super) ready: VecDeque<Performance>,
+    /// Effects that may begin once more, later.
+    pub(super) backlog: Backlog,
     /// Programs under way.
-    running: BTreeMap<Path, (Process, Reading)>,
+    running: BTreeMap<Path, Running>,
     timers: BTreeMap<Path, Instant>,
-    answers: (mpsc::Sender<Answered>, mpsc::Receiver<Answered>),
+    arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
+    /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
+    /// session next performs them again.
+    faulted: BTreeMap<Path, Error>,
     /// The holds that the trace has been told of.
-    told: BTreeSet<RequestId>,
+    pub(super) told: BTreeSet<RequestId>,
     /// Whether the session was over when it was loaded.
     was_over: bool,
 }
@@ -105,10 +116,21 @@ impl<'a> Driver<'a> {
         folder.restore(space)?;
         let journal = read_journal(space, &folder.id)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
-        let (ran, progress) = replayed(space, &folder, &journal, &flow)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.was_over = driver.session.end().is_some();
+        driver.take_in(progress)?;
+        Ok(driver)
+    }
+
+    /// Loads a session with another program than its own, which must make every recorded request.
+    pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
+        let (folder, lock) = Folder::lock(space, id)?;
+        folder.restore(space)?;
+        let journal = read_journal(space, id)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -131,10 +153,13 @@ impl<'a> Driver<'a> {
             log,
             session,
             executor,
+            unsynced: Unsynced::default(),
             ready: VecDeque::new(),
+            backlog: Backlog::default(),
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
-            answers: mpsc::channel(),
+            arrivals: mpsc::channel(),
+            faulted: BTreeMap::new(),
             told: BTreeSet::new(),
             was_over: false,
         })
@@ -151,27 +176,36 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs the session as far as it goes without a human, an instant or a child.
+    ///
+    /// # Errors
+    /// Fails when a record cannot be written. A fault of the store in one effect leaves that effect
+    /// without an answer; everything else goes on as far as it can before the fault is returned.
     pub fn run(&mut self) -> Result<()> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
         self.apply_decisions()?;
         loop {
+            self.take_up_retries();
             self.start_ready()?;
             if let Some(path) = self.due_timer() {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
-                let (path, answer) =
-                    self.answers.1.recv().expect("the driver holds a sender of its own");
-                if let Some((_, reading)) = self.running.remove(&path) {
-                    let answer = self.read(answer, reading);
-                    self.answer(&path, answer, By::Executor)?;
+                self.flush()?;
+                let (path, ended) =
+                    self.arrivals.1.recv().expect("the driver holds a sender of its own");
+                if let Some(running) = self.running.remove(&path) {
+                    self.arrived(&running, ended)?;
                 }
             } else if self.ready.is_empty() {
                 break;
             }
         }
-        self.settle_down()
+        let settled = self.settle_down();
+        match std::mem::take(&mut self.faulted).pop_first() {
+            Some((_, fault)) => Err(fault),
+            None => settled,
+        }
     }
 
     /// Stops the session, its children first.
@@ -201,40 +235,43 @@ impl<'a> Driver<'a> {
         self.take_in(progress)
     }
 
-    /// Answers a request with a value that a person set.
-    pub fn set(&mut self, path: &Path, value: Value, who: String) -> Result<()> {
-        let open = self.session.unanswered().any(|request| request.path == *path);
-        if !open {
-            return Err(Error::UnknownRequest { id: path.to_string() });
-        }
-        self.ready.retain(|performance| performance.request.path != *path);
-        self.answer(path, Answer::Ok(value), By::Edited(who))
-    }
-
     /// Begins everything that may begin.
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
-            if let Some((performance, reading)) = self.to_execute(&performance) {
+            if let Some((execution, reading)) = self.to_execute(&performance) {
+                self.flush()?;
+                self.note_retry(&performance)?;
                 agentic_store::fault::point("before-effect")?;
                 let folder = self.work_folder();
-                let process = Process::start(&performance, &folder, self.answers.0.clone());
-                self.running.insert(path, (process, reading));
+                let overflow = match reading {
+                    Reading::Plain => Overflow::Dropped,
+                    Reading::Language => Overflow::Fails,
+                };
+                let arrivals = self.arrivals.0.clone();
+                let process = Process::start(&execution, &folder, overflow, arrivals);
+                self.running.insert(path, Running { process, reading, performance });
                 continue;
             }
             if let Some(call) = self.call(&performance) {
+                self.flush()?;
                 agentic_store::fault::point("before-effect")?;
-                let process = Process::call(call, path.clone(), self.answers.0.clone());
-                self.running.insert(path, (process, Reading::Plain));
+                let process = Process::call(call, path.clone(), self.arrivals.0.clone());
+                let reading = Reading::Plain;
+                self.running.insert(path, Running { process, reading, performance });
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
-                self.answer(&path, answer, By::Executor)?;
+                self.computed(&performance, answer)?;
                 continue;
             }
-            match perform(self.space, &self.session, &performance)? {
-                Performed::Answered(answer, by) => self.answer(&path, answer, by)?,
-                Performed::Waiting => {}
+            self.flush()?;
+            match perform(self.space, &self.session, &performance) {
+                Ok(Performed::Answered(answer, by)) => self.answer(&path, answer, by)?,
+                Ok(Performed::Waiting) => {}
+                Err(fault) => {
+                    self.faulted.insert(path, fault);
+                }
             }
         }
         Ok(())
@@ -248,6 +285,18 @@ impl<'a> Driver<'a> {
         let session = self.folder.id.to_string();
         let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
         self.executor.call(&performance.request, stamp, &self.work_folder())
+    }
+
+    /// Takes in what a program came to: an answer, or a fault after which it is tried again.
+    fn arrived(&mut self, running: &Running, ended: Ended) -> Result<()> {
+        if running.reading == Reading::Plain
+            && let Some(fault) = &ended.fault
+            && self.tries_again(&running.performance, fault)?
+        {
+            return Ok(());
+        }
+        let answer = self.read(ended.answer, running.reading);
+        self.answer(&running.performance.request.path, answer, By::Executor)
     }
 
     /// Returns what is to be executed for a request, and how its answer is read.
@@ -268,6 +317,7 @@ impl<'a> Driver<'a> {
                 Some(printed) => self.executor.read(printed),
                 None => answer,
             },
+            (Answer::Failed(failure), Reading::Language) if failure.code == FLOODED => answer,
             (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
             _ => answer,
         }
@@ -281,6 +331,16 @@ impl<'a> Driver<'a> {
         worktree.map_or(top.to_owned(), |worktree| worktree.path)
     }
 
+    /// Says whether a request has no answer yet.
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.session.unanswered().any(|request| request.path == *path)
+    }
+
+    /// Returns how often an effect is tried again unless its request says so itself.
+    pub(super) fn retries_max(&self, request: &Request) -> u32 {
+        self.executor.kinds().rule(request).retries_max
+    }
+
     fn due_timer(&self) -> Option<Path> {
         let now = self.space.now();
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
@@ -288,16 +348,16 @@ impl<'a> Driver<'a> {
     }
 
     /// Records an answer and takes in what the program makes of it.
-    fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+    pub(super) fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
         self.timers.remove(path);
+        self.flush()?;
         agentic_store::fault::point("before-answer")?;
         let agent = self.session.started().agent.clone();
         let writer = match self.session.pending().is_empty() || self.space.head(&agent).is_err() {
             true => None,
             false => Some(self.lock_after_decisions(&agent)?),
         };
-        let open = self.session.unanswered().any(|request| request.path == *path);
-        if !open {
+        if !self.is_open(path) {
             return Ok(());
         }
         let progress = self.session.answered(path, answer, by, self.space.now());
@@ -307,44 +367,21 @@ impl<'a> Driver<'a> {
         self.follow(progress)
     }
 
-    /// Takes the agent's lock with no decision left that is durable and not applied.
-    fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
-        loop {
-            let (writer, _) = self.space.writer(agent)?;
-            let mut is_decided = false;
-            for hold in self.session.pending() {
-                let policy = decide::Policy::of(hold.reason, &hold.request);
-                let found = decide::find(self.space, self.session.started(), &hold.id)?;
-                is_decided |= policy.settle(&found).is_some();
-            }
-            if !is_decided {
-                return Ok(writer);
-            }
-            // Applying takes the lock by itself where it writes.
-            drop(writer);
-            self.apply_decisions()?;
-        }
-    }
-
     /// Makes records durable, then does what they allow.
-    fn take_in(&mut self, progress: Progress) -> Result<()> {
+    pub(super) fn take_in(&mut self, progress: Progress) -> Result<()> {
+        self.flush()?;
         self.persist(&progress)?;
         self.follow(progress)
     }
 
     fn persist(&mut self, progress: &Progress) -> Result<()> {
-        for (cid, bytes) in &progress.objects {
-            self.folder.keep_object(cid, bytes)?;
-        }
-        let payloads: Vec<&[u8]> =
-            progress.links.iter().map(|link| link.bytes.as_slice()).collect();
-        // `--durability git` does not apply to sessions: what was answered is never asked again.
-        Ok(self.log.append(&payloads, Durability::Full)?)
+        self.append(&progress.objects, &progress.links)
     }
 
-    fn follow(&mut self, progress: Progress) -> Result<()> {
+    pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {
         self.tell(&progress.events)?;
-        self.ready.extend(progress.perform);
+        let now = self.space.now();
+        self.ready.extend(self.backlog.keep_later(progress.perform, now));
         self.timers.extend(progress.timers.into_iter().map(|(until, path)| (path, until)));
         for withdrawn in progress.withdrawn {
             self.withdraw(&withdrawn)?;
@@ -357,13 +394,16 @@ impl<'a> Driver<'a> {
         let path = &withdrawn.request.path;
         self.ready.retain(|performance| performance.request.path != *path);
         self.timers.remove(path);
+        self.backlog.forget(path);
         let mut by = By::System("withdraw".to_owned());
-        let stopped = match self.running.remove(path) {
-            Some((process, _)) => {
-                process.stop();
+        let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
+            (Some(running), _) => {
+                running.process.stop();
                 Stopped::Stopped
             }
-            None => withdrawn.stopped,
+            // What the fault stopped may have become durable all the same.
+            (None, Some(_)) => Stopped::Unknown,
+            (None, None) => withdrawn.stopped,
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
@@ -374,207 +414,5 @@ impl<'a> Driver<'a> {
             }
         }
         self.answer(path, Answer::Cancelled(stopped), by)
-    }
-
-    /// Applies the decisions that are durable and not applied yet; expires what is overdue.
-    fn apply_decisions(&mut self) -> Result<()> {
-        for hold in self.session.pending() {
-            self.apply_to(&hold)?;
-        }
-        Ok(())
-    }
-
-    fn apply_to(&mut self, hold: &Hold) -> Result<()> {
-        let start = self.session.started().clone();
-        let policy = decide::Policy::of(hold.reason, &hold.request);
-        let mut found = decide::find(self.space, &start, &hold.id)?;
-        if found.is_empty() && policy.is_overdue(self.space.now()) {
-            let decision = Decision::expired(hold, &policy, self.space.now());
-            decide::record_system(self.space, &start, &decision)?;
-            found = decide::find(self.space, &start, &hold.id)?;
-        }
-        let votes: Vec<(agentic_model::Oid, Decision)> = found;
-        let Some((commit, decision)) = policy.settle(&votes) else {
-            return self.note_votes(hold, &votes);
-        };
-        self.apply(hold, commit.to_string(), decision, &policy)
-    }
-
-    fn note_votes(&mut self, hold: &Hold, votes: &[(agentic_model::Oid, Decision)]) -> Result<()> {
-        let known = super::summary::read(self.space, &self.folder.id)?;
-        let noted: Vec<String> = known
-            .holds
-            .iter()
-            .filter(|open| open.id == hold.id)
-            .flat_map(|open| open.votes.iter().map(|vote| vote.decision.clone()))
-            .collect();
-        for (commit, decision) in votes {
-            if noted.contains(&commit.to_string()) {
-                continue;
-            }
-            let vote = agentic_replay::record::VoteRecord {
-                path: hold.request.path.clone(),
-                decision: commit.to_string(),
-                principal: decision.principal.clone(),
-                action: decision.action.name().to_owned(),
-            };
-            let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
-            let progress =
-                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-            self.take_in(progress)?;
-        }
-        Ok(())
-    }
-
-    fn apply(
-        &mut self,
-        hold: &Hold,
-        commit: String,
-        decision: &Decision,
-        policy: &decide::Policy,
-    ) -> Result<()> {
-        use agentic_replay::HoldReason::{Asked, InDoubt, NotAllowed};
-        let (path, now) = (&hold.request.path, self.space.now());
-        let by = By::Decision(commit.clone());
-        let refused = |code: &str| {
-            Answer::Failed(Failure::new(
-                code,
-                format!("{} by {}", decision.action.name(), decision.principal),
-            ))
-        };
-        let effect = match (hold.reason, decision.action) {
-            (Asked, _) if hold.request.kind == HOLD => Ok(decision.outcome(policy)),
-            (Asked, Action::Approve | Action::Respond | Action::Edit) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (Asked, Action::Reject) => Ok(refused("rejected")),
-            (Asked, Action::Expire) => Ok(refused("expired")),
-            (NotAllowed | InDoubt, Action::Approve) => Err(None),
-            (NotAllowed | InDoubt, Action::Edit) => Err(decision.value.clone()),
-            (NotAllowed | InDoubt, Action::Respond) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (NotAllowed | InDoubt, Action::Reject) => Ok(refused("rejected")),
-            (NotAllowed | InDoubt, Action::Expire) => Ok(refused("expired")),
-            (_, Action::Withdrawn) => return Ok(()),
-        };
-        agentic_store::fault::point("before-decision-answer")?;
-        let progress = match effect {
-            Ok(answer) => self.session.answered(path, answer, by, now),
-            Err(edited) => self.session.permit(path, &commit, edited, now),
-        };
-        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        self.take_in(progress)
-    }
-
-    /// Writes what the program said into the agent's trace.
-    fn tell(&self, events: &[Event]) -> Result<()> {
-        self.trace(events.iter().map(|event| ("log", said(event))))
-    }
-
-    fn trace(&self, entries: impl Iterator<Item = (&'static str, String)>) -> Result<()> {
-        let agent: &AgentName = &self.session.started().agent;
-        for (kind, text) in entries {
-            if self.space.head(agent).is_ok() {
-                let kind = Kind::parse(kind).expect("a valid name");
-                self.space.add_trace(agent, &kind, text.as_bytes())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells the trace where the session stands now, and seals it where it will stand for a while.
-    fn settle_down(&mut self) -> Result<()> {
-        let id = self.folder.id;
-        let start = self.session.started().clone();
-        let holds = self.session.pending();
-        let told = |hold: &Hold| {
-            let question = hold.request.payload.get("question").and_then(Value::as_text);
-            let what = question.unwrap_or(&hold.request.kind).to_owned();
-            ("session", format!("held {}: {}", id.short_request(&hold.id), shown(&what)))
-        };
-        let fresh: Vec<Hold> =
-            holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
-        self.trace(fresh.iter().map(told))?;
-        let Some(end) = self.session.end().cloned() else {
-            if !holds.is_empty() {
-                seal::seal(self.space, &start.agent, &self.folder)?;
-            }
-            return Ok(());
-        };
-        let how = match &end {
-            End::Done(value) => format!("ended {}: {}", id.short(), shown(&format!("{value:?}"))),
-            End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
-            End::Cancelled => format!("cancelled {}", id.short()),
-        };
-        self.trace(std::iter::once(("session", how)))?;
-        seal::seal(self.space, &start.agent, &self.folder)?;
-        self.folder.retire(self.space)
-    }
-}
-
-/// Runs a program over the records of a session.
-fn replayed(
-    space: &Space,
-    folder: &Folder,
-    journal: &Journal,
-    flow: &Object,
-) -> Result<(Ran, Progress)> {
-    let values = Values::of(space, journal);
-    let mut executor = Executor::new(flow)?;
-    let engine = Language::of(flow)?.engine();
-    let kinds = executor.kinds().clone();
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
-    let loaded = Session::load(journal, program_of(space, folder, flow)?, setting, &mut fold);
-    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
-    Ok(((session, executor), progress))
-}
-
-/// Turns the error of a replay into ours.
-pub fn replay_error(id: &SessionId, error: agentic_replay::ReplayError) -> Error {
-    match error {
-        agentic_replay::ReplayError::Diverged(divergence) => {
-            Error::Diverged { id: id.short(), divergence }
-        }
-        agentic_replay::ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
-        agentic_replay::ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
-    }
-}
-
-/// Returns what the agent's trace keeps of what a program said: texts as they are, the events of
-/// the context language and everything else as JSON. What is too long stands in the records only.
-fn said(event: &Event) -> String {
-    let text = match agentic_lang_context::trace::text_of(event) {
-        Some(text) => text.to_owned(),
-        None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),
-    };
-    match text.len() {
-        0..=SAID_BYTES_MAX => text,
-        n => format!("{}… ({n} bytes)", shown(&text)),
-    }
-}
-
-/// Cuts a text for a trace entry, which is one line.
-fn shown(text: &str) -> String {
-    text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
-}
-
-/// The entry that a decision's own trace holds.
-pub fn decision_entry(text: String, at: Instant) -> Entry {
-    let kind = Kind::parse("session").expect("a valid name");
-    Entry { kind, at, body: Value::Text(text), continues: false }
-}
-
-impl<'a> Driver<'a> {
-    /// Loads a session with another program than its own, which must make every recorded request.
-    pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
-        let (folder, lock) = Folder::lock(space, id)?;
-        folder.restore(space)?;
-        let journal = read_journal(space, id)?;
-        let (ran, progress) = replayed(space, &folder, &journal, flow)?;
-        let mut driver = Driver::new(space, folder, lock, ran)?;
-        driver.take_in(progress)?;
-        Ok(driver)
     }
 }

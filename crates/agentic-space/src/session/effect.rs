@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::OWN_FLOW;
 use agentic_model::commit::Claims;
-use agentic_model::{AgentName, Briefing, Cid, Kind, Oid, Value};
+use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
@@ -27,17 +27,22 @@ pub enum Performed {
     Waiting,
 }
 
-/// Performs an effect of the space. A kind that nobody here performs fails in a way that the
-/// program can catch.
+/// Performs an effect of the space. What the program caused itself (an unknown kind, a malformed
+/// field, a taken name) is a failure that it can catch, and so is a kind that nobody here performs.
+///
+/// # Errors
+/// Fails with a fault of our own store, of which the program must not hear: the effect has no
+/// answer then, and is performed again, or found done, by whoever drives the session next.
 pub fn perform(
     space: &Space,
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
 ) -> Result<Performed> {
     let start = session.started();
-    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let request = Some(performance.id.to_string());
+    let asker = Asker { session: start.session.to_string(), request };
     match performance.request.kind.as_str() {
-        "commit" => Ok(executed(perform_commit(space, &start.agent, performance, &asker))),
+        "commit" => executed(perform_commit(space, &start.agent, performance, &asker)),
         "spawn" => perform_spawn(space, session, performance, &asker),
         kind => {
             let failure = Failure::new("unknown-kind", format!("nothing here performs `{kind}`"));
@@ -46,13 +51,14 @@ pub fn perform(
     }
 }
 
-/// What a refused verb is for a program: a failure that it can catch.
-fn executed(outcome: Result<Value>) -> Performed {
+/// What a refused verb is for a program: a failure that it can catch. A fault of the store is none.
+fn executed(outcome: Result<Value>) -> Result<Performed> {
     let answer = match outcome {
         Ok(value) => Answer::Ok(value),
+        Err(error) if error.is_fault() => return Err(error),
         Err(error) => Answer::Failed(Failure::new("refused", error.to_string())),
     };
-    Performed::Answered(answer, By::Executor)
+    Ok(Performed::Answered(answer, By::Executor))
 }
 
 fn perform_commit(
@@ -61,7 +67,7 @@ fn perform_commit(
     performance: &Performance,
     asker: &Asker,
 ) -> Result<Value> {
-    if let Some(done) = find_by_request(space, agent, &asker.request)? {
+    if let Some(done) = find_by_request(space, agent, &performance.id.to_string())? {
         return commit_value(space, done);
     }
     let payload = &performance.request.payload;
@@ -74,7 +80,7 @@ fn perform_commit(
     let draft = Draft {
         message: text("message").ok_or_else(|| bad("a commit needs a `message`"))?.to_owned(),
         kind,
-        fields: payload.get("fields").and_then(Value::as_map).cloned().unwrap_or_default(),
+        fields: fields(payload).ok_or_else(|| bad("`fields` is no map"))?,
         source: Source::Edits(edits(payload).ok_or_else(|| bad("`files` is malformed"))?),
         capture: Capture::Nothing,
         expect: None,
@@ -82,6 +88,8 @@ fn perform_commit(
         asker: Some(asker.clone()),
     };
     let done = commit(space, agent, &draft)?;
+    // One that is merely decided is found by whoever performs the effect again.
+    done.written.visible()?;
     commit_value(space, done.commit)
 }
 
@@ -97,6 +105,14 @@ fn commit_value(space: &Space, commit: Oid) -> Result<Value> {
         ("parent", parent),
         ("committer", Value::text(committer)),
     ]))
+}
+
+/// Reads the open fields of a commit request.
+fn fields(payload: &Value) -> Option<Map> {
+    match payload.get("fields") {
+        None | Some(Value::Null) => Some(Map::new()),
+        Some(fields) => fields.as_map().cloned(),
+    }
 }
 
 /// Reads the files of a commit request: text, bytes, or null for those that go.
@@ -137,25 +153,22 @@ fn perform_spawn(
 ) -> Result<Performed> {
     let request = &performance.request;
     if let Err(error) = check_flow(space, session, request) {
-        return Ok(executed(Err(error)));
+        return executed(Err(error));
     }
-    let child = match ensure_agent(space, session, request, asker) {
+    let child = match ensure_agent(space, session, performance, asker) {
         Ok(child) => child,
-        Err(error) => return Ok(executed(Err(error))),
+        Err(error) => return executed(Err(error)),
     };
     if request.payload.get("flow").is_none() {
         let genesis = child_genesis(space, &child)?;
         let value =
             Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
-        return Ok(executed(Ok(value)));
+        return executed(Ok(value));
     }
-    let begin = match child_begin(space, session, request, &child) {
-        Ok(begin) => begin,
-        Err(error) => return Ok(executed(Err(error))),
-    };
-    let id = match start_child(space, begin) {
+    let begun = child_begin(space, session, request, &child);
+    let id = match begun.and_then(|begin| start_child(space, begin)) {
         Ok(id) => id,
-        Err(error) => return Ok(executed(Err(error))),
+        Err(error) => return executed(Err(error)),
     };
     Ok(match Driver::load(space, &id)?.session().end() {
         None => Performed::Waiting,
@@ -202,18 +215,18 @@ fn answer_of(end: &End) -> Answer {
 fn ensure_agent(
     space: &Space,
     session: &Session<Box<dyn Program>>,
-    request: &Request,
+    performance: &Performance,
     asker: &Asker,
 ) -> Result<AgentName> {
-    let payload = &request.payload;
+    let (payload, id) = (&performance.request.payload, performance.id.to_string());
     let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
     let name = payload
         .get("name")
         .and_then(Value::as_text)
-        .map_or_else(|| own_name(&session.started().agent, asker), str::to_owned);
+        .map_or_else(|| own_name(&session.started().agent, &id), str::to_owned);
     let name = AgentName::parse(&name).map_err(|error| bad(&error.to_string()))?;
     if space.head(&name).is_ok() {
-        return match find_by_request(space, &name, &asker.request)? {
+        return match find_by_request(space, &name, &id)? {
             Some(_) => Ok(name),
             None => Err(Error::AgentExists { name }),
         };
@@ -222,15 +235,16 @@ fn ensure_agent(
     let text = text.ok_or_else(|| bad("a spawn needs a `briefing`"))?;
     let briefing = Briefing::of_text(text).to_object()?;
     let origin = Origin::Agent(session.started().agent.clone());
-    spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
+    let spawned = spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
+    spawned.written.visible()?;
     Ok(name)
 }
 
 /// Names a child after its parent and the request that asks for it.
-fn own_name(parent: &AgentName, asker: &Asker) -> String {
+fn own_name(parent: &AgentName, request: &str) -> String {
     let parent = parent.as_str();
     let stem = parent.get(..STEM_BYTES_MAX).unwrap_or(parent);
-    format!("{stem}-{}", &asker.request[..8])
+    format!("{stem}-{}", &request[..8])
 }
 
 fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {

@@ -70,11 +70,12 @@ impl Folder {
         Ok(file::replace(&folder.join(cid.to_string()), bytes, Persistence::Synced)?)
     }
 
-    /// Reads a long value, if it is here.
+    /// Reads a long value, if it is here and sound. One that is damaged is as good as gone: it may
+    /// be sealed elsewhere.
     pub fn read_object(&self, cid: &Cid) -> Result<Option<Vec<u8>>> {
         let path = self.path.join("objects").join(cid.to_string());
         match std::fs::read(&path) {
-            Ok(bytes) => Ok(Some(bytes)),
+            Ok(bytes) => Ok((Cid::of(&bytes) == *cid).then_some(bytes)),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(agentic_store::Error::io("read", &path)(error).into()),
         }

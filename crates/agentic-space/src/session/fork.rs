@@ -1,17 +1,23 @@
 //! Forking a session, and going on with another program.
 
-use agentic_model::{AgentName, Briefing, Object, Oid, Value};
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    ForkDraft, ForkError, Journal, Path, Program, Progress, Session, SessionId, Setting,
+    Answer, By, ForkDraft, ForkError, Journal, Path, Program, Progress, Session, SessionId, Setting,
 };
 
-use super::drive::{Driver, replay_error};
+use super::drive::Driver;
 use super::folder::{Folder, Values, read_journal};
 use super::language::kinds_of;
+use super::load::replay_error;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
-use crate::spawn::{Origin, spawn};
+use crate::commit::Asker;
+use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
+
+/// How much of the parent's name the name of a fork begins with, in characters.
+const NAME_CHARS_SHARED: usize = 50;
 
 /// How a session is forked.
 #[derive(Debug, Clone, Default)]
@@ -28,11 +34,13 @@ pub struct ForkPlan {
     pub who: String,
 }
 
-/// Forks a session: another way from there, on a branch of its own. The parent is untouched.
+/// Forks a session: another way from there, on a branch of its own. The parent is untouched. The
+/// same fork under the same name is the same session: what an attempt that was broken off has made
+/// is taken up.
 ///
 /// # Errors
-/// Fails when the session was over before the cut, and when another program does not make the
-/// recorded requests.
+/// Fails when the session was over before the cut, when another program does not make the
+/// recorded requests, and when the name belongs to something else; nothing is made then.
 pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId> {
     let journal = read_journal(space, id)?;
     let cut = cut_of(space, &journal, plan)?;
@@ -40,32 +48,152 @@ pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId>
         Some(flow) => flow.clone(),
         None => flow_of(space, &Folder::of(space, id), &journal.up_to(cut).flow())?,
     };
-    let parent = journal.start().clone();
-    let name = match &plan.agent {
-        Some(agent) if space.head(agent).is_ok() => {
-            return Err(Error::AgentExists { name: agent.clone() });
-        }
-        Some(agent) => agent.clone(),
-        None => free_name(space, &parent.agent)?,
-    };
-    // Tried before anything is made: a refused fork leaves no agent behind.
-    drop(attempt(space, &journal, cut, (&name, &flow), None)?);
-    make_agent(space, &journal, cut, &name)?;
-    let head = Some(space.head(&name)?.to_string());
-    let (session, progress) = attempt(space, &journal, cut, (&name, &flow), head)?;
-    let agent = name;
-    let fork_id = session.started().session;
+    let parting = Parting { space, journal: &journal, cut, flow: &flow, plan };
+    let (name, fork_id, standing) = parting.place()?;
     let (folder, lock) = Folder::lock(space, &fork_id)?;
-    if plan.flow.is_some() {
-        folder.keep_object(&flow.cid(), flow.bytes())?;
-        seal::keep(space, &agent, "flow", std::slice::from_ref(&flow))?;
+    if standing == Standing::Absent {
+        // Tried before anything is made: a refused fork leaves no agent behind.
+        drop(parting.attempt(&name, None)?);
+        parting.make_agent(&name, &fork_id)?;
     }
-    let mut driver = Driver::begin(space, folder, lock, (session, progress))?;
-    for (path, value) in &plan.set {
-        driver.set(path, value.clone(), plan.who.clone())?;
-    }
+    let mut driver = match folder.frames(space)?.is_empty() {
+        false => Driver::load_locked(space, folder, lock)?,
+        true => {
+            let begun = parting.attempt(&name, Some(space.head(&name)?.to_string()))?;
+            if plan.flow.is_some() {
+                folder.keep_object(&flow.cid(), flow.bytes())?;
+                seal::keep(space, &name, "flow", std::slice::from_ref(&flow))?;
+            }
+            Driver::begin(space, folder, lock, begun)?
+        }
+    };
     driver.run()?;
     Ok(fork_id)
+}
+
+/// What there is of the agent of a fork.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// Nothing.
+    Absent,
+    /// An agent that was made for this fork, which may have begun.
+    Made,
+    /// An agent that has nothing to do with it.
+    Foreign,
+}
+
+/// One fork that is being made.
+struct Parting<'p> {
+    space: &'p Space,
+    journal: &'p Journal,
+    cut: u64,
+    flow: &'p Object,
+    plan: &'p ForkPlan,
+}
+
+impl Parting<'_> {
+    /// Finds the name of the fork's agent, its id, and what there is of it. Without a name it is
+    /// the first that is free, or that an attempt has left without a session.
+    fn place(&self) -> Result<(AgentName, SessionId, Standing)> {
+        if let Some(name) = &self.plan.agent {
+            let (id, standing) = self.standing(name)?;
+            return match standing {
+                Standing::Foreign => Err(Error::AgentExists { name: name.clone() }),
+                Standing::Absent | Standing::Made => Ok((name.clone(), id, standing)),
+            };
+        }
+        let parent = &self.journal.start().agent;
+        let base: String = parent.as_str().chars().take(NAME_CHARS_SHARED).collect();
+        for n in 1.. {
+            let name = AgentName::parse(&format!("{base}-fork-{n}")).expect("a name with a suffix");
+            let (id, standing) = self.standing(&name)?;
+            let is_free = match standing {
+                Standing::Absent => true,
+                Standing::Made => Folder::of(self.space, &id).frames(self.space)?.is_empty(),
+                Standing::Foreign => false,
+            };
+            if is_free {
+                return Ok((name, id, standing));
+            }
+        }
+        unreachable!("BUG: there are always free numbers")
+    }
+
+    fn standing(&self, name: &AgentName) -> Result<(SessionId, Standing)> {
+        let id = self.draft(name, None)?.session(self.journal, self.cut);
+        if self.space.head(name).is_err() {
+            return Ok((id, Standing::Absent));
+        }
+        let Some(genesis) = self.space.agent(name)?.genesis else {
+            return Ok((id, Standing::Foreign));
+        };
+        let claims = Claims::read(&self.space.read_commit(genesis)?.message);
+        let is_ours = claims.session == Some(id.to_string()) && claims.request.is_none();
+        Ok((id, if is_ours { Standing::Made } else { Standing::Foreign }))
+    }
+
+    fn draft(&self, name: &AgentName, head: Option<String>) -> Result<ForkDraft> {
+        Ok(ForkDraft {
+            agent: name.clone(),
+            flow: self.flow.cid(),
+            engine: Language::of(self.flow)?.engine(),
+            key: self.key()?,
+            allow: self.journal.start().allow.clone(),
+            head,
+        })
+    }
+
+    /// The start key: where the fork leaves, and what is set by hand.
+    fn key(&self) -> Result<String> {
+        let set = self.plan.set.iter().map(|(path, value)| (path.as_str(), value.clone()));
+        let set = canonical::encode(&Value::map(set))
+            .map_err(|error| Error::BadRequest { reason: error.to_string() })?;
+        Ok(match self.plan.set.is_empty() {
+            true => self.cut.to_string(),
+            false => format!("{} {}", self.cut, Cid::of(&set)),
+        })
+    }
+
+    /// Forks the records and sets what is set by hand, without keeping anything.
+    fn attempt(
+        &self,
+        name: &AgentName,
+        head: Option<String>,
+    ) -> Result<(Session<Box<dyn Program>>, Progress)> {
+        let space = self.space;
+        let (kinds, engine) = (kinds_of(self.flow)?, Language::of(self.flow)?.engine());
+        let values = Values::of(space, self.journal);
+        let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+        let id = self.journal.start().session;
+        let program = program_of(space, &Folder::of(space, &id), self.flow)?;
+        let draft = self.draft(name, head)?;
+        let forked = Session::fork(self.journal, self.cut, draft, space.now(), program, setting);
+        let (mut session, mut progress) = forked.map_err(|error| match error {
+            ForkError::Over => Error::SessionOver { id: id.short() },
+            ForkError::Replay(error) => replay_error(&id, error),
+        })?;
+        for (path, value) in &self.plan.set {
+            let by = By::Edited(self.plan.who.clone());
+            let answer = Answer::Ok(value.clone());
+            let more = session.answered(path, answer, by, space.now());
+            let more = more.map_err(|_| Error::UnknownRequest { id: path.to_string() })?;
+            progress.join(path, more);
+        }
+        Ok((session, progress))
+    }
+
+    /// Makes the agent, where the parent's agent stood at the cut.
+    fn make_agent(&self, name: &AgentName, fork: &SessionId) -> Result<()> {
+        let (space, parent) = (self.space, self.journal.start());
+        let text = format!("Fork of session {} after {} records", parent.session.short(), self.cut);
+        let briefing = Briefing::of_text(&text).to_object()?;
+        let origin = match head_at(space, self.journal, self.cut)? {
+            Some(commit) if space.read_commit(commit).is_ok() => Origin::Commit(commit),
+            _ => Origin::Agent(parent.agent.clone()),
+        };
+        let asker = Asker { session: fork.to_string(), request: None };
+        spawn_for(space, name, &briefing, &origin, Some(asker))?.written.visible()
+    }
 }
 
 /// Goes on with another program, if it makes every request that was recorded.
@@ -107,57 +235,6 @@ fn cut_of(space: &Space, journal: &Journal, plan: &ForkPlan) -> Result<u64> {
     Ok(cut)
 }
 
-/// Forks the records, without keeping anything.
-fn attempt(
-    space: &Space,
-    journal: &Journal,
-    cut: u64,
-    (agent, flow): (&AgentName, &Object),
-    head: Option<String>,
-) -> Result<(Session<Box<dyn Program>>, Progress)> {
-    let (kinds, engine) = (kinds_of(flow)?, Language::of(flow)?.engine());
-    let values = Values::of(space, journal);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let draft = ForkDraft {
-        agent: agent.clone(),
-        flow: flow.cid(),
-        engine: engine.clone(),
-        key: format!("{cut}"),
-        allow: journal.start().allow.clone(),
-        head,
-    };
-    let program = program_of(space, &Folder::of(space, &journal.start().session), flow)?;
-    let id = journal.start().session;
-    Session::fork(journal, cut, draft, space.now(), program, setting).map_err(|error| match error {
-        ForkError::Over => Error::SessionOver { id: id.short() },
-        ForkError::Replay(error) => replay_error(&id, error),
-    })
-}
-
-/// Makes the agent of a fork, where the parent's agent stood at the cut.
-fn make_agent(space: &Space, journal: &Journal, cut: u64, name: &AgentName) -> Result<()> {
-    let parent = journal.start().agent.clone();
-    let text = format!("Fork of session {} after {cut} records", journal.start().session.short());
-    let briefing = Briefing::of_text(&text).to_object()?;
-    let origin = match head_at(space, journal, cut)? {
-        Some(commit) if space.read_commit(commit).is_ok() => Origin::Commit(commit),
-        _ => Origin::Agent(parent),
-    };
-    spawn(space, name, &briefing, &origin)?;
-    Ok(())
-}
-
-fn free_name(space: &Space, parent: &AgentName) -> Result<AgentName> {
-    for n in 1.. {
-        let base: String = parent.as_str().chars().take(50).collect();
-        let name = AgentName::parse(&format!("{base}-fork-{n}")).expect("a name with a suffix");
-        if space.head(&name).is_err() {
-            return Ok(name);
-        }
-    }
-    unreachable!("BUG: there are always free numbers")
-}
-
 /// Finds where the agent's branch stood at the cut: at the last commit that the session had made
 /// or been decided by, else where it was when the session began.
 fn head_at(space: &Space, journal: &Journal, cut: u64) -> Result<Option<Oid>> {
@@ -167,7 +244,7 @@ fn head_at(space: &Space, journal: &Journal, cut: u64) -> Result<Option<Oid>> {
     for asked in &summary.asked {
         let Some((seq, answered, by)) = &asked.answer else { continue };
         let commit = match (by, answered) {
-            (agentic_replay::By::Decision(commit), _) => Some(commit.as_str()),
+            (By::Decision(commit), _) => Some(commit.as_str()),
             (_, Answered::Ok(value)) if asked.kind == "commit" => {
                 value.get("commit").and_then(Value::as_text)
             }

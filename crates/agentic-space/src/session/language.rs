@@ -139,7 +139,7 @@ pub(crate) fn kinds_of(flow: &Object) -> Result<Kinds> {
 }
 
 /// Makes a run of an AgentLang program.
-pub(super) fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<Box<dyn Program>> {
     let source = agentic_lang_agent::read(AGENTLANG, source.as_bytes())
         .map_err(|finding| broken(flow, Some(&finding.message)))?;
     let module = agentic_lang_agent::compile(&source).map_err(|findings| {
@@ -150,6 +150,7 @@ pub(super) fn agentlang(flow: &Object, source: &str) -> Result<Box<dyn Program>>
         workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
         handlers: handlers(flow).into_keys().collect(),
         progress: Capture::On,
+        trace,
         ..defaults
     };
     Ok(Box::new(match flow.map().get("pipeline").and_then(Value::as_text) {

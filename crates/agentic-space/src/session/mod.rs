@@ -5,6 +5,7 @@
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
+mod apply;
 mod context;
 pub(crate) mod drive;
 mod effect;
@@ -12,27 +13,34 @@ mod executor;
 pub(crate) mod folder;
 mod fork;
 mod language;
+mod load;
 mod process;
 mod rebuild;
 mod replay;
+mod retell;
+mod retry;
 mod seal;
 mod start;
 pub mod summary;
+pub(crate) mod trace;
+mod unsynced;
 
 pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::executor::{Call, CommandLine, Executor, Printed};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
 pub use self::rebuild::rebuild;
-pub use self::replay::{Difference, Verdict, diff, events, replay};
+pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::retell::retell;
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
 use std::collections::BTreeMap;
 
 use agentic_flow::Flow;
+use agentic_lang_agent::Capture;
 use agentic_model::{Cid, Object, Value};
-use agentic_replay::{Program, SessionId};
+use agentic_replay::{Engine, Failure, Program, SessionId};
 
 use self::language::Language;
 use crate::{Error, Result, Space};
@@ -48,7 +56,20 @@ impl Space {
     /// # Errors
     /// Fails when there is no such session or its records are damaged.
     pub fn session(&self, id: &SessionId) -> Result<Summary> {
-        summary::read(self, id)
+        let mut summary = summary::read(self, id)?;
+        if summary.state.is_over() {
+            return Ok(summary);
+        }
+        // A pinned program can differ from its records only where its language means another thing.
+        let flow = flow_of(self, &folder::Folder::of(self, id), &summary.flow);
+        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine()));
+        if here.is_ok_and(|here| here != summary.engine) {
+            let Engine { language, semantics } = &summary.engine;
+            let message = format!("nothing here runs version {semantics} of `{language}`");
+            summary.state = State::Diverged;
+            summary.failure = Some(Failure::new("ENGINE", message));
+        }
+        Ok(summary)
     }
 
     /// Reads how a session stood after so many records.
@@ -84,11 +105,21 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
+    program_with(space, folder, flow, Capture::Off)
+}
+
+/// Makes such a run, which traces what it does where its language can.
+fn program_with(
+    space: &Space,
+    folder: &folder::Folder,
+    flow: &Object,
+    trace: Capture,
+) -> Result<Box<dyn Program>> {
     let cid = flow.cid();
     let source = source_of(flow)?;
     match Language::of(flow)? {
         Language::Rhai => {}
-        Language::AgentLang => return language::agentlang(flow, source),
+        Language::AgentLang => return language::agentlang(flow, source, trace),
         Language::Pipeline => return language::pipeline(flow, source),
         Language::Context => return context::program(flow, source),
     }
@@ -142,3 +173,6 @@ pub(crate) fn flow_of(space: &Space, folder: &folder::Folder, cid: &Cid) -> Resu
         None => space.object(*cid),
     }
 }
+
+#[cfg(test)]
+mod tests;

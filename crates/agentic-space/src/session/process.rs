@@ -15,10 +15,40 @@ use super::executor::Call;
 
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// The most that is kept of a program's output, in bytes; the rest is read and dropped.
+/// The most that is kept of a program's output, in bytes.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+/// The code of the failure of a program that printed more, where that is one.
+pub const FLOODED: &str = "OutputTooLarge";
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
+
+/// What becomes of a program that prints more than is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// The rest is read and dropped.
+    Dropped,
+    /// It is ended, and has failed.
+    Fails,
+}
+
+/// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
+const STATUS_TRY_AGAIN: i32 = 75;
+
+/// What a program came to.
+#[derive(Debug)]
+pub struct Ended {
+    /// The answer that it gives.
+    pub answer: Answer,
+    /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
+    /// itself.
+    pub fault: Option<String>,
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Ended {
+        Ended { answer, fault: None }
+    }
+}
 
 /// A program under way.
 pub struct Process {
@@ -32,7 +62,8 @@ impl Process {
     pub fn start(
         performance: &Performance,
         folder: &std::path::Path,
-        answers: mpsc::Sender<(Path, Answer)>,
+        overflow: Overflow,
+        arrivals: mpsc::Sender<(Path, Ended)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
@@ -43,21 +74,22 @@ impl Process {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
-            let answer = run(&request.payload, &folder, &key, limit, &flag);
+            let bounds = Bounds { limit, overflow, stop: &flag };
+            let ended = run(&request.payload, &folder, &key, bounds);
             // A driver that has gone away reads the doubt from its records.
-            let _ = answers.send((request.path.clone(), answer));
+            let _ = arrivals.send((request.path.clone(), ended));
         });
         Process { stop, cancel: CancelFlag::new() }
     }
 
     /// Starts a call of a provider on a thread of its own; its answer is sent.
-    pub fn call(call: Call, path: Path, answers: mpsc::Sender<(Path, Answer)>) -> Process {
+    pub fn call(call: Call, path: Path, arrivals: mpsc::Sender<(Path, Ended)>) -> Process {
         let (stop, cancel) = (Arc::new(AtomicBool::new(false)), CancelFlag::new());
         let flag = cancel.clone();
         std::thread::spawn(move || {
             let answer = call.perform(&flag);
             // A driver that has gone away performs it again, or asks whether it happened.
-            let _ = answers.send((path, answer));
+            let _ = arrivals.send((path, answer.into()));
         });
         Process { stop, cancel }
     }
@@ -69,15 +101,17 @@ impl Process {
     }
 }
 
-fn run(
-    payload: &Value,
-    folder: &std::path::Path,
-    key: &str,
+/// What ends a program from outside.
+struct Bounds<'b> {
     limit: Duration,
-    stop: &AtomicBool,
-) -> Answer {
+    overflow: Overflow,
+    stop: &'b AtomicBool,
+}
+
+fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Ended {
     let Some(mut command) = command_of(payload) else {
-        return failed("bad-request", "`exec` needs `argv`, a list of texts, or `command`, a text");
+        let needs = "`exec` needs `argv`, a list of texts, or `command`, a text";
+        return failed("bad-request", needs).into();
     };
     let folder = payload
         .get("cwd")
@@ -93,21 +127,32 @@ fn run(
         .spawn();
     let mut child = match child {
         Ok(child) => child,
-        Err(error) => return failed("exec", &format!("cannot start the program: {error}")),
+        Err(error) => return not_started(&error),
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
-    let deadline = Moment::now() + limit;
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
-    let status = match wait(&mut child, deadline, stop) {
+    let deadline = Moment::now() + bounds.limit;
+    let flooded = Arc::new(AtomicBool::new(false));
+    let stdout = collect(child.stdout.take(), Arc::clone(&flooded));
+    let stderr = collect(child.stderr.take(), Arc::default());
+    let is_over = || match (bounds.overflow, flooded.load(Ordering::Acquire)) {
+        (Overflow::Fails, true) => true,
+        (Overflow::Fails, false) | (Overflow::Dropped, _) => false,
+    };
+    let ended = wait(&mut child, deadline, bounds.stop, &is_over);
+    if is_over() {
+        kill_group(&mut child);
+        let why = format!("the program printed more than {OUTPUT_BYTES_MAX} bytes");
+        return failed(FLOODED, &why).into();
+    }
+    let status = match ended {
         Waited::Ended(status) => status,
-        Waited::TimedOut => return Answer::TimedOut,
-        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped),
-        Waited::Lost(error) => return failed("exec", &error.to_string()),
+        Waited::TimedOut => return Answer::TimedOut.into(),
+        Waited::Stopped => return Answer::Cancelled(Stopped::Stopped).into(),
+        Waited::Lost(error) => return failed("exec", &error.to_string()).into(),
     };
     // What the program left running may hold its output open.
     while !(stdout.is_finished() && stderr.is_finished()) {
-        if stop.load(Ordering::Acquire) || Moment::now() >= deadline {
+        if bounds.stop.load(Ordering::Acquire) || Moment::now() >= deadline {
             kill_group(&mut child);
             break;
         }
@@ -116,11 +161,24 @@ fn run(
     let text = |output: std::thread::JoinHandle<Vec<u8>>| {
         Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
     };
-    Answer::Ok(Value::Map(Map::from([
-        ("status".to_owned(), Value::Int(i64::from(status.code().unwrap_or(-1)))),
+    let status = status.code().unwrap_or(-1);
+    let answer = Answer::Ok(Value::Map(Map::from([
+        ("status".to_owned(), Value::Int(i64::from(status))),
         ("stdout".to_owned(), text(stdout)),
         ("stderr".to_owned(), text(stderr)),
-    ])))
+    ])));
+    let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
+    let fault = may_try_again.then(|| format!("the program ended with status {status}"));
+    Ended { answer, fault }
+}
+
+/// Tells what came of a program that could not be started. Some reasons pass by themselves.
+fn not_started(error: &std::io::Error) -> Ended {
+    use std::io::ErrorKind::{ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock};
+    let message = format!("cannot start the program: {error}");
+    let passes =
+        matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
+    Ended { answer: failed("exec", &message), fault: passes.then_some(message) }
 }
 
 fn command_of(payload: &Value) -> Option<Command> {
@@ -144,7 +202,12 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
+fn wait(
+    child: &mut Child,
+    deadline: Moment,
+    stop: &AtomicBool,
+    is_over: &dyn Fn() -> bool,
+) -> Waited {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Waited::Ended(status),
@@ -152,7 +215,7 @@ fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
             Err(error) => return Waited::Lost(error),
         }
         let stopped = stop.load(Ordering::Acquire);
-        if stopped || Moment::now() >= deadline {
+        if stopped || is_over() || Moment::now() >= deadline {
             kill_group(child);
             let _ = child.wait();
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
@@ -179,13 +242,18 @@ fn feed(child: &mut Child, text: &str) {
     }
 }
 
+/// Reads a stream to its end, and says when there is more than is kept.
 fn collect(
     stream: Option<impl std::io::Read + Send + 'static>,
+    flooded: Arc<AtomicBool>,
 ) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         if let Some(mut stream) = stream {
             let _ = stream.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut kept);
+            if let Ok(1..) = stream.read(&mut [0]) {
+                flooded.store(true, Ordering::Release);
+            }
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
         kept

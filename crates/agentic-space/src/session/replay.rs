@@ -1,9 +1,8 @@
 //! Replaying and comparing sessions without performing anything.
 
 use agentic_model::Object;
-use agentic_replay::{Divergence, Event, ReplayError, Session, SessionId, Setting};
+use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
-use super::drive::replay_error;
 use super::folder::{Folder, Values, read_journal};
 use super::language::kinds_of;
 use super::{Language, flow_of, program_of};
@@ -57,22 +56,6 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
             Err(ReplayError::Missing(missing)) => Verdict::Corrupt(missing.to_string()),
         },
     )
-}
-
-/// Returns everything that the program of a session has said so far, by running it over its records
-/// again.
-///
-/// # Errors
-/// Fails when there is no such session, its records are damaged or its program diverges from them.
-pub fn events(space: &Space, id: &SessionId) -> Result<Vec<Event>> {
-    let journal = read_journal(space, id)?;
-    let folder = Folder::of(space, id);
-    let flow = flow_of(space, &folder, &journal.flow())?;
-    let values = Values::of(space, &journal);
-    let (engine, kinds) = (Language::of(&flow)?.engine(), kinds_of(&flow)?);
-    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let program = program_of(space, &folder, &flow)?;
-    Session::events(&journal, program, setting).map_err(|error| replay_error(id, error))
 }
 
 /// The first record in which two sessions differ.

@@ -148,10 +148,11 @@ pub fn cancel(space: &Space, id: &SessionId, mode: CancelMode, who: &str, why: &
 }
 
 /// Goes on with every session that is not over and that nobody drives: fires timers that are due,
-/// expires holds, applies decisions. Returns those that got further.
+/// expires holds, applies decisions. Returns those that got further. One that cannot go on keeps no
+/// other from it; what stood in its way is noted ([`Space::take_mended`]).
 ///
 /// # Errors
-/// Fails when the sessions cannot be listed; a session that cannot go on is left as it is.
+/// Fails when the sessions cannot be listed.
 pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
     let mut due: Vec<(i64, SessionId)> = Vec::new();
     for id in list_open(space)? {
@@ -166,8 +167,9 @@ pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
         if Folder::of(space, &id).is_driven(space)? {
             continue;
         }
-        // One session that cannot go on keeps no other from it.
-        let _ = resume(space, &id);
+        if let Err(error) = resume(space, &id) {
+            space.note_mended(format!("session {} cannot go on: {error}", id.short()));
+        }
         let after = read_journal(space, &id).map_or(0, |journal| journal.records().len());
         if after > before.records().len() {
             moved.push(id);

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Instant, Value};
-use agentic_replay::record::{AskRecord, Outcome, VoteRecord};
+use agentic_replay::record::{AskRecord, AttemptRecord, Outcome, RETRY, VoteRecord};
 use agentic_replay::{
-    Body, By, EffectClass, Failure, Handling, HoldReason, Journal, Path, RecordHash, RequestId,
-    SessionId,
+    Body, By, EffectClass, Engine, Failure, Handling, HoldReason, Journal, Path, RecordHash,
+    RequestId, SessionId,
 };
 
 use super::folder::{Folder, Values, read_journal};
@@ -27,6 +27,18 @@ pub enum State {
     Failed,
     /// It was stopped.
     Cancelled,
+    /// Its records were made by a version of its language that does not run here. It is not over.
+    Diverged,
+}
+
+impl State {
+    /// Says whether nothing will ever be done for the session again.
+    pub fn is_over(self) -> bool {
+        match self {
+            State::Done | State::Failed | State::Cancelled => true,
+            State::Running | State::Held | State::Waiting | State::Diverged => false,
+        }
+    }
 }
 
 /// A session, as its records tell it.
@@ -38,6 +50,8 @@ pub struct Summary {
     pub agent: AgentName,
     /// The flow it runs now.
     pub flow: Cid,
+    /// What runs it.
+    pub engine: Engine,
     /// Its start key.
     pub key: String,
     /// When it was started.
@@ -77,6 +91,8 @@ pub struct Asked {
     pub kind: String,
     /// The data.
     pub payload: Value,
+    /// The attempts that failed and that the host has made good, or will.
+    pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.
     pub answer: Option<(u64, Answered, By)>,
 }
@@ -172,6 +188,7 @@ fn summarise(
         id: start.session,
         agent: start.agent,
         flow: journal.flow(),
+        engine: start.engine,
         key: start.key.clone(),
         started_at,
         state,
@@ -195,6 +212,8 @@ struct Open {
     at_index: usize,
     permitted: bool,
     withdrawn: bool,
+    /// When the next attempt is due, while none is under way.
+    next_at: Option<Instant>,
     votes: Vec<VoteRecord>,
 }
 
@@ -245,7 +264,14 @@ impl<'a> Reading<'a> {
             }
             Body::Permit(permit) => {
                 if let Some(open) = self.open.get_mut(&permit.path) {
-                    open.permitted = true;
+                    open.permitted |= permit.decision != RETRY;
+                    open.next_at = None;
+                }
+            }
+            Body::Attempt(attempt) => {
+                if let Some(open) = self.open.get_mut(&attempt.path) {
+                    open.next_at = Some(attempt.next_at);
+                    self.asked[open.at_index].attempts.push(attempt.clone());
                 }
             }
             Body::Withdraw(withdraw) => {
@@ -262,8 +288,7 @@ impl<'a> Reading<'a> {
             Body::Continue(next) => {
                 self.end = Some(Answered::Ok(self.value(&next.state)?));
             }
-            Body::Attempt(_)
-            | Body::Signal(_)
+            Body::Signal(_)
             | Body::Escalate(_)
             | Body::Upgrade(_)
             | Body::Cancel(_)
@@ -282,10 +307,19 @@ impl<'a> Reading<'a> {
             path: ask.path.clone(),
             kind: ask.kind.clone(),
             payload: payload.clone(),
+            attempts: Vec::new(),
             answer: None,
         });
-        let (permitted, withdrawn, votes) = (false, false, Vec::new());
-        let open = Open { ask: ask.clone(), payload, at, at_index, permitted, withdrawn, votes };
+        let open = Open {
+            ask: ask.clone(),
+            payload,
+            at,
+            at_index,
+            permitted: false,
+            withdrawn: false,
+            next_at: None,
+            votes: Vec::new(),
+        };
         self.open.insert(ask.path.clone(), open);
         Ok(())
     }
@@ -329,6 +363,10 @@ impl<'a> Reading<'a> {
                 }
                 Handling::Effect(EffectClass::Pure) => None,
                 Handling::Effect(_) if !may_begin => Some(HoldReason::NotAllowed),
+                Handling::Effect(_) if open.next_at.is_some() => {
+                    self.until = self.until.into_iter().chain(open.next_at).min();
+                    None
+                }
                 Handling::Effect(EffectClass::Once) if !is_driven()? => Some(HoldReason::InDoubt),
                 Handling::Effect(_) => {
                     self.n_children += usize::from(open.ask.kind == "spawn");

@@ -37,7 +37,9 @@ impl Repository {
         node.id = id;
         node.num_entries = count(node.num_entries, gains);
         for (folder, gains) in by_folder(gains) {
-            let place = node.children.binary_search_by(|child| order(&child.name, folder));
+            let place = node
+                .children
+                .binary_search_by(|child| child.name.as_slice().cmp(folder.as_bytes()));
             let entry = tree
                 .find_entry(BString::from(folder))
                 .filter(|entry| entry.mode().kind() == EntryKind::Tree);
@@ -63,11 +65,6 @@ impl Repository {
     }
 }
 
-/// The order in which git keeps the folders of a node: short names first.
-fn order(one: &[u8], other: &BStr) -> std::cmp::Ordering {
-    (one.len(), one).cmp(&(other.len(), other.as_bytes()))
-}
-
 /// Sorts paths by the folder that they begin with, and takes it away; files are left out.
 fn by_folder(gains: &Gains) -> BTreeMap<&BStr, Gains> {
     let mut folders: BTreeMap<&BStr, Gains> = BTreeMap::new();
@@ -81,4 +78,65 @@ fn by_folder(gains: &Gains) -> BTreeMap<&BStr, Gains> {
 
 fn count(before: Option<u32>, gains: &Gains) -> Option<u32> {
     u32::try_from(i64::from(before?) + gains.values().sum::<i64>()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::run_git;
+    use std::path::Path;
+
+    /// Makes git remember the trees of what the folder holds now.
+    fn remembered(folder: &Path) -> (gix::ObjectId, Tree) {
+        let git = |arguments: &[&str]| {
+            let output = run_git(folder, arguments).and_then(|output| output.checked(arguments));
+            output.expect("git works")
+        };
+        git(&["add", "-A"]);
+        let tree = git(&["write-tree"]).trim().to_owned();
+        git(&["read-tree", &tree]);
+        let index = gix::open(folder).expect("a repository").open_index().expect("an index");
+        let id = tree.parse().expect("an id");
+        (id, index.tree().expect("git remembers trees").clone())
+    }
+
+    #[test]
+    fn what_follows_is_what_git_would_remember() {
+        let cases: [(&[&str], &[&str]); 7] = [
+            (&["a", "f/b"], &["a", "f/b", "f/c"]),
+            (&["a", "src/b", "zoo/c", "other/d"], &["a", "src/b", "src/new/er/e", "zoo/c"]),
+            (&["f/b", "f/deep/c"], &["f"]),
+            (&["f"], &["f/b", "f/deep/c"]),
+            (&["f/deep/c", "g"], &["g"]),
+            (&["b/x", "a-long/x", "c/x"], &["b/y", "a-long/x", "c/x", "aa/x"]),
+            (&["a"], &["a"]),
+        ];
+        for (before, after) in cases {
+            let folder = tempfile::tempdir().expect("a folder");
+            run_git(folder.path(), &["init", "-q"]).expect("git works");
+            let write = |paths: &[&str]| {
+                for path in paths {
+                    let path = folder.path().join(path);
+                    std::fs::create_dir_all(path.parent().expect("below the folder"))
+                        .expect("made");
+                    std::fs::write(path, "x").expect("written");
+                }
+            };
+            write(before);
+            let (_, mut node) = remembered(folder.path());
+            for path in before {
+                let top = folder.path().join(path.split('/').next().expect("a part"));
+                let _ = std::fs::remove_file(&top).or_else(|_| std::fs::remove_dir_all(&top));
+            }
+            write(after);
+            let (id, expected) = remembered(folder.path());
+
+            let mut gains = Gains::new();
+            after.iter().for_each(|path| *gains.entry((*path).into()).or_default() += 1);
+            before.iter().for_each(|path| *gains.entry((*path).into()).or_default() -= 1);
+            let repository = Repository::open(folder.path()).expect("a repository");
+            repository.follow_tree(&mut node, id, &gains).expect("the trees are there");
+            assert_eq!(node, expected, "{before:?} -> {after:?}");
+        }
+    }
 }

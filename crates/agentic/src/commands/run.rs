@@ -46,7 +46,7 @@ pub struct Args {
     /// Run the tests of the program
     #[arg(long)]
     test: bool,
-    /// Write what happened as JSON
+    /// Write what happened as JSON; of a session, all since it was started
     #[arg(long, value_name = "PATH")]
     output_trace: Option<String>,
     /// How many branches of a parallel block run at once
@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     dialect: Option<Dialect>,
     /// Run as a session: recorded, and finished after a crash
-    #[arg(long, conflicts_with_all = ["lower", "output_trace", "backend"])]
+    #[arg(long, conflicts_with_all = ["lower", "backend"])]
     session: bool,
     /// As this agent, else the current one, else a new one named `run-KEY`
     #[arg(long, value_name = "NAME", requires = "session", value_parser = agent_name)]

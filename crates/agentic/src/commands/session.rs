@@ -4,19 +4,24 @@ use std::process::ExitCode;
 
 use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
+use agentic_replay::Path;
 use agentic_replay::record::CancelMode;
-use agentic_replay::{Path, SessionId};
 use agentic_space::Space;
-use agentic_space::session::{self, Begin, ForkPlan, State, Summary, Verdict};
-use agentic_view::{DiffView, SessionView, VerdictView, VerifyView};
+use agentic_space::session::{self, Begin, ForkPlan};
+use agentic_view::SessionView;
 use clap::Subcommand;
 
+use self::show::{brief_line, diff, line, list, replay, show, summaries, verify};
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
 use crate::output::talk;
 use crate::program::{Checked, Program};
+
+mod show;
+
+pub use self::show::answer;
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -213,6 +218,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         }
         Verb::Tick => {
             let moved = session::tick(&space)?;
+            space.take_mended().iter().for_each(|what| talk(what));
             let views = summaries(&space, &moved)?;
             context.format.answer(views.as_slice(), |views| views.iter().map(brief_line).collect());
             Ok(ExitCode::SUCCESS)
@@ -225,184 +231,6 @@ pub fn principal(space: &Space) -> Result<String, Failure> {
     let person = space.repository().committer()?;
     let local = person.email.split('@').next().filter(|local| !local.is_empty());
     Ok(format!("user:{}", local.unwrap_or(&person.name)))
-}
-
-/// Prints how a session stands, and returns its exit code.
-pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
-    let summary = space.session(id)?;
-    space.take_mended().iter().for_each(|what| talk(what));
-    context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
-    for hold in &summary.holds {
-        let request = summary.id.short_request(&hold.id);
-        talk(&format!(
-            "held: `agentic decide {request} approve` or `reject`; `agentic pending` shows what is asked"
-        ));
-    }
-    if let Some(failure) = &summary.failure {
-        talk(&format!("error: {}: {}", failure.code, failure.message));
-        talk("hint: `agentic session show` shows every request and answer");
-    }
-    Ok(exit_code(space, &summary))
-}
-
-/// A session that waits for a held child is held too.
-fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
-    match summary.state {
-        State::Done | State::Running => ExitCode::SUCCESS,
-        State::Waiting if summary.until.is_none() && has_held_child(space, summary) => {
-            ExitCode::from(4)
-        }
-        State::Waiting => ExitCode::SUCCESS,
-        State::Held => ExitCode::from(4),
-        State::Failed | State::Cancelled => ExitCode::from(1),
-    }
-}
-
-fn has_held_child(space: &Space, summary: &Summary) -> bool {
-    let prefix = format!("child {} ", summary.id);
-    let all = space.sessions().unwrap_or_default();
-    all.iter().filter_map(|id| space.session(id).ok()).any(|child| {
-        child.key.starts_with(&prefix) && exit_code(space, &child) == ExitCode::from(4)
-    })
-}
-
-fn line(summary: &Summary) -> String {
-    brief_line(&SessionView::brief(summary))
-}
-
-fn brief_line(view: &SessionView) -> String {
-    let result = view.result.as_ref().map(|result| format!(" {result}")).unwrap_or_default();
-    let until = view.until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
-    let error = view.error.as_ref().map(|error| format!(" {}", error.message)).unwrap_or_default();
-    format!("{} {}{result}{until}{error}\n", &view.session[..12], view.state)
-}
-
-fn show(context: &Context, space: &Space, session: &str, at: Option<u64>) -> Outcome {
-    let id = space.find_session(session)?;
-    let summary = match at {
-        Some(at) => space.session_at(&id, at)?,
-        None => space.session(&id)?,
-    };
-    context.format.answer(&SessionView::whole(&summary), |view| {
-        let mut text = line(&summary);
-        for request in view.requests.iter().flatten() {
-            let answer =
-                request.answer.as_ref().map_or("open".to_owned(), |answer| answer.to_string());
-            text.push_str(&format!(
-                "  {} {} {} → {answer}\n",
-                request.path, request.kind, request.payload
-            ));
-        }
-        text
-    });
-    Ok(ExitCode::SUCCESS)
-}
-
-fn list(context: &Context, space: &Space, agent: Option<&AgentName>) -> Outcome {
-    let mut views = summaries(space, &space.sessions()?)?;
-    views.retain(|view| agent.is_none_or(|agent| view.agent == agent.as_str()));
-    context.format.answer(views.as_slice(), |views| {
-        let line = |view: &SessionView| format!("{} {}", view.agent, brief_line(view));
-        views.iter().map(line).collect()
-    });
-    Ok(ExitCode::SUCCESS)
-}
-
-fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionView>, Failure> {
-    let mut views = Vec::new();
-    for id in ids {
-        match space.session(id) {
-            Ok(summary) => views.push(SessionView::brief(&summary)),
-            Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
-        }
-    }
-    Ok(views)
-}
-
-fn diff(context: &Context, space: &Space, left: &str, right: &str) -> Outcome {
-    let (left, right) = (space.find_session(left)?, space.find_session(right)?);
-    let found = session::diff(space, &left, &right)?;
-    context.format.answer(&DiffView::new(found.as_ref()), |view| match view.at {
-        None => "same".to_owned(),
-        Some(at) => {
-            let side = |side: &Option<serde_json::Value>| {
-                side.as_ref().map_or("(nothing)".to_owned(), ToString::to_string)
-            };
-            format!("record {at} differs\n- {}\n+ {}\n", side(&view.left), side(&view.right))
-        }
-    });
-    Ok(ExitCode::SUCCESS)
-}
-
-fn replay(context: &Context, space: &Space, ids: &[SessionId], flow: Option<&Object>) -> Outcome {
-    let mut views = Vec::new();
-    let mut code = 0;
-    for id in ids {
-        let verdict = session::replay(space, id, flow)?;
-        code = code.max(match &verdict {
-            Verdict::Same => 0,
-            Verdict::Diverged(_) => 5,
-            Verdict::Corrupt(_) => 6,
-        });
-        views.push(VerdictView::new(id.to_string(), &verdict));
-    }
-    context.format.answer(views.as_slice(), |views| {
-        let line = |view: &VerdictView| {
-            let reason =
-                view.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            format!("{} {}{reason}\n", &view.session[..12], view.verdict)
-        };
-        views.iter().map(line).collect()
-    });
-    if code == 5 {
-        talk("error: a program does something else than was recorded");
-        talk(
-            "hint: keep the pinned program, or fork before the record that differs with `agentic session fork --at N --flow F`",
-        );
-    }
-    Ok(ExitCode::from(code))
-}
-
-fn verify(context: &Context, space: &Space, session: &str, rebuild: bool) -> Outcome {
-    let id = space.find_session(session)?;
-    let summary = space.session(&id)?;
-    match session::replay(space, &id, None)? {
-        Verdict::Same => {}
-        Verdict::Diverged(divergence) => {
-            return Err(agentic_space::Error::Diverged { id: id.short(), divergence }.into());
-        }
-        Verdict::Corrupt(reason) => {
-            let what = format!("session {}", id.short());
-            return Err(agentic_store::Error::corrupt(what, reason).into());
-        }
-    }
-    let rebuilt = match rebuild {
-        false => None,
-        true => {
-            let folder =
-                std::env::temp_dir().join(format!("agentic-rebuild-{}", std::process::id()));
-            let made = session::rebuild(space, &id, &folder);
-            // What was made for the comparison alone goes with it.
-            let _ = std::fs::remove_dir_all(&folder);
-            Some(made?.iter().map(ToString::to_string).collect())
-        }
-    };
-    let view = VerifyView {
-        session: id.to_string(),
-        records: summary.n_records,
-        chain: summary.chain.to_string(),
-        rebuilt,
-    };
-    context.format.answer(&view, |view| {
-        let rebuilt = view.rebuilt.as_ref().map(|made| format!(", {} commits rebuilt", made.len()));
-        format!(
-            "{} {} records sound{}",
-            &view.session[..12],
-            view.records,
-            rebuilt.unwrap_or_default()
-        )
-    });
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads a flow: a stored one by its id, else a file, which must parse.

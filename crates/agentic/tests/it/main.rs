@@ -1,6 +1,7 @@
 //! The store's promises, tested on the binary: a write is there whole or not at all, whatever
 //! happens between two of its steps. What is there is read with stock git.
 
+mod agentlang;
 mod disk;
 mod kill;
 mod power;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentic_diag::Source;
 use agentic_lang_agent::{Capture, Module, PROGRESS, RunOptions, code, invocation, json, report};
+use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Event};
 use agentic_space::session::{AgentLangFlow, Executor};
@@ -17,7 +18,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::{Format, print_bytes, talk, warn};
+use crate::output::{Format, print_bytes, print_text, talk, warn};
 use crate::program::{Checked, Program};
 
 /// What the command line asks of a program.
@@ -87,11 +88,8 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         }
     };
     Checked::of(source.clone(), module.warnings().to_vec()).show();
-    if wish.act == Act::Run && wish.session.is_none() && module.may_hold(&name) {
-        return Err(Failure::refused(
-            &format!("`{name}` may ask a human, and a run in memory cannot wait for one"),
-            "run it as a session with `--session`",
-        ));
+    if wish.session.is_none() {
+        refuse_hold(&module, wish.act, &name)?;
     }
     let input = Value::Text(json::to_text(&input));
     let act = wish.act;
@@ -103,6 +101,21 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         Act::Test => test_outcome(&end),
         Act::Run | Act::Lower => outcome(&module, &end),
     }
+}
+
+/// Refuses a run in memory that may come to a question to a human.
+fn refuse_hold(module: &Module, act: Act, name: &str) -> Result<(), Failure> {
+    let (what, may_hold) = match act {
+        Act::Test => ("a test".to_owned(), module.tests_may_hold()),
+        Act::Run | Act::Lower => (format!("`{name}`"), module.may_hold(name)),
+    };
+    if !may_hold {
+        return Ok(());
+    }
+    Err(Failure::refused(
+        &format!("{what} may ask a human, and a run in memory cannot wait for one"),
+        "run it as a session with `--session`",
+    ))
 }
 
 /// Runs to the end, or to where a session waits, and writes the trace.
@@ -117,15 +130,26 @@ fn perform(
     let workers = wish.workers.unwrap_or(defaults.workers);
     let handlers = wish.handlers.into_iter();
     let flow = AgentLangFlow {
-        source: source.text().to_owned(),
+        // Only a session keeps the program, which must then fit into an object.
+        source: if wish.session.is_some() { source.text().to_owned() } else { String::new() },
         pipeline: (wish.act != Act::Test).then(|| name.clone()),
         workers,
         // The last one that is named performs the task.
         handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
     };
+    if wish.session.is_some() && source.text().len() > OBJECT_BYTES_MAX {
+        return Err(Failure::refused(
+            &format!("the program has more than the {OBJECT_BYTES_MAX} bytes that a session keeps"),
+            "split the program, or run it in memory without `--session`",
+        ));
+    }
     let object: Object = flow.to_object()?;
     if let Some(setting) = wish.session {
-        return durable::run(context, setting, object, input, source.text());
+        let ran = durable::run(context, setting, object, input, source.text())?;
+        if let Some(path) = &wish.trace {
+            write_trace(context, path, &durable::said(context, &ran.session)?);
+        }
+        return Ok(ran.reached);
     }
     let options = RunOptions {
         workers,
@@ -154,7 +178,7 @@ fn perform(
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
-            print_bytes(text.as_bytes());
+            print_text(&text);
             Ok(ExitCode::SUCCESS)
         }
         Err(finding) if finding.code == code::PIPELINE_UNKNOWN => {
@@ -205,6 +229,7 @@ fn hint(module: &Module, code: &str) -> String {
         code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => {
             "give the inputs of the pipeline as the fields of `--input`".to_owned()
         }
+        code::NO_WORKERS => "give `--workers` a number from 1 on".to_owned(),
         _ => "`--output-trace PATH` shows what happened before".to_owned(),
     }
 }

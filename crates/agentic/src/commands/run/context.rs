@@ -7,7 +7,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Calls, Module, RunFault, trace};
 use agentic_model::Value;
 use agentic_replay::{End, Event, Failure as Failed};
-use agentic_space::session::{self, Cast, ContextFlow, Executor, Models, Tools};
+use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
 use super::durable::{self, Reached};
 use super::{failed, trial};
@@ -104,8 +104,8 @@ fn perform(
     })?;
     if let Some(setting) = setting {
         let object = flow.to_object()?;
-        let (reached, space, id) = durable::begin(context, setting, object, input, &flow.source)?;
-        return Ok((reached, session::events(&space, &id)?));
+        let ran = durable::run(context, setting, object, input, &flow.source)?;
+        return Ok((ran.reached, durable::said(context, &ran.session)?));
     }
     let mut events = Vec::new();
     let executor = Executor::of_cast(&flow.cast);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentic_model::{AgentName, Briefing, Object, Value};
-use agentic_replay::{End, SessionId};
+use agentic_replay::{End, Event, SessionId};
 use agentic_space::Space;
 use agentic_space::session::{self, Begin, State};
 use agentic_space::spawn::{Origin, spawn};
@@ -33,6 +33,14 @@ pub enum Reached {
     Waiting(ExitCode),
 }
 
+/// A session that was run.
+pub struct Ran {
+    /// Its id.
+    pub session: SessionId,
+    /// Where it got to.
+    pub reached: Reached,
+}
+
 /// Runs a program as a session, as far as it goes without a human.
 pub fn run(
     context: &Context,
@@ -40,18 +48,7 @@ pub fn run(
     flow: Object,
     input: Value,
     briefing: &str,
-) -> Result<Reached, Failure> {
-    begin(context, setting, flow, input, briefing).map(|(reached, ..)| reached)
-}
-
-/// Does the same; also returns which session it is.
-pub fn begin(
-    context: &Context,
-    setting: Setting,
-    flow: Object,
-    input: Value,
-    briefing: &str,
-) -> Result<(Reached, Space, SessionId), Failure> {
+) -> Result<Ran, Failure> {
     let space = context.space()?;
     let key = setting.key.unwrap_or_else(|| fresh_key(&space));
     let agent = match context.known_agent(&space, setting.agent.as_ref())? {
@@ -71,7 +68,12 @@ pub fn begin(
         (State::Cancelled, ..) => Reached::End(End::Cancelled),
         _ => Reached::Waiting(answer(context, &space, &id)?),
     };
-    Ok((reached, space, id))
+    Ok(Ran { session: id, reached })
+}
+
+/// Returns what a session has said since it was started, also before a crash.
+pub fn said(context: &Context, session: &SessionId) -> Result<Vec<Event>, Failure> {
+    Ok(session::retell(&context.space()?, session)?)
 }
 
 /// Waits for pauses that are short enough, and goes on after each.

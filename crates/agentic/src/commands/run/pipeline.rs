@@ -47,7 +47,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     let text = program.text()?;
     let object = pipeline_object(text, &registry)?;
     let reached = match wish.session {
-        Some(setting) => durable::run(context, setting, object, input, text)?,
+        Some(setting) => durable::run(context, setting, object, input, text)?.reached,
         None => {
             refuse_durable(&compiled, wish.backend)?;
             let run = FlowProgram::new(&compiled, Options::default());

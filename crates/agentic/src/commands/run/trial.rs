@@ -58,9 +58,9 @@ pub fn run(
             vec![("candidate", Json::text(*candidate)), ("agent", Json::text(agent.as_str()))];
         let own = Setting { agent: Some(agent), key: Some(format!("{base}-{candidate}")) };
         let object = flow.to_object()?;
-        let (reached, _, id) = durable::begin(context, own, object, input.clone(), &flow.source)?;
-        trial.push(("session", Json::text(id.to_string())));
-        match reached {
+        let ran = durable::run(context, own, object, input.clone(), &flow.source)?;
+        trial.push(("session", Json::text(ran.session.to_string())));
+        match ran.reached {
             Reached::End(End::Done(value)) => {
                 trial.push(("value", json::from_value(&value).unwrap_or_default()));
             }

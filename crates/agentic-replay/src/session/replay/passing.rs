@@ -1,0 +1,96 @@
+//! What a replay passes without running it: finished scopes, and changes that the run did not know.
+
+use agentic_model::Value;
+
+use super::difference::named;
+use super::{Replay, ReplayError};
+use crate::divergence::Difference;
+use crate::record::ScopeEndRecord;
+use crate::{Answer, Body, PATCH, Path, Program, Record, SCOPE};
+
+impl<P: Program> Replay<'_, P> {
+    /// Sets aside the scopes that the program has come to and need not run.
+    pub(super) fn take_waiting(&mut self) {
+        let is_finished = |path: &Path| self.finished.contains(path);
+        let waiting = self
+            .group
+            .asks
+            .extract_if(.., |path, request| request.kind == SCOPE && is_finished(path));
+        self.waiting.extend(waiting.map(|(path, _)| path));
+    }
+
+    /// Gives the program the result of a scope that it did not run, or compares that of one that it
+    /// did.
+    pub(super) fn end_scope(
+        &mut self,
+        record: &Record,
+        recorded: &ScopeEndRecord,
+    ) -> Result<(), ReplayError> {
+        if self.waiting.remove(&recorded.path) {
+            self.close_group(record.seq)?;
+            let result = recorded.result.value(self.setting.objects)?;
+            let answer = Answer::Ok(result);
+            self.group = self.session.deliver(&recorded.path, answer, record.at);
+            return Ok(());
+        }
+        while let Some(step) = self.group.scopes.pop_front() {
+            let found = self.session.scopes.step(step, record.seq, &mut Vec::new());
+            match found {
+                Some(found) if found == *recorded => return Ok(()),
+                Some(found) => {
+                    let (before, now) = (named("scope_end"), named("scope_end"));
+                    let seq = Some(record.seq);
+                    let path = &found.path;
+                    let payload = Difference::Payload;
+                    return Err(self.diverged(payload, seq, path, Some(before), Some(now)));
+                }
+                None => {}
+            }
+        }
+        Err(self.leftover(record.seq, &recorded.path, "scope_end"))
+    }
+
+    /// Checks that no scope ended beyond those that were recorded.
+    pub(super) fn close_scopes(&mut self, seq: u64) -> Result<(), ReplayError> {
+        while let Some(step) = self.group.scopes.pop_front() {
+            if let Some(found) = self.session.scopes.step(step, seq, &mut Vec::new()) {
+                let now = Some(named("scope_end"));
+                return Err(self.diverged(Difference::Extra, Some(seq), &found.path, None, now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the program that the run did not know a change, where records go on without asking.
+    pub(super) fn pass_patches(&mut self, next: &Body) {
+        let goes_on = match next {
+            Body::Ask(_)
+            | Body::Answer(_)
+            | Body::Withdraw(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_)
+            | Body::Continue(_)
+            | Body::End(_) => true,
+            Body::Start(_)
+            | Body::Attempt(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::Permit(_)
+            | Body::Upgrade(_) => false,
+        };
+        while let Some(path) = self.unknown_patch().filter(|_| goes_on) {
+            self.group.asks.remove(&path);
+            let now = self.session.run.now();
+            let more = self.session.deliver(&path, Answer::Ok(Value::Bool(false)), now);
+            self.group.join(more);
+            self.take_waiting();
+        }
+    }
+
+    fn unknown_patch(&self) -> Option<Path> {
+        let mut asks = self.group.asks.iter();
+        let unknown = asks.find(|(path, ask)| ask.kind == PATCH && !self.patches.contains(path));
+        unknown.map(|(path, _)| path.clone())
+    }
+}

@@ -1,0 +1,133 @@
+//! Sources: where the tree of a commit comes from.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use agentic_model::{AgentName, Oid};
+use agentic_store::git::{
+    FileMode, IndexUpdate, Scratch, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path,
+};
+use agentic_store::journal::GitObject;
+
+use crate::{Error, Result, Space};
+
+/// Where the tree of a commit comes from.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Everything in a worktree of the agent.
+    Worktree(Worktree),
+    /// Everything in a folder.
+    Folder(PathBuf),
+    /// Some paths of a folder, on top of the head.
+    Paths {
+        /// The folder that the paths are relative to.
+        root: PathBuf,
+        /// The paths.
+        paths: Vec<Vec<u8>>,
+    },
+    /// Changes to files, on top of the head.
+    Edits(BTreeMap<String, Edit>),
+}
+
+/// What becomes of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// It has this content.
+    Write {
+        /// The content; of a link, its target.
+        content: Vec<u8>,
+        /// What sort of file.
+        mode: FileMode,
+    },
+    /// It is gone.
+    Delete,
+}
+
+/// What a source gives on top of a tree.
+pub(super) struct Built {
+    /// The new tree.
+    pub tree: Oid,
+    /// What it needs that the old one had not.
+    pub objects: Vec<GitObject>,
+    /// What becomes of the index of the worktree, if it came from one.
+    pub index: Vec<IndexUpdate>,
+    /// The paths at which the trees differ.
+    pub changed: Vec<String>,
+}
+
+impl Source {
+    /// Finds the worktree of the agent that the source is taken from, if it is taken from one.
+    pub(super) fn own_worktree(
+        &self,
+        space: &Space,
+        agent: &AgentName,
+    ) -> Result<Option<Worktree>> {
+        match self {
+            Source::Worktree(worktree) => Ok(Some(worktree.clone())),
+            Source::Paths { root, .. } => {
+                let found = space.repository().worktree_of(&agent.branch_ref())?;
+                Ok(found.filter(|worktree| worktree.path == *root))
+            }
+            Source::Folder(_) | Source::Edits(_) => Ok(None),
+        }
+    }
+
+    /// Builds the tree that the source makes of `base`, and keeps it in memory.
+    pub(super) fn build(&self, space: &Space, base: Oid) -> Result<Built> {
+        let repository = space.repository();
+        let (scratch, tree, index) = match self {
+            Source::Worktree(worktree) => {
+                let scratch = repository.at_worktree(&worktree.path)?.scratch();
+                let snapshot = scratch.snapshot(base, SnapshotSource::Worktree)?;
+                (scratch, snapshot.tree, snapshot.index)
+            }
+            Source::Folder(folder) => {
+                let scratch = repository.scratch_at(folder)?;
+                let source = SnapshotSource::Folder { paths: &[] };
+                let snapshot = scratch.snapshot(base, source)?;
+                (scratch, snapshot.tree, Vec::new())
+            }
+            Source::Paths { root, paths } => {
+                for path in paths {
+                    check_path(path)?;
+                    check_exists(space, base, root, path)?;
+                }
+                let scratch = repository.scratch_at(root)?;
+                let snapshot = scratch.snapshot(base, SnapshotSource::Folder { paths })?;
+                (scratch, snapshot.tree, snapshot.index)
+            }
+            Source::Edits(edits) => {
+                let scratch = repository.scratch();
+                let tree = scratch.edit_tree(base, &tree_edit(&scratch, edits)?)?;
+                (scratch, tree, Vec::new())
+            }
+        };
+        let objects = scratch.difference(base, tree)?;
+        let changed = scratch.changed_paths(base, tree)?;
+        Ok(Built { tree, objects, index, changed })
+    }
+}
+
+fn tree_edit(scratch: &Scratch, edits: &BTreeMap<String, Edit>) -> Result<TreeEdit> {
+    let change_of = |edit: &Edit| -> Result<TreeChange> {
+        Ok(match edit {
+            Edit::Write { content, mode } => {
+                TreeChange::Set { mode: *mode, blob: scratch.write_blob(content)? }
+            }
+            Edit::Delete => TreeChange::Remove,
+        })
+    };
+    let edits = edits.iter();
+    edits.map(|(path, edit)| Ok((path.clone().into_bytes(), change_of(edit)?))).collect()
+}
+
+/// Checks that a path that was named is in the folder or in the tree.
+fn check_exists(space: &Space, tree: Oid, root: &Path, path: &[u8]) -> Result<()> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let on_disk = root.join(std::ffi::OsStr::from_bytes(path));
+    let is_there = on_disk.symlink_metadata().is_ok();
+    if is_there || space.repository().is_in_tree(tree, path)? {
+        return Ok(());
+    }
+    Err(Error::NoSuchPath { path: String::from_utf8_lossy(path).into_owned() })
+}

@@ -1,0 +1,122 @@
+//! Applying decisions: what a durable decision does to the session that waits for it.
+
+use agentic_model::{AgentName, Oid, Value};
+use agentic_replay::{Answer, By, Failure, HOLD, Hold};
+use agentic_store::Writer;
+
+use super::drive::Driver;
+use super::folder::damaged;
+use crate::Result;
+use crate::decide::{self, Action, Decision};
+
+impl<'a> Driver<'a> {
+    /// Takes the agent's lock with no decision left that is durable and not applied.
+    pub(super) fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
+        loop {
+            let (writer, _) = self.space.writer(agent)?;
+            let mut is_decided = false;
+            for hold in self.session.pending() {
+                let policy = decide::Policy::of(hold.reason, &hold.request);
+                let found = decide::find(self.space, self.session.started(), &hold.id)?;
+                is_decided |= policy.settle(&found).is_some();
+            }
+            if !is_decided {
+                return Ok(writer);
+            }
+            // Applying takes the lock by itself where it writes.
+            drop(writer);
+            self.apply_decisions()?;
+        }
+    }
+
+    /// Applies the decisions that are durable and not applied yet; expires what is overdue.
+    pub(super) fn apply_decisions(&mut self) -> Result<()> {
+        for hold in self.session.pending() {
+            self.apply_to(&hold)?;
+        }
+        Ok(())
+    }
+
+    fn apply_to(&mut self, hold: &Hold) -> Result<()> {
+        let start = self.session.started().clone();
+        let policy = decide::Policy::of(hold.reason, &hold.request);
+        let mut found = decide::find(self.space, &start, &hold.id)?;
+        if found.is_empty() && policy.is_overdue(self.space.now()) {
+            let decision = Decision::expired(hold, &policy, self.space.now());
+            decide::record_system(self.space, &start, &decision)?;
+            found = decide::find(self.space, &start, &hold.id)?;
+        }
+        let votes: Vec<(Oid, Decision)> = found;
+        let Some((commit, decision)) = policy.settle(&votes) else {
+            return self.note_votes(hold, &votes);
+        };
+        self.apply(hold, commit.to_string(), decision, &policy)
+    }
+
+    fn note_votes(&mut self, hold: &Hold, votes: &[(Oid, Decision)]) -> Result<()> {
+        let known = super::summary::read(self.space, &self.folder.id)?;
+        let noted: Vec<String> = known
+            .holds
+            .iter()
+            .filter(|open| open.id == hold.id)
+            .flat_map(|open| open.votes.iter().map(|vote| vote.decision.clone()))
+            .collect();
+        for (commit, decision) in votes {
+            if noted.contains(&commit.to_string()) {
+                continue;
+            }
+            let vote = agentic_replay::record::VoteRecord {
+                path: hold.request.path.clone(),
+                decision: commit.to_string(),
+                principal: decision.principal.clone(),
+                action: decision.action.name().to_owned(),
+            };
+            let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
+            let progress =
+                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+            self.take_in(progress)?;
+        }
+        Ok(())
+    }
+
+    fn apply(
+        &mut self,
+        hold: &Hold,
+        commit: String,
+        decision: &Decision,
+        policy: &decide::Policy,
+    ) -> Result<()> {
+        use agentic_replay::HoldReason::{Asked, InDoubt, NotAllowed};
+        let (path, now) = (&hold.request.path, self.space.now());
+        let by = By::Decision(commit.clone());
+        let refused = |code: &str| {
+            Answer::Failed(Failure::new(
+                code,
+                format!("{} by {}", decision.action.name(), decision.principal),
+            ))
+        };
+        let effect = match (hold.reason, decision.action) {
+            (Asked, _) if hold.request.kind == HOLD => Ok(decision.outcome(policy)),
+            (Asked, Action::Approve | Action::Respond | Action::Edit) => {
+                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
+            }
+            (Asked, Action::Reject) => Ok(refused("rejected")),
+            (Asked, Action::Expire) => Ok(refused("expired")),
+            (NotAllowed | InDoubt, Action::Approve) => Err(None),
+            (NotAllowed | InDoubt, Action::Edit) => Err(decision.value.clone()),
+            (NotAllowed | InDoubt, Action::Respond) => {
+                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
+            }
+            (NotAllowed | InDoubt, Action::Reject) => Ok(refused("rejected")),
+            (NotAllowed | InDoubt, Action::Expire) => Ok(refused("expired")),
+            (_, Action::Withdrawn) => return Ok(()),
+        };
+        agentic_store::fault::point("before-decision-answer")?;
+        let progress = match effect {
+            Ok(answer) => self.session.answered(path, answer, by, now),
+            Err(edited) => self.session.permit(path, &commit, edited, now),
+        };
+        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)
+    }
+}

@@ -1,0 +1,50 @@
+//! Loading: a program brought to the end of its records.
+
+use agentic_model::Object;
+use agentic_replay::{
+    Answer, Journal, Program, Progress, ReplayError, Request, Session, SessionId, Setting,
+};
+
+use super::executor::Executor;
+use super::folder::{Folder, Values, damaged};
+use super::{Language, program_of};
+use crate::{Error, Result, Space};
+
+/// A session, and who performs what it asks for.
+pub type Ran = (Session<Box<dyn Program>>, Executor);
+
+/// Brings a program to the end of a journal: all of it, or without the scopes that are over.
+pub type Load =
+    for<'j, 's> fn(
+        &'j Journal,
+        Box<dyn Program>,
+        Setting<'s>,
+        &mut dyn FnMut(&Request, &Answer),
+    ) -> std::result::Result<(Session<Box<dyn Program>>, Progress), ReplayError>;
+
+/// Runs a program over the records of a session.
+pub fn replayed(
+    space: &Space,
+    folder: &Folder,
+    (journal, flow): (&Journal, &Object),
+    load: Load,
+) -> Result<(Ran, Progress)> {
+    let values = Values::of(space, journal);
+    let mut executor = Executor::new(flow)?;
+    let engine = Language::of(flow)?.engine();
+    let kinds = executor.kinds().clone();
+    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
+    let loaded = load(journal, program_of(space, folder, flow)?, setting, &mut fold);
+    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
+    Ok(((session, executor), progress))
+}
+
+/// Turns the error of a replay into ours.
+pub fn replay_error(id: &SessionId, error: ReplayError) -> Error {
+    match error {
+        ReplayError::Diverged(divergence) => Error::Diverged { id: id.short(), divergence },
+        ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
+        ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
+    }
+}

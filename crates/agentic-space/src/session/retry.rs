@@ -1,0 +1,111 @@
+//! Trying again: what the host does by itself about faults of transport.
+//!
+//! The program never sees these attempts; each is a record with its error and the instant of the
+//! next one, so that neither a crash nor a restart gives an effect more attempts than it has.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{Instant, Value};
+use agentic_replay::{EffectClass, Path, Performance};
+
+use super::drive::Driver;
+use super::folder::damaged;
+use crate::Result;
+
+/// The pause before the second attempt, in milliseconds. It doubles from one to the next.
+const PAUSE_MS: i64 = 1000;
+/// The longest pause, in milliseconds.
+const PAUSE_MS_MAX: i64 = 60_000;
+/// The most further attempts that a request may ask for.
+pub const RETRIES_MAX: u32 = 10;
+
+/// Effects that wait for their next attempt.
+#[derive(Debug, Default)]
+pub struct Backlog(BTreeMap<Path, (Instant, Performance)>);
+
+impl Backlog {
+    /// Keeps those that may not begin yet, and returns the others.
+    pub fn keep_later(&mut self, perform: Vec<Performance>, now: Instant) -> Vec<Performance> {
+        let mut ready = Vec::new();
+        for performance in perform {
+            match performance.not_before.filter(|at| *at > now) {
+                Some(at) => {
+                    self.0.insert(performance.request.path.clone(), (at, performance));
+                }
+                None => ready.push(performance),
+            }
+        }
+        ready
+    }
+
+    /// Takes those that are due.
+    fn take_due(&mut self, now: Instant) -> Vec<Performance> {
+        let is_due = |_: &Path, (at, _): &mut (Instant, Performance)| *at <= now;
+        self.0.extract_if(.., is_due).map(|(_, (_, performance))| performance).collect()
+    }
+
+    /// Forgets an effect that nobody waits for.
+    pub fn forget(&mut self, path: &Path) {
+        self.0.remove(path);
+    }
+}
+
+/// Returns how many further attempts a payload asks for, where it does.
+pub fn wanted(payload: &Value) -> Option<u32> {
+    let retries = payload.get("retries")?.as_int()?.clamp(0, i64::from(RETRIES_MAX));
+    Some(u32::try_from(retries).unwrap_or(RETRIES_MAX))
+}
+
+/// Returns the pause after a failed attempt, in milliseconds.
+fn pause_ms(attempt: u32) -> i64 {
+    let doubled = attempt.saturating_sub(1).min(PAUSE_MS_MAX.ilog2());
+    (PAUSE_MS << doubled).min(PAUSE_MS_MAX)
+}
+
+impl Driver<'_> {
+    /// Lets the attempts begin whose time has come.
+    pub(super) fn take_up_retries(&mut self) {
+        let due = self.backlog.take_due(self.space.now());
+        self.ready.extend(due);
+    }
+
+    /// Records a failed attempt, if there is one left; says whether there was.
+    pub(super) fn tries_again(&mut self, performance: &Performance, error: &str) -> Result<bool> {
+        let request = &performance.request;
+        let retries_max = match wanted(&request.payload) {
+            Some(retries) => retries,
+            None => self.retries_max(request),
+        };
+        if performance.attempt > retries_max || !self.is_open(&request.path) {
+            return Ok(false);
+        }
+        let now = self.space.now();
+        let next_at = now.plus_millis(pause_ms(performance.attempt));
+        let progress = self.session.attempted(&request.path, error, next_at, now);
+        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)?;
+        Ok(true)
+    }
+
+    /// Records that another attempt begins, where a crash during it has to be told from a crash
+    /// before it.
+    pub(super) fn note_retry(&mut self, performance: &Performance) -> Result<()> {
+        if performance.not_before.is_none() || performance.class != EffectClass::Once {
+            return Ok(());
+        }
+        let progress = self.session.retried(&performance.request.path, self.space.now());
+        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pause_ms;
+
+    #[test]
+    fn pauses_double_up_to_a_minute() {
+        let pauses: Vec<i64> = [1, 2, 3, 6, 7, 8, u32::MAX].map(pause_ms).to_vec();
+        assert_eq!(pauses, [1000, 2000, 4000, 32_000, 60_000, 60_000, 60_000]);
+    }
+}

@@ -1,0 +1,96 @@
+//! What the trace of its agent is told of a session: what the program says, where it is held, how
+//! it ended.
+
+use agentic_model::trace::split_entry;
+use agentic_model::{Entry, Instant, Kind, Value, json};
+use agentic_replay::{End, Event, Hold};
+
+use super::drive::Driver;
+use super::seal;
+use crate::Result;
+
+/// How many characters of a value a trace entry shows.
+const SHOWN_CHARS_MAX: usize = 200;
+/// The longest text of a program that the trace keeps as it is, in bytes.
+const SAID_BYTES_MAX: usize = 256 << 10;
+
+impl Driver<'_> {
+    /// Writes what the program said into the agent's trace.
+    pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
+        self.append_entries(self.entries(events))
+    }
+
+    /// Turns what the program said into entries.
+    pub(super) fn entries(&self, events: &[Event]) -> Vec<Entry> {
+        events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
+    }
+
+    fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
+        let kind = Kind::parse(kind).expect("a valid name");
+        split_entry(&kind, self.space.now(), text.as_bytes())
+    }
+
+    /// Appends entries to the trace of the agent, if it is still there.
+    pub(super) fn append_entries(&self, entries: Vec<Entry>) -> Result<()> {
+        let agent = &self.session.started().agent;
+        if entries.is_empty() || self.space.head(agent).is_err() {
+            return Ok(());
+        }
+        self.space.add_entries(agent, entries)
+    }
+
+    /// Tells the trace where the session stands now, and seals it where it will stand for a while.
+    pub(super) fn settle_down(&mut self) -> Result<()> {
+        self.flush()?;
+        let id = self.folder.id;
+        let start = self.session.started().clone();
+        let holds = self.session.pending();
+        let told = |hold: &Hold| {
+            let question = hold.request.payload.get("question").and_then(Value::as_text);
+            let what = question.unwrap_or(&hold.request.kind).to_owned();
+            format!("held {}: {}", id.short_request(&hold.id), shown(&what))
+        };
+        let fresh: Vec<Hold> =
+            holds.iter().filter(|hold| self.told.insert(hold.id)).cloned().collect();
+        let entries = fresh.iter().flat_map(|hold| self.entry("session", &told(hold))).collect();
+        self.append_entries(entries)?;
+        let Some(end) = self.session.end().cloned() else {
+            if !holds.is_empty() {
+                seal::seal(self.space, &start.agent, &self.folder)?;
+            }
+            return Ok(());
+        };
+        let how = match &end {
+            End::Done(value) => format!("ended {}: {}", id.short(), shown(&format!("{value:?}"))),
+            End::Failed(failure) => format!("failed {}: {}", id.short(), shown(&failure.message)),
+            End::Cancelled => format!("cancelled {}", id.short()),
+        };
+        self.append_entries(self.entry("session", &how))?;
+        seal::seal(self.space, &start.agent, &self.folder)?;
+        self.folder.retire(self.space)
+    }
+}
+
+/// Returns what the trace keeps of what a program said: texts as they are, the events of the
+/// context language and everything else as JSON. What is too long stands in the records only.
+fn said(event: &Event) -> String {
+    let text = match agentic_lang_context::trace::text_of(event) {
+        Some(text) => text.to_owned(),
+        None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),
+    };
+    match text.len() {
+        0..=SAID_BYTES_MAX => text,
+        n => format!("{}… ({n} bytes)", shown(&text)),
+    }
+}
+
+/// Cuts a text for a trace entry, which is one line.
+fn shown(text: &str) -> String {
+    text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// The entry that a decision's own trace holds.
+pub fn decision_entry(text: String, at: Instant) -> Entry {
+    let kind = Kind::parse("session").expect("a valid name");
+    Entry { kind, at, body: Value::Text(text), continues: false }
+}

@@ -1,0 +1,91 @@
+//! Records that may wait for the next barrier.
+//!
+//! A pure request that was answered without a record is computed again after a crash, with the same
+//! answer. So a run of them shares one sync: what they led to is made durable before anything that
+//! reaches beyond the process, and before there are too many of them.
+
+use agentic_model::{Cid, Entry};
+use agentic_replay::{Answer, By, EffectClass, Link, Performance};
+use agentic_store::Durability;
+
+use super::drive::Driver;
+use super::folder::damaged;
+use crate::Result;
+
+/// How many records wait at most.
+const RECORDS_MAX: usize = 4096;
+/// How many bytes of records and values wait at most.
+const BYTES_MAX: usize = 4 << 20;
+
+/// Records that are not durable yet, with the values they refer to and what was said meanwhile.
+#[derive(Debug, Default)]
+pub(super) struct Unsynced {
+    /// Long values, by their id.
+    objects: Vec<(Cid, Vec<u8>)>,
+    /// Records, in order.
+    links: Vec<Link>,
+    /// Entries for the trace of the agent.
+    entries: Vec<Entry>,
+    n_bytes: usize,
+}
+
+impl Unsynced {
+    /// Adds what one answer led to.
+    fn add(&mut self, objects: Vec<(Cid, Vec<u8>)>, links: Vec<Link>, entries: Vec<Entry>) {
+        self.n_bytes += objects.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
+        self.n_bytes += links.iter().map(|link| link.bytes.len()).sum::<usize>();
+        self.objects.extend(objects);
+        self.links.extend(links);
+        self.entries.extend(entries);
+    }
+
+    /// Says whether it must not grow any more.
+    fn is_full(&self) -> bool {
+        self.links.len() >= RECORDS_MAX || self.n_bytes >= BYTES_MAX
+    }
+}
+
+impl Driver<'_> {
+    /// Takes in an answer that was computed just now. After a crash a pure request is computed
+    /// again, so the record of its answer waits for the next barrier.
+    pub(super) fn computed(&mut self, performance: &Performance, answer: Answer) -> Result<()> {
+        let path = &performance.request.path;
+        if performance.class != EffectClass::Pure || !self.session.pending().is_empty() {
+            return self.answer(path, answer, By::Executor);
+        }
+        agentic_store::fault::point("before-answer")?;
+        let progress = self.session.answered(path, answer, By::Executor, self.space.now());
+        let mut progress =
+            progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        let is_barrier =
+            !progress.holds.is_empty() || !progress.withdrawn.is_empty() || progress.end.is_some();
+        if is_barrier || self.unsynced.is_full() {
+            return self.take_in(progress);
+        }
+        let entries = self.entries(&std::mem::take(&mut progress.events));
+        let objects = std::mem::take(&mut progress.objects);
+        self.unsynced.add(objects, std::mem::take(&mut progress.links), entries);
+        self.follow(progress)
+    }
+
+    /// Makes durable what waited for a barrier. What was said comes first: a crash in between has
+    /// it said again, not lost.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let waiting = std::mem::take(&mut self.unsynced);
+        self.append_entries(waiting.entries)?;
+        self.append(&waiting.objects, &waiting.links)
+    }
+
+    /// Makes records durable, and the long values that they refer to.
+    pub(super) fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: &[Link]) -> Result<()> {
+        if links.is_empty() {
+            return Ok(());
+        }
+        for (cid, bytes) in objects {
+            self.folder.keep_object(cid, bytes)?;
+        }
+        let payloads: Vec<&[u8]> = links.iter().map(|link| link.bytes.as_slice()).collect();
+        // `--durability git` does not apply to sessions: what was answered is never asked again.
+        Ok(self.log.append(&payloads, Durability::Full)?)
+    }
+}
