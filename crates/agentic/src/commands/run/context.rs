@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Calls, Module, RunFault, trace};
-use agentic_model::Value;
+use agentic_model::{Object, Value};
 use agentic_replay::{End, Event, Failure as Failed};
 use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
@@ -103,7 +103,7 @@ fn perform(
         Failure::refused(&error.to_string(), "choose another place with `--entry AGENT[.FUNC]`")
     })?;
     if let Some(setting) = setting {
-        let object = flow.to_object()?;
+        let object = pinned(flow)?;
         let ran = durable::run(context, setting, object, input, &flow.source)?;
         return Ok((ran.reached, durable::said(context, &ran.session)?));
     }
@@ -112,6 +112,16 @@ fn perform(
     let mut sink = |event| events.push(event);
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
     Ok((Reached::End(end), events))
+}
+
+/// Makes the object that a session is pinned to.
+pub fn pinned(flow: &ContextFlow) -> Result<Object, Failure> {
+    flow.to_object().map_err(|error| {
+        Failure::refused(
+            &format!("the program cannot be pinned with all that it imports: {error}"),
+            "give large data with `--input @FILE` instead of `import file`",
+        )
+    })
 }
 
 /// How much of a run people see.

@@ -8,6 +8,7 @@ use agentic_model::Value;
 use agentic_replay::End;
 use agentic_space::session::ContextFlow;
 
+use super::context::pinned;
 use super::durable::{self, Reached, Setting};
 use crate::commands::Outcome;
 use crate::context::Context;
@@ -57,7 +58,7 @@ pub fn run(
         let mut trial =
             vec![("candidate", Json::text(*candidate)), ("agent", Json::text(agent.as_str()))];
         let own = Setting { agent: Some(agent), key: Some(format!("{base}-{candidate}")) };
-        let object = flow.to_object()?;
+        let object = pinned(&flow)?;
         let ran = durable::run(context, own, object, input.clone(), &flow.source)?;
         trial.push(("session", Json::text(ran.session.to_string())));
         match ran.reached {
