@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use agentic_model::{Value, json};
-use agentic_plan::{AuthSource, Call, CallKind, Mode, Node, Plan, Registry, Work};
+use agentic_plan::{AgentId, AuthSource, Call, CallKind, Mode, Node, Plan, Registry, Work};
 
 use crate::ast;
 use crate::compile::Compiled;
@@ -20,6 +20,8 @@ pub struct Needs {
     pub identities: BTreeSet<String>,
     /// How many places wait for a human.
     pub n_holds: usize,
+    /// The agents that are called, or named as those that loops call.
+    pub agents: BTreeSet<AgentId>,
 }
 
 /// Says what a compiled source does, block by block.
@@ -66,10 +68,11 @@ impl Needs {
             }
             CallKind::Activity | CallKind::Workflow => {
                 let references = call.params.values().flat_map(texts);
-                let agents = references.filter_map(|id| agentic_plan::AgentId::parse(id).ok());
+                let agents = references.filter_map(|id| AgentId::parse(id).ok());
                 for agent in agents.chain([call.agent.clone()]) {
                     if let Some(spec) = registry.by_agent(&agent) {
                         self.add_auth(&spec.name, &spec.auth);
+                        self.agents.insert(agent);
                     }
                 }
             }
@@ -85,9 +88,33 @@ impl Needs {
             ast::Node::Call(call) => {
                 if let Some(spec) = registry.get(&call.name) {
                     self.add_auth(&spec.name, &spec.auth);
+                    self.agents.insert(spec.agent.clone());
+                    self.add_references(call, registry);
                     let is_hold = spec.kind == agentic_plan::BuiltinKind::Hold;
                     self.n_holds += usize::from(is_hold);
                 }
+            }
+        }
+    }
+
+    /// Adds the agents that a call in a program names as its arguments.
+    fn add_references(&mut self, call: &ast::Call, registry: &Registry) {
+        let named = call.named.iter().flatten().map(|named| &named.argument.literal);
+        let mut todo: Vec<&ast::Literal> =
+            call.positional.iter().map(|argument| &argument.literal).chain(named).collect();
+        while let Some(literal) = todo.pop() {
+            match literal {
+                ast::Literal::Ref(name) => {
+                    if let Some(spec) = registry.get(name) {
+                        self.add_auth(&spec.name, &spec.auth);
+                        self.agents.insert(spec.agent.clone());
+                    }
+                }
+                ast::Literal::List(items) => todo.extend(items.iter().map(|item| &item.literal)),
+                ast::Literal::Text(_)
+                | ast::Literal::Int(_)
+                | ast::Literal::Float(_)
+                | ast::Literal::Bool(_) => {}
             }
         }
     }

@@ -49,4 +49,4 @@ pub use crate::translate::{
 /// The name of the language, as sessions pin it.
 pub const LANGUAGE: &str = "pipeline";
 /// The version of its meaning. Every change that can alter a request raises it.
-pub const SEMANTICS_VERSION: u32 = 1;
+pub const SEMANTICS_VERSION: u32 = 2;

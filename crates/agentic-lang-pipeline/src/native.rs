@@ -1,5 +1,8 @@
 //! The native functions of the standard builtins: plain work on texts, without any effect.
 
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use agentic_model::{Map, Value};
 use agentic_plan::text_of;
 use agentic_replay::Failure;
@@ -9,20 +12,56 @@ use crate::run::AgentCall;
 /// The longest text that a native function makes, in bytes.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// Performs a native function; nothing if there is none of that name.
-pub fn perform(function: &str, call: &AgentCall) -> Option<Result<Value, Failure>> {
-    Some(match function {
-        "echo" => Ok(Value::Text(echo(call))),
-        "upper" => Ok(Value::Text(text_of(&call.input).to_uppercase())),
-        "wrap" => text(&call.params, "left").and_then(|left| {
-            let right = text(&call.params, "right")?;
-            Ok(Value::Text(format!("{left}{}{right}", text_of(&call.input))))
-        }),
-        "repeat" => repeat(call),
-        "concat" => concat(call),
-        "pick" => pick(call),
-        _ => return None,
-    })
+/// A native function: takes a call, gives its output.
+pub type Native = fn(&AgentCall) -> Result<Value, Failure>;
+
+/// The native functions of a host, by name.
+#[derive(Debug, Clone)]
+pub struct Natives {
+    functions: BTreeMap<String, Native>,
+}
+
+impl Default for Natives {
+    /// Returns the functions of the standard builtins.
+    fn default() -> Natives {
+        let functions: [(&str, Native); 6] = [
+            ("echo", |call| Ok(Value::Text(echo(call)))),
+            ("upper", |call| Ok(Value::Text(text_of(&call.input).to_uppercase()))),
+            ("wrap", wrap),
+            ("repeat", repeat),
+            ("concat", concat),
+            ("pick", pick),
+        ];
+        let functions = functions.into_iter();
+        Natives { functions: functions.map(|(name, native)| (name.to_owned(), native)).collect() }
+    }
+}
+
+impl Natives {
+    /// Adds a function, or replaces the one of its name.
+    pub fn with(mut self, name: impl Into<String>, native: Native) -> Natives {
+        self.functions.insert(name.into(), native);
+        self
+    }
+
+    /// Performs a function; nothing if there is none of that name. One that panics has failed,
+    /// and so has its node, nothing else.
+    pub fn perform(&self, function: &str, call: &AgentCall) -> Option<Result<Value, Failure>> {
+        let native = self.functions.get(function)?;
+        // A function has only the call, which it cannot change: nothing is left half done.
+        let outcome = catch_unwind(AssertUnwindSafe(|| native(call)));
+        Some(outcome.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            let said = text.unwrap_or_else(|| "it said nothing".to_owned());
+            Err(Failure::new("panicked", format!("`{function}` panicked: {said}")))
+        }))
+    }
+}
+
+fn wrap(call: &AgentCall) -> Result<Value, Failure> {
+    let (left, right) = (text(&call.params, "left")?, text(&call.params, "right")?);
+    Ok(Value::Text(format!("{left}{}{right}", text_of(&call.input))))
 }
 
 /// Gives its argument and its input, whichever there is.

@@ -17,12 +17,14 @@ use crate::run::prepare::Prepared;
 use crate::run::task::{Routes, Step, Task, Turning, World};
 
 mod attempts;
+mod child;
 mod converge;
 mod decompose;
 mod hold;
 mod outgoing;
 mod plan_run;
 mod prepare;
+mod progress;
 mod prompts;
 mod reply;
 mod result;
@@ -31,15 +33,29 @@ mod task;
 mod tool_agent;
 
 pub use crate::run::outgoing::{AgentCall, RequestKind, add_kinds};
+pub use crate::run::progress::{BlockProgress, Standing};
 pub use crate::run::result::{BlockResult, RunResult, Status};
 
-/// How a run goes about its work. None of it changes what is computed.
+/// How a run goes about its work. A host says the same for every replay of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// How many nodes of one plan work at once; further ones wait in the order of the plan.
     pub max_concurrency: usize,
     /// In which order the blocks of a source run.
     pub blocks: BlockOrder,
+    /// In whose name it runs; agents are told.
+    pub invoked_by: Option<String>,
+    /// Where the parts of a `supervisor` run.
+    pub children: Children,
+}
+
+/// Where the parts of a `supervisor` run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Children {
+    /// In contexts of the run itself: for hosts without sessions.
+    Contexts,
+    /// As sessions of their own, each on its own branch: one request of the run each.
+    Sessions,
 }
 
 /// In which order the blocks of a source run.
@@ -51,9 +67,31 @@ pub enum BlockOrder {
     Parallel,
 }
 
+impl BlockOrder {
+    /// Returns the word that stands for the order in a pinned program.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            BlockOrder::Sequential => "sequential",
+            BlockOrder::Parallel => "parallel",
+        }
+    }
+
+    /// Reads the word back.
+    pub fn parse(text: &str) -> Option<BlockOrder> {
+        [BlockOrder::Sequential, BlockOrder::Parallel]
+            .into_iter()
+            .find(|order| order.as_str() == text)
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
-        Options { max_concurrency: 256, blocks: BlockOrder::Sequential }
+        Options {
+            max_concurrency: 256,
+            blocks: BlockOrder::Sequential,
+            invoked_by: None,
+            children: Children::Contexts,
+        }
     }
 }
 
@@ -123,6 +161,8 @@ impl FlowProgram {
             registry: Arc::clone(&self.registry),
             seed: start.seed,
             max_concurrency: self.options.max_concurrency.max(1),
+            invoked_by: self.options.invoked_by.clone(),
+            children: self.options.children,
         };
         let input = Arc::new(start.input.clone());
         let mut blocks = Vec::with_capacity(self.plans.len());

@@ -65,7 +65,10 @@ impl Oid {
 
 impl fmt::Display for Oid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+        let both = self.as_bytes().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+        f.write_str(&both.collect::<String>())
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::fmt;
 
-use agentic_model::{AgentName, Map, Value};
+use agentic_model::{AgentName, Cid, Map, Value};
 
 use crate::fields::{Fields, ShapeError};
 
 /// The longest agent id, in bytes.
 pub const AGENT_ID_BYTES_MAX: usize = 128;
+/// The fields that only say more about another one.
+const DETAILS: [(&str, &str); 2] = [("method", "http"), ("flow", "agent")];
 /// The most words of a command line.
 pub const ARGV_WORDS_MAX: usize = 256;
 
@@ -99,8 +101,14 @@ pub enum Implementation {
         /// The method, `POST` unless said otherwise.
         method: String,
     },
-    /// An agent of the store: a branch is spawned from it, runs, and its result is the answer.
-    Agent(AgentName),
+    /// An agent of the store: a branch is spawned from it, runs a flow, and the flow's result is
+    /// the answer.
+    Agent {
+        /// The agent that the new one is spawned from.
+        name: AgentName,
+        /// The flow that runs; the one that the agent ran last, unless it is named.
+        flow: Option<Cid>,
+    },
 }
 
 impl Implementation {
@@ -111,11 +119,14 @@ impl Implementation {
             return native(name, at);
         }
         let fields = Fields::of(value, at)?;
-        fields.only(&["native", "exec", "http", "agent", "method"])?;
-        if fields.map().contains_key("method") && !fields.map().contains_key("http") {
-            return Err(fields.wrong("method", "absent without `http`"));
+        fields.only(&["native", "exec", "http", "agent", "method", "flow"])?;
+        for (detail, target) in DETAILS {
+            if fields.map().contains_key(detail) && !fields.map().contains_key(target) {
+                return Err(fields.wrong(detail, format!("absent without `{target}`")));
+            }
         }
-        let n_targets = fields.map().keys().filter(|key| *key != "method").count();
+        let is_target = |key: &&String| DETAILS.iter().all(|(detail, _)| key != detail);
+        let n_targets = fields.map().keys().filter(is_target).count();
         if n_targets != 1 {
             return Err(ShapeError::new(at, "one of `native`, `exec`, `http` and `agent`"));
         }
@@ -133,7 +144,13 @@ impl Implementation {
         }
         let name = fields.text("agent")?;
         let name = AgentName::parse(name).map_err(|_| fields.wrong("agent", "an agent's name"))?;
-        Ok(Implementation::Agent(name))
+        let flow = match fields.optional_text("flow")? {
+            None => None,
+            Some(text) => {
+                Some(Cid::parse(text).map_err(|_| fields.wrong("flow", "the id of a flow"))?)
+            }
+        };
+        Ok(Implementation::Agent { name, flow })
     }
 
     /// Returns the form that [`Registry::from_value`](crate::Registry::from_value) reads.
@@ -147,7 +164,10 @@ impl Implementation {
             Implementation::Endpoint { url, method } => {
                 vec![("http", text(url)), ("method", text(method))]
             }
-            Implementation::Agent(name) => vec![("agent", text(name.as_str()))],
+            Implementation::Agent { name, flow } => {
+                let flow = flow.map(|cid| ("flow", Value::text(cid.to_string())));
+                [("agent", text(name.as_str()))].into_iter().chain(flow).collect()
+            }
         };
         Value::Map(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map>())
     }

@@ -169,17 +169,10 @@ struct File {
 struct FileModel {
     uri: String,
     base_url: Option<String>,
-    key: Option<FileKey>,
+    /// Read by hand: no error may cite a key that was put here by mistake.
+    key: Option<toml::Value>,
     timeout_ms: Option<u64>,
     retries: Option<u32>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum FileKey {
-    Env(String),
-    File(PathBuf),
-    Command(Vec<String>),
 }
 
 #[derive(Deserialize, Default)]
@@ -206,11 +199,15 @@ impl FileModel {
         if let Some(server) = &self.base_url {
             check_server(server)?;
         }
-        let key = self.key.map(|key| match key {
-            FileKey::Env(name) => SecretSource::Environment(name),
-            FileKey::File(path) => SecretSource::File(path),
-            FileKey::Command(argv) => SecretSource::Command(argv),
+        if self.timeout_ms == Some(0) {
+            return Err("`timeout_ms` is above 0".to_owned());
+        }
+        let key = self.key.map(|key| {
+            let wanted =
+                "`key` is `{ env = NAME }`, `{ file = PATH }` or `{ command = [PROGRAM] }`";
+            key_source(&key).ok_or_else(|| wanted.to_owned())
         });
+        let key = key.transpose()?;
         let rule = RetryRule::default();
         Ok(ModelEntry {
             address,
@@ -220,6 +217,21 @@ impl FileModel {
             limit: self.timeout_ms.map_or(TIME_LIMIT_DEFAULT, Duration::from_millis),
             retry: RetryRule { retries_max: self.retries.unwrap_or(rule.retries_max), ..rule },
         })
+    }
+}
+
+fn key_source(key: &toml::Value) -> Option<SecretSource> {
+    let table = key.as_table().filter(|table| table.len() == 1)?;
+    let (kind, value) = table.iter().next()?;
+    match kind.as_str() {
+        "env" => Some(SecretSource::Environment(value.as_str()?.to_owned())),
+        "file" => Some(SecretSource::File(value.as_str()?.into())),
+        "command" => {
+            let words = value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned));
+            let argv: Vec<String> = words.collect::<Option<_>>()?;
+            (!argv.is_empty()).then_some(SecretSource::Command(argv))
+        }
+        _ => None,
     }
 }
 

@@ -1,14 +1,18 @@
 //! Who performs what programs ask for.
 //!
 //! [`host`] runs a program in memory: requests are performed concurrently by an
-//! [`host::Executor`], answers are delivered one at a time. [`executable`] runs programs.
+//! [`host::Executor`], answers are delivered one at a time. [`executable`] runs programs,
+//! [`endpoint`] calls services, [`credential`] looks up what they ask for.
 //! [`provider`] answers requests to models ([`model`]), tools ([`tool`]) and memories
 //! ([`memory`]); what they need that nobody may see is a [`secret`], and which there are says the
-//! [`configuration`].
+//! [`configuration`]; [`listing`] shows and probes them.
 
 pub mod configuration;
+pub mod credential;
+pub mod endpoint;
 pub mod executable;
 pub mod host;
+pub mod listing;
 pub mod memory;
 pub mod model;
 pub mod provider;

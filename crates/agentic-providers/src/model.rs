@@ -14,6 +14,7 @@ mod payload;
 mod protocol;
 mod registry;
 mod scripted;
+mod task;
 
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::{Models, Resolved, resolve};
 pub use crate::model::scripted::{Reply, ScriptedModel};
+pub use crate::model::task::{TASK_REQUEST, task_answer, task_prompt};
 
 /// The kind of a request to a model.
 pub const MODEL_REQUEST: &str = "model";

@@ -6,13 +6,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_model::Instant;
+use agentic_model::{Instant, Value};
 use agentic_replay::{Answer, Request, RequestId};
 
 use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
-use crate::model::{Call, MODEL_REQUEST, Models, Piece, answer_of, prompt_of};
+use crate::model::{
+    Call, MODEL_REQUEST, Models, Piece, TASK_REQUEST, answer_of, prompt_of, task_answer,
+    task_prompt,
+};
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
@@ -65,6 +68,12 @@ impl Providers {
                 let mut call = Call { cancel, limit, listener };
                 let model = self.models.find(payload);
                 Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
+            }
+            TASK_REQUEST => {
+                let mut call = Call { limit, ..Call::new(cancel) };
+                let model = self.models.named(payload.get("model").and_then(Value::as_text));
+                let result = model.and_then(|it| it.complete(&task_prompt(payload), &mut call));
+                Some(task_answer(payload, result))
             }
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();

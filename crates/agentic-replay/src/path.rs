@@ -98,16 +98,34 @@ impl PartialOrd for Path {
 
 impl Ord for Path {
     fn cmp(&self, other: &Path) -> Ordering {
-        let by_component = self.0.split('/').map(sort_key).cmp(other.0.split('/').map(sort_key));
-        by_component.then_with(|| self.0.cmp(&other.0))
+        let (left, right) = (self.0.as_bytes(), other.0.as_bytes());
+        let n_same = left.iter().zip(right).take_while(|(left, right)| left == right).count();
+        if n_same == left.len() && n_same == right.len() {
+            return Ordering::Equal;
+        }
+        // Siblings share a long beginning; only what lies behind their last common `/` can tell.
+        let shared = left[..n_same].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
+        let mut left = left[shared..].split(|byte| *byte == b'/').map(sort_key);
+        let mut right = right[shared..].split(|byte| *byte == b'/').map(sort_key);
+        loop {
+            match (left.next(), right.next()) {
+                (Some(one), Some(other)) if one == other => {}
+                (None, None) => return self.0.cmp(&other.0),
+                (one, other) => return one.cmp(&other),
+            }
+        }
     }
 }
 
 /// Splits a component into its name and its number.
-fn sort_key(component: &str) -> (&str, u64) {
-    let digits = component.len() - component.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    let (name, number) = component.split_at(component.len() - digits);
-    (name, number.parse().unwrap_or(0))
+fn sort_key(component: &[u8]) -> (&[u8], u64) {
+    let n_name = component.iter().rposition(|byte| !byte.is_ascii_digit()).map_or(0, |at| at + 1);
+    let (name, digits) = component.split_at(n_name);
+    // A number beyond all bounds counts as none; the full text still tells it from others.
+    let number = digits.iter().try_fold(0_u64, |number, digit| {
+        number.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
+    });
+    (name, number.unwrap_or(0))
 }
 
 /// A context of a program: gives each request and each child context its path.
@@ -154,6 +172,37 @@ mod tests {
         paths.sort();
         let texts: Vec<&str> = paths.iter().map(Path::as_str).collect();
         assert_eq!(texts, ["9", "10", "b2", "b2/0", "b10/0"]);
+    }
+
+    /// The order, said in the simplest way.
+    fn plain_order(left: &Path, right: &Path) -> Ordering {
+        let keys = |path: &Path| -> Vec<(String, u64)> {
+            let key = |component: &str| {
+                let name = component.trim_end_matches(|c: char| c.is_ascii_digit());
+                (name.to_owned(), component[name.len()..].parse().unwrap_or(0))
+            };
+            path.as_str().split('/').map(key).collect()
+        };
+        keys(left).cmp(&keys(right)).then_with(|| left.as_str().cmp(right.as_str()))
+    }
+
+    #[test]
+    fn the_order_of_paths_is_that_of_their_components() {
+        let components = ["0", "1", "01", "10", "a", "a0", "a9", "a10", "\u{e9}1", "\u{e9}2", "a-"];
+        let huge = "99999999999999999999999";
+        let mut paths = vec![Path::root()];
+        for one in components.iter().chain([&huge]) {
+            for other in &components {
+                paths.push(Path::root().child(one));
+                paths.push(Path::root().child(one).child(other));
+                paths.push(Path::root().child("b0").child(one).child(other));
+            }
+        }
+        for left in &paths {
+            for right in &paths {
+                assert_eq!(left.cmp(right), plain_order(left, right), "{left} against {right}");
+            }
+        }
     }
 
     #[test]

@@ -120,6 +120,11 @@ impl<P: Program> Run<P> {
         self.program.reseed(seed);
     }
 
+    /// Returns the program, to be looked at.
+    pub fn program(&self) -> &P {
+        &self.program
+    }
+
     /// Returns the open requests by path.
     pub fn open(&self) -> &BTreeMap<Path, Arc<Request>> {
         &self.open
@@ -201,7 +206,8 @@ impl<P: Program> Run<P> {
         withdrawn.dedup();
         withdrawn.retain(|path| opened.remove(path).is_none() && self.open.remove(path).is_some());
         let handed_out = opened.values().cloned().collect();
-        self.open.append(&mut opened);
+        // One by one: `append` builds the whole map anew, however little is added.
+        self.open.extend(opened);
         Step { opened: handed_out, withdrawn, events, ..Step::default() }
     }
 

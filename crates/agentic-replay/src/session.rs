@@ -351,6 +351,11 @@ impl<P: Program> Session<P> {
         self.asks.values().map(|ask| &ask.request)
     }
 
+    /// Returns the program as it stands, to be looked at.
+    pub fn program(&self) -> &P {
+        self.run.program()
+    }
+
     /// Returns how the session began.
     pub fn started(&self) -> &StartRecord {
         &self.start

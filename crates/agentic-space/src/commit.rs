@@ -12,6 +12,7 @@ use agentic_store::journal::{
 use agentic_store::recovery::Mended;
 use agentic_store::{Finding, Writer};
 
+pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::following::{Following, carry_out};
 use crate::space::Written;
@@ -101,7 +102,14 @@ pub struct Committed {
 /// # Errors
 /// Fails when there is nothing to commit, when the head is not where the draft expects it, and as
 /// the store does; nothing is written then.
+///
+/// Threads of one process that commit edits to one agent at the same time share one write.
 pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
+    crate::group::commit(space, agent, draft)
+}
+
+/// Does the same without a look at what other threads do.
+pub(crate) fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
     for _ in 0..RACES_MAX {
         match attempt(space, agent, draft) {
             Err(Error::HeadMoved { .. }) if may_retry(draft) => {}
@@ -172,16 +180,16 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 }
 
 /// Everything that goes into the transaction of a commit.
-struct Making<'a> {
-    kind: &'a Kind,
-    tree: Oid,
-    objects: Vec<GitObject>,
-    head: Oid,
-    bound: Option<Bound>,
+pub(crate) struct Making<'a> {
+    pub kind: &'a Kind,
+    pub tree: Oid,
+    pub objects: Vec<GitObject>,
+    pub head: Oid,
+    pub bound: Option<Bound>,
 }
 
 /// Makes the commit itself, with everything that it brings.
-fn transaction(
+pub(crate) fn transaction(
     space: &Space,
     agent: &AgentName,
     draft: &Draft,

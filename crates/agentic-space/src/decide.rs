@@ -10,7 +10,7 @@ use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value, json};
 use agentic_replay::{RequestId, StartRecord};
 use agentic_store::journal::{
-    self, Body, BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    self, BranchMove, DECIDE, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
 use agentic_store::{Durability, Stream};
 
@@ -114,11 +114,7 @@ fn trusted(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
     let stream = Stream::Agent(start.agent.clone());
     let mut commits = BTreeSet::new();
     for record in journal::records(space.repository().layout(), &stream)? {
-        if let Body::Transaction(transaction) = record.body
-            && transaction.verb == "decide"
-        {
-            commits.extend(transaction.branch.map(|branch| branch.new));
-        }
+        commits.extend(record.decisions());
     }
     if let Ok(summary) = summary::read(space, &start.session) {
         let votes = summary.holds.iter().flat_map(|hold| &hold.votes);
@@ -276,7 +272,7 @@ fn transaction(
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
     kept.extend(trace_objects);
     Ok(Transaction {
-        verb: "decide".to_owned(),
+        verb: DECIDE.to_owned(),
         objects: vec![object],
         branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),

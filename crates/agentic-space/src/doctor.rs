@@ -76,12 +76,15 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
             Err(error) => report.damaged.push(error.to_string()),
         }
     }
+    let mut sound = Vec::new();
     for stream in streams {
         report.n_journals += 1;
-        if let Err(error) = treat(space, &stream, &mut report) {
-            report.damaged.push(error.to_string());
+        match treat(space, &stream, &mut report) {
+            Ok(()) => sound.push(stream),
+            Err(error) => report.damaged.push(error.to_string()),
         }
     }
+    cut_logs(space, &sound, &mut report)?;
     check_sessions(space, &mut report)?;
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
@@ -92,15 +95,23 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
 fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     let repository = space.repository();
     journal::records(repository.layout(), stream)?;
-    let mut writer = Writer::open(repository, stream, space.now())?;
+    let writer = Writer::open(repository, stream, space.now())?;
     let mended = writer
         .findings()
         .iter()
         .cloned()
         .map(|finding| Recovered { stream: stream.clone(), mended: Mended::Opened(finding) });
     report.mended.extend(mended);
-    if recovery::checkpoint(&mut writer, repository, space.now())? == Checkpoint::Cut {
-        report.n_cut += 1;
+    Ok(())
+}
+
+fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()> {
+    for (_, outcome) in recovery::checkpoint(space.repository(), streams, space.now())? {
+        match outcome {
+            Ok(Checkpoint::Cut) => report.n_cut += 1,
+            Ok(Checkpoint::TooEarly | Checkpoint::Nothing) => {}
+            Err(error) => report.damaged.push(error.to_string()),
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! What can go wrong with a verb.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_model::commit::MessageError;
 use agentic_model::object::ObjectError;
@@ -29,6 +30,13 @@ pub enum Error {
     UnknownAgent {
         /// The name.
         name: AgentName,
+    },
+    /// A write is decided, and something keeps it from being visible yet.
+    #[error("the write is durable but not visible yet")]
+    Deferred {
+        /// What stands in the way.
+        #[source]
+        why: Arc<agentic_store::Error>,
     },
     /// There is no such branch.
     #[error("there is no agent or branch `{name}`")]
@@ -113,6 +121,9 @@ pub enum Error {
         /// The agent.
         agent: AgentName,
     },
+    /// A draft in a batch takes its tree from a folder, or expects a head of its own.
+    #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
+    NotInBatch,
     /// A path that was named is neither in the folder nor in the tree.
     #[error("the path `{path}` matches no file")]
     NoSuchPath {
@@ -321,6 +332,12 @@ pub enum Error {
         /// How.
         reason: String,
     },
+    /// A script of answers cannot be read.
+    #[error("the script of answers cannot be used: {reason}")]
+    BadScript {
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A session's commits could not be made again.
     #[error("session {id} cannot be rebuilt: {reason}")]
     NotRebuilt {
@@ -348,6 +365,7 @@ impl Error {
     pub fn is_fault(&self) -> bool {
         match self {
             Error::Store(error) => error.is_fault(),
+            Error::Deferred { why } => why.is_fault(),
             other => matches!(other, Error::Diverged { .. }),
         }
     }

@@ -5,6 +5,7 @@
 //! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
 
 pub mod agent;
+pub mod batch;
 mod clock;
 pub mod commit;
 pub mod decide;
@@ -13,6 +14,7 @@ pub mod doctor;
 mod error;
 mod fact;
 mod following;
+mod group;
 pub mod hold;
 pub mod kind;
 pub mod log;

@@ -1,6 +1,7 @@
 //! The handle on one repository with its journals.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature};
 use agentic_store::git::{CommitInfo, Repository, local_zone};
@@ -79,14 +80,38 @@ impl Space {
         self.mended.take()
     }
 
+    /// Returns how this space is opened once more, by another thread.
+    pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
+        let folder = self.repository.work_dir().unwrap_or(self.repository.common_dir());
+        (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
+    }
+
     /// Returns how durable writes are.
     pub fn durability(&self) -> Durability {
         self.durability
     }
 
+    /// Tells whether the time is the machine's, so that a write may be made in another space's name.
+    pub(crate) fn is_live(&self) -> bool {
+        self.clock == Clock::System
+    }
+
     /// Reads the time.
     pub fn now(&self) -> Instant {
         self.clock.now()
+    }
+
+    /// Cuts some logs whose writes git itself holds durably, if a write of this space was a good
+    /// moment for it: the logs of agents at rest whole, those in use by their oldest part. A space
+    /// does this before its next write and when it is dropped; nobody waits for it with a lock.
+    ///
+    /// # Errors
+    /// Fails when the disk does; the logs are then longer than they need to be.
+    pub fn rest(&self) -> Result<()> {
+        if self.repository.take_rest_due() {
+            recovery::rest(&self.repository, self.now())?;
+        }
+        Ok(())
     }
 
     /// Returns the head of an agent.
@@ -137,6 +162,8 @@ impl Space {
 
     /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
     pub(crate) fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
+        // What goes wrong with it is found by `doctor`; this write is not about it.
+        let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
@@ -153,6 +180,13 @@ impl Space {
     }
 }
 
+impl Drop for Space {
+    fn drop(&mut self) {
+        // What was written is safe; logs that stay long are cut by somebody else.
+        let _ = self.rest();
+    }
+}
+
 /// Author and committer of one write.
 #[derive(Debug, Clone)]
 pub(crate) struct Signatures {
@@ -161,10 +195,10 @@ pub(crate) struct Signatures {
 }
 
 /// What is left to tell about a write that went through.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Written {
     /// Why the write is decided but not visible yet; nothing if it is.
-    pub deferred: Option<Box<agentic_store::Error>>,
+    pub deferred: Option<Arc<agentic_store::Error>>,
 }
 
 impl Written {
@@ -173,7 +207,7 @@ impl Written {
     /// # Errors
     /// Fails with what stood in the way; the write is decided all the same.
     pub(crate) fn visible(self) -> Result<()> {
-        self.deferred.map_or(Ok(()), |why| Err(Error::Store(*why)))
+        self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
     }
 
     /// Turns an outcome into the answer of a verb.
@@ -184,7 +218,7 @@ impl Written {
     ) -> Result<Written> {
         match outcome {
             Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(Box::new(why)) }),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
             Outcome::Lost { found } => Err(Error::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),

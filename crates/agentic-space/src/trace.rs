@@ -59,11 +59,21 @@ impl Space {
     /// # Errors
     /// Fails when there is no such agent, and when the entry alone is longer than a commit can bind.
     pub fn add_trace(&self, agent: &AgentName, kind: &Kind, body: &[u8]) -> Result<Added> {
-        if body.len() > TRACE_BYTES_MAX {
+        self.add_traces(agent, &[(kind, body)])
+    }
+
+    /// Appends entries to an agent's pending trace, all or none, with one sync. Durable when this
+    /// returns.
+    ///
+    /// # Errors
+    /// Fails as [`Space::add_trace`] does.
+    pub fn add_traces(&self, agent: &AgentName, entries: &[(&Kind, &[u8])]) -> Result<Added> {
+        let n_bytes: usize = entries.iter().map(|(_, body)| body.len()).sum();
+        if n_bytes > TRACE_BYTES_MAX {
             return Err(Error::TraceTooLong { agent: agent.clone() });
         }
         let at = self.now();
-        let entries = split_entry(kind, at, body);
+        let entries = entries.iter().flat_map(|(kind, body)| split_entry(kind, at, body)).collect();
         let mut writer = self.trace_writer(agent)?;
         writer.append_entries(entries, at, self.durability())?;
         let n_pending = writer.standing().map_or(0, |standing| standing.n_pending);
@@ -194,6 +204,8 @@ impl Space {
 
     /// Opens the journal for an entry; looks no further into history than the journal's last record.
     fn trace_writer(&self, agent: &AgentName) -> Result<Writer<'_>> {
+        // What goes wrong with it is found by `doctor`; this write is not about it.
+        let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
         let head = self.head(agent)?;
         let writer = Writer::open(self.repository(), &stream, self.now())?;

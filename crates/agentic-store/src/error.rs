@@ -121,6 +121,14 @@ impl Error {
         move |source| Error::Git { doing, source: source.into() }
     }
 
+    /// Does the same where what was attempted takes longer to say than to do.
+    pub fn git_with<E>(doing: impl FnOnce() -> String) -> impl FnOnce(E) -> Error
+    where
+        E: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        move |source| Error::Git { doing: doing(), source: source.into() }
+    }
+
     /// Tells whether nothing can be written here.
     pub fn is_read_only(&self) -> bool {
         use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};

@@ -31,6 +31,7 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
         if persistence == Persistence::Synced {
             file.sync_all()?;
         }
+        fault::point("before-rename").map_err(std::io::Error::other)?;
         std::fs::rename(&fresh, path)
     };
     if let Err(error) = write() {

@@ -125,6 +125,11 @@ impl Layout {
         self.root.join("open")
     }
 
+    /// Returns the file that tells when journals were last looked at for what can be cut.
+    pub fn last_round(&self) -> PathBuf {
+        self.root.join("rest")
+    }
+
     /// Returns the file that names the boot in which the journals were last known to be clean.
     pub fn boot(&self) -> PathBuf {
         self.root.join("boot")

@@ -4,6 +4,10 @@
 //! kernel cannot free are git's own `<ref>.lock` files. So before a holder lets git take some, it
 //! writes their names into its lock file; whoever finds that note after taking the lock knows that
 //! the earlier holder died in between, and removes exactly those.
+//!
+//! The kernel wakes all who wait and gives the lock to whoever comes first, which is mostly the one
+//! that just gave it back. So whoever has to wait does so behind a turnstile: a second lock that is
+//! held while waiting for the first. Where there is a turnstile, nobody passes by it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -26,7 +30,13 @@ impl Lock {
     /// Fails when the lock file cannot be made, for example in a read-only repository.
     pub fn take(path: &Path, git_dir: &Path) -> Result<Lock> {
         let mut lock = Lock::open(path)?;
-        lock.file.lock().map_err(Error::io("lock", path))?;
+        let turnstile = turnstile(path);
+        let is_free = !turnstile.exists() && lock.file.try_lock().is_ok();
+        if !is_free {
+            let turn = open(&turnstile)?;
+            turn.lock().map_err(Error::io("lock", &turnstile))?;
+            lock.file.lock().map_err(Error::io("lock", path))?;
+        }
         lock.clean_up_after_dead_holder(git_dir)?;
         Ok(lock)
     }
@@ -89,14 +99,7 @@ impl Lock {
         if let Some(parent) = path.parent() {
             std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(Error::io("open", path))?;
-        Ok(Lock { file, path: path.to_owned() })
+        Ok(Lock { file: open(path)?, path: path.to_owned() })
     }
 
     fn overwrite(&mut self, bytes: &[u8]) -> Result<()> {
@@ -130,6 +133,18 @@ impl Lock {
     }
 }
 
+/// Names the lock that is held while waiting for another. No stream is called like this.
+fn turnstile(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("_next-{name}"))
+}
+
+fn open(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).open(path);
+    file.map_err(Error::io("open", path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,5 +174,30 @@ mod tests {
         assert!(Lock::try_take(&path, dir.path()).expect("readable").is_none());
         drop(held);
         assert!(Lock::try_take(&path, dir.path()).expect("readable").is_some());
+    }
+
+    #[test]
+    fn whoever_waits_comes_before_the_holder_comes_again() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let path = dir.path().join("alice");
+        let turns = std::sync::Mutex::new(Vec::new());
+        let take = |who: &'static str| {
+            let lock = Lock::take(&path, dir.path()).expect("free in the end");
+            turns.lock().expect("nobody panics").push(who);
+            lock
+        };
+        let held = take("holder");
+        std::thread::scope(|scope| {
+            scope.spawn(|| drop(take("waiter")));
+            let turnstile = open(&turnstile(&path)).expect("writable");
+            while turnstile.try_lock().is_ok() {
+                turnstile.unlock().expect("held");
+                std::thread::yield_now();
+            }
+            drop(held);
+            drop(take("holder again"));
+        });
+        let turns = turns.into_inner().expect("nobody panicked");
+        assert_eq!(turns, ["holder", "waiter", "holder again"]);
     }
 }

@@ -1,5 +1,6 @@
 //! Recovery: what every command does before its first read, and what a checkpoint makes needless.
 
+mod checkpoint;
 mod replay;
 
 use std::path::PathBuf;
@@ -8,17 +9,13 @@ use agentic_model::{Instant, Oid};
 
 use crate::boot::{self, Boot};
 use crate::git::Repository;
-use crate::journal::{self, Body, Record};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer};
 use crate::{Error, Result};
 
+pub use self::checkpoint::{Checkpoint, KEEP_MILLIS, checkpoint, rest};
 pub use self::replay::replay;
-
-/// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
-/// began before them may still be running.
-const KEEP_MILLIS: i64 = 10 * 60 * 1000;
 
 /// What recovery did to one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,63 +93,6 @@ fn replay_after_restart(
         boot::record(layout)?;
     }
     Ok(())
-}
-
-/// What a checkpoint did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Checkpoint {
-    /// Everything recorded is durable in git; the log was cut.
-    Cut,
-    /// Nothing could be cut yet: records are too young, or a collection is running.
-    TooEarly,
-    /// There is nothing to cut.
-    Nothing,
-}
-
-/// Makes everything that a stream's journal records durable in git itself, and cuts the log.
-///
-/// # Errors
-/// Fails when an object is damaged or the disk is; nothing is cut then.
-pub fn checkpoint(
-    writer: &mut Writer<'_>,
-    repository: &Repository,
-    now: Instant,
-) -> Result<Checkpoint> {
-    let layout = repository.layout();
-    let records = journal::records(layout, writer.stream())?;
-    let is_write = |record: &Record| matches!(record.body, Body::Transaction(_));
-    if !records.iter().any(is_write) || writer.last_body().is_none() {
-        return Ok(Checkpoint::Nothing);
-    }
-    let youngest = records.iter().filter(|record| is_write(record)).map(|record| record.at).max();
-    let is_young = youngest.is_some_and(|at| now.millis() - at.millis() < KEEP_MILLIS);
-    let keep = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
-    if is_young || keep || repository.common_dir().join("gc.pid").exists() {
-        return Ok(Checkpoint::TooEarly);
-    }
-    let mut notes_name = None;
-    for decided in replay::decided(records) {
-        for object in &decided.transaction.objects {
-            repository.verify_object(repository.name_object(object))?;
-        }
-        notes_name = decided.transaction.notes.map(|edit| edit.name).or(notes_name);
-    }
-    // Read before the sync, so that the sync covers it.
-    let notes = notes_name.map(|name| repository.find_ref(&name)).transpose()?.flatten();
-    repository.sync_filesystem()?;
-    let pending = writer.pending_entries()?;
-    let stream = writer.stream().clone();
-    let journal = writer.journal();
-    journal.restart(pending, notes, now)?;
-    journal.drop_older_segments()?;
-    repository.release_packs(&stream)?;
-    let mark = layout.dirty(&stream);
-    match std::fs::remove_file(&mark) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", &mark)(error))
-        }
-        _ => Ok(Checkpoint::Cut),
-    }
 }
 
 /// Lists all streams that have a journal.

@@ -10,11 +10,12 @@ use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
 use crate::journal::{
-    self, Body, BranchMove, Content, Durability, GitKind, GitObject, Journal, Opened, Standing,
+    self, BranchMove, Content, Durability, GitKind, GitObject, Journal, Opened, Standing,
     Transaction,
 };
 use crate::layout::Stream;
 use crate::lock::Lock;
+use crate::recovery::KEEP_MILLIS;
 use crate::{Error, Result, fault, follow};
 
 /// The most that a record holds of objects, in bytes: 8 MiB.
@@ -27,6 +28,8 @@ pub struct Writer<'a> {
     lock: Lock,
     journal: Option<Journal>,
     found: Vec<Finding>,
+    /// Whether the stream had been at rest, or is new: a moment to look at what else is at rest.
+    is_rare: bool,
 }
 
 /// Something that opening a writer found and mended.
@@ -116,7 +119,11 @@ impl<'a> Writer<'a> {
                 (Some(*journal), vec![Finding::CutTail { bytes: cut }])
             }
         };
-        let mut writer = Writer { repository, stream: stream.clone(), lock, journal, found };
+        let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
+            now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
+        });
+        let mut writer =
+            Writer { repository, stream: stream.clone(), lock, journal, found, is_rare };
         writer.finish_earlier(now)?;
         Ok(writer)
     }
@@ -157,6 +164,7 @@ impl<'a> Writer<'a> {
         let layout = self.repository.layout();
         crate::boot::record(layout)?;
         self.journal = Some(Journal::create(layout, &self.stream, standing, now)?);
+        self.is_rare = true;
         Ok(())
     }
 
@@ -170,7 +178,22 @@ impl<'a> Writer<'a> {
         now: Instant,
         durability: Durability,
     ) -> Result<()> {
-        self.journal().append_entries(entries, now, durability)
+        if durability == Durability::Git {
+            // Only a replay looks at every record.
+            let (layout, stream) = (self.repository.layout(), self.stream.clone());
+            self.journal().mark_dirty(layout, &stream)?;
+        }
+        self.journal().append_entries(entries, now, durability)?;
+        self.note_work();
+        Ok(())
+    }
+
+    /// Asks for a round of checkpoints now and then: when a log grew by a segment, and when a stream
+    /// is new or had been at rest.
+    fn note_work(&self) {
+        if self.is_rare || self.journal.as_ref().is_some_and(Journal::has_rolled) {
+            self.repository.ask_for_rest();
+        }
     }
 
     /// Reads the entries that are bound to no commit yet.
@@ -214,6 +237,7 @@ impl<'a> Writer<'a> {
             remove_mark(&mark);
             return Err(error);
         }
+        self.note_work();
         // From here on the write is decided: whatever fails is done by the next command.
         if let Err(why) = fault::point("after-record") {
             return Ok(Outcome::Deferred { why });
@@ -415,10 +439,6 @@ impl<'a> Writer<'a> {
 
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
-    }
-
-    pub(crate) fn last_body(&self) -> Option<&Body> {
-        self.journal.as_ref().map(|journal| &journal.last().body)
     }
 }
 

@@ -15,6 +15,8 @@ done_() { printf '%s\n' "$*" >> "$LEDGER"; }
 round=0
 while :; do
     round=$((round + 1)); id="$RUN-$AGENT-$round"
+    # In every other life much time passes between two rounds, so that logs are cut.
+    [ $((RUN % 2)) = 0 ] || export AGENTIC_NOW=$((1900000000000 + (RUN * 1000 + round) * 660000))
     agentic trace add --agent "$AGENT" "token-$id-a-end" && done_ "entry $AGENT token-$id-a-end"
     oid=$(printf '{"f/%s":"%s"}' "$((round % 7))" "$id" |
         agentic commit --agent "$AGENT" -m "commit $id" --stdin --trace) && done_ "bound $AGENT $oid"

@@ -12,13 +12,15 @@ mod process;
 mod sandbox;
 mod setup;
 mod state;
+mod worker;
 
 pub use crate::kills::{KillReport, Kills, kill_at_random};
-pub use crate::load::{Load, LoadReport, Work, put_under_load, work};
+pub use crate::load::{Load, LoadReport, Work, put_under_load};
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
+pub use crate::worker::{Part, work};
 
 /// Why a test could not be prepared or observed.
 #[derive(Debug, thiserror::Error)]

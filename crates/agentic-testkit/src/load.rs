@@ -1,14 +1,14 @@
 //! Many processes that write at the same time, and what stock git finds of it afterwards.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant as Moment};
 
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source};
-use agentic_space::model::{AgentName, Briefing, Kind, Map};
+use agentic_space::model::Briefing;
 use agentic_space::spawn::Origin;
 use agentic_space::{Durability, Options, Space};
 
+use crate::worker::parse;
 use crate::{Ending, Error, Sandbox, Setup};
 
 /// What many processes do.
@@ -22,17 +22,26 @@ pub enum Work {
     Spawns,
     /// Each appends trace entries to its own agent.
     Entries,
+    /// Each commits without a trace on its own agent.
+    Commits,
+    /// Each commits batches of a hundred on its own agent.
+    Batches,
+    /// Each appends trace entries to its own agent, a thousand at a time.
+    EntryBatches,
     /// Half of them commit on their own agents, half read.
     ReadersAmongWriters,
 }
 
 impl Work {
     /// Every sort of work with its name.
-    pub const ALL: [(Work, &'static str); 5] = [
+    pub const ALL: [(Work, &'static str); 8] = [
         (Work::OwnBranches, "own-branches"),
         (Work::OneBranch, "one-branch"),
         (Work::Spawns, "spawns"),
         (Work::Entries, "entries"),
+        (Work::Commits, "commits"),
+        (Work::Batches, "batches"),
+        (Work::EntryBatches, "entry-batches"),
         (Work::ReadersAmongWriters, "readers"),
     ];
 
@@ -53,6 +62,8 @@ pub struct Load {
     pub work: Work,
     /// By how many processes.
     pub n_processes: usize,
+    /// With how many threads each.
+    pub n_threads: usize,
     /// How often by each.
     pub n_rounds: usize,
     /// How many files the tree has.
@@ -74,6 +85,8 @@ pub struct LoadReport {
     pub micros: Vec<u64>,
     /// How many writes ended in an error.
     pub n_errors: usize,
+    /// The processor time that all writers took, in seconds.
+    pub cpu_seconds: f64,
     /// How many acknowledged writes stock git does not find.
     pub n_lost: usize,
     /// What `git fsck --strict` says; nothing if all is well.
@@ -106,6 +119,7 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
         let mut command = Command::new(&program);
         command.arg("worker").args([load.work.name(), &number.to_string()]);
         command.args([&load.n_rounds.to_string(), durability_name(load.durability)]);
+        command.arg(load.n_threads.to_string());
         command.env_clear().envs(sandbox.environment()).current_dir(sandbox.start());
         command.stdout(Stdio::piped()).stderr(Stdio::inherit());
         workers.push(command.spawn().map_err(Error::file("start a worker"))?);
@@ -120,7 +134,11 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
                     report.micros.push(micros.parse().unwrap_or(0));
                     acknowledged.push((agent.to_owned(), what.to_owned()));
                 }
-                _ => report.n_errors += 1,
+                ["cpu", seconds] => report.cpu_seconds += seconds.parse().unwrap_or(0.0),
+                _ => {
+                    eprintln!("{line}");
+                    report.n_errors += 1;
+                }
             }
         }
     }
@@ -129,84 +147,6 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
     report.micros.sort_unstable();
     verify(&sandbox, load.work, &acknowledged, &mut report)?;
     Ok(report)
-}
-
-/// Does one worker's part and prints a line for each write.
-pub fn work(work: Work, number: usize, n_rounds: usize, durability: Durability) {
-    let options = Options { durability: Some(durability), ..Options::default() };
-    let space = match Space::open(Path::new("."), options) {
-        Ok(space) => space,
-        Err(error) => return println!("error {error}"),
-    };
-    let agent = agent_of(work, number);
-    for round in 0..n_rounds {
-        let started = Moment::now();
-        let outcome = one(&space, work, &agent, number, round);
-        let micros = started.elapsed().as_micros();
-        match outcome {
-            Ok(Some(what)) => println!("done {agent} {what} {micros}"),
-            Ok(None) => {}
-            Err(error) => println!("error {error}"),
-        }
-    }
-}
-
-fn one(
-    space: &Space,
-    work: Work,
-    agent: &AgentName,
-    number: usize,
-    round: usize,
-) -> agentic_space::Result<Option<String>> {
-    let text = format!("token-{number}-{round}-end");
-    match work {
-        Work::ReadersAmongWriters if number % 2 == 1 => {
-            space.agents()?;
-            space.pending_trace(agent)?;
-            Ok(None)
-        }
-        Work::Spawns => {
-            let name = parse(&format!("s-{number}-{round}"));
-            let briefing = Briefing::of_text(&text).to_object()?;
-            agentic_space::spawn::spawn(space, &name, &briefing, &Origin::Agent(agent.clone()))?;
-            Ok(Some(name.to_string()))
-        }
-        Work::Entries => {
-            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
-            Ok(Some(text))
-        }
-        Work::OwnBranches | Work::OneBranch | Work::ReadersAmongWriters => {
-            space.add_trace(agent, &Kind::parse("log").expect("valid"), text.as_bytes())?;
-            let write = Edit::Write {
-                content: format!("{text}\n").into_bytes(),
-                mode: agentic_space::commit::FileMode::Plain,
-            };
-            let draft = Draft {
-                message: text,
-                kind: None,
-                fields: Map::new(),
-                source: Source::Edits([(format!("dir{}/w{number}", round % 10), write)].into()),
-                capture: Capture::WithTrace,
-                expect: None,
-                emptiness: Emptiness::Refused,
-                asker: None,
-            };
-            let made = agentic_space::commit::commit(space, agent, &draft)?;
-            Ok(Some(made.commit.to_string()))
-        }
-    }
-}
-
-fn agent_of(work: Work, number: usize) -> AgentName {
-    match work {
-        Work::OneBranch | Work::Spawns => parse("w0"),
-        Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
-        Work::OwnBranches | Work::Entries => parse(&format!("w{number}")),
-    }
-}
-
-fn parse(name: &str) -> AgentName {
-    AgentName::parse(name).expect("names made here are valid")
 }
 
 /// Gives `main` a tree of many files, thirty a folder.
@@ -238,7 +178,7 @@ fn prepare(sandbox: &Sandbox, load: &Load) -> Result<(), Error> {
     }
     let space = Space::open(sandbox.start(), Options::default()).map_err(failed)?;
     let main = space.repository().resolve_commit("main").map_err(|error| failed(error.into()))?;
-    for number in 0..load.n_processes {
+    for number in 0..load.n_processes * load.n_threads {
         let briefing = Briefing::of_text("load").to_object().expect("short");
         let name = parse(&format!("w{number}"));
         agentic_space::spawn::spawn(&space, &name, &briefing, &Origin::Commit(main))
@@ -278,7 +218,8 @@ fn verify(
             .collect();
         for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
             // On one branch another process's commit may have taken the entry.
-            let is_noted = work == Work::OneBranch || noted.contains(what.as_str());
+            let is_noted = matches!(work, Work::OneBranch | Work::Commits | Work::Batches)
+                || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())
                 || pending.contains(what);

@@ -6,10 +6,12 @@ mod agent;
 mod commit;
 mod doctor;
 mod failure;
+mod flow;
 pub mod hold;
 mod kind;
 mod object;
 mod object_schema;
+mod provider;
 mod relation;
 mod schema;
 mod session;
@@ -21,9 +23,13 @@ pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, Sp
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
+pub use crate::flow::{
+    CredentialView, CrosscheckView, FlowEventView, FlowHoldView, FlowStatusView, TranslateView,
+};
 pub use crate::hold::{DecideView, PendingView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
+pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{

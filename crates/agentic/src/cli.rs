@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
-use crate::commands;
+use crate::{alias, commands};
 
 /// Keep what AI agents do as branches, typed commits and traces of your git repository
 #[derive(Debug, Parser)]
@@ -91,7 +91,10 @@ pub enum Verb {
     Session(Box<commands::session::Verb>),
     Pending(commands::pending::Args),
     Decide(commands::decide::Args),
+    Providers(commands::providers::Args),
     Doctor(commands::doctor::Args),
+    #[command(subcommand)]
+    Credential(commands::credential::Verb),
     Demo(commands::demo::Args),
     #[command(subcommand)]
     Conformance(commands::conformance::Verb),
@@ -113,7 +116,7 @@ impl Color {
 
 /// Parses the command line; on wrong usage says so and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse().map_err(|error| {
+    Cli::try_parse_from(alias::resolve(std::env::args_os().collect())).map_err(|error| {
         let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         // Nobody reads what cannot be printed.
         let _ = error.print();

@@ -39,6 +39,11 @@ impl Context {
         Ok(Context { directory, format, options })
     }
 
+    /// Does everything in another folder.
+    pub fn at(&self, directory: PathBuf) -> Context {
+        Context { directory, format: self.format, options: self.options }
+    }
+
     /// Opens the space and tells what had to be mended.
     pub fn space(&self) -> Result<Space, Failure> {
         let space = Space::open(&self.directory, self.options)?;

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use agentic_providers::Error as ProviderError;
 use agentic_space::Error;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
@@ -27,6 +28,7 @@ const DIVERGED: (u8, &str) = (5, "diverged");
 const SCHEMA: (u8, &str) = (7, "schema");
 const DECIDED: (u8, &str) = (8, "already-decided");
 const NOT_ALLOWED: (u8, &str) = (9, "not-allowed");
+const UNREACHABLE: (u8, &str) = (11, "unreachable");
 const EXPIRED: (u8, &str) = (12, "expired");
 
 impl Failure {
@@ -48,6 +50,16 @@ impl Failure {
     /// Makes the failure of something that the caller may not do.
     pub fn not_allowed(message: &str, hint: &str) -> Failure {
         Failure::new(NOT_ALLOWED, message, hint)
+    }
+
+    /// Makes the failure of an engine that cannot be reached.
+    pub fn unreachable(message: &str, hint: &str) -> Failure {
+        Failure::new(UNREACHABLE, message, hint)
+    }
+
+    /// Makes the failure of two runs that should agree and do not.
+    pub fn diverged(message: &str, hint: &str) -> Failure {
+        Failure::new(DIVERGED, message, hint)
     }
 
     /// Makes the failure that a program ended with.
@@ -106,6 +118,20 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<ProviderError> for Failure {
+    fn from(error: ProviderError) -> Failure {
+        let hint = match &error {
+            ProviderError::Unreadable { .. } => "check that the file may be read",
+            ProviderError::Malformed { .. } | ProviderError::BadEntry { .. } => {
+                "docs/providers.md shows what the file may hold"
+            }
+        };
+        let mut failure = Failure::new(REFUSED, &error.to_string(), hint);
+        failure.because = error.source().map(chain);
+        failure
+    }
+}
+
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         let (class, hint) = store_class_and_hint(&error);
@@ -125,6 +151,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             REFUSED,
             "give a message with `-m`, without lines that begin with `Agentic-` at its end",
         ),
+        Error::Deferred { .. } => (REFUSED, "the next command finishes it"),
         Error::AgentExists { .. } => {
             (CONFLICT, "choose another name; `agentic agents` lists those that are taken")
         }
@@ -167,6 +194,7 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::NothingToCommit { .. } => {
             (REFUSED, "change something first, or use `--allow-empty`")
         }
+        Error::NotInBatch => (REFUSED, "commit it by itself"),
         Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
         Error::ForeignCommit { .. } => {
             (REFUSED, "`agentic log AGENT` lists the commits of an agent")
@@ -251,6 +279,9 @@ fn session_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             (EXPIRED, "the session went on without an answer; `agentic session show` shows how")
         }
         Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
+        Error::BadScript { .. } => {
+            (REFUSED, r#"write {"AGENT":[{"ok":VALUE},{"failed":{"code":…,"message":…}}]}"#)
+        }
         Error::NotRebuilt { .. } => (
             DIVERGED,
             "the records and the branch disagree; `agentic session show` and `git log` show both",

@@ -1,5 +1,6 @@
 //! The `agentic` command: thin, one file for each verb; everything it does is in `agentic-space`.
 
+mod alias;
 mod cli;
 mod commands;
 mod context;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::{Cid, Value};
-use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::credential::Caller;
+use agentic_providers::endpoint::{Call, Exchange};
+use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
 use agentic_providers::provider::Stamp;
 use agentic_replay::{
@@ -15,7 +17,7 @@ use agentic_replay::{
     Start, Stopped,
 };
 use agentic_space::Clock;
-use agentic_space::session::{CommandLine, Executor, Printed};
+use agentic_space::session::{CommandLine, Executor};
 
 use crate::screen::Screen;
 
@@ -32,15 +34,8 @@ pub fn run(
     folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    let start = start(input);
-    let performer = Memory::new(executor, folder, &start);
-    let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
-    let host = Host::new(performer).with_limits(limits);
-    host.run(program, &start, &CancelFlag::new(), sink)
+    drive(program, input, Memory::new(executor, folder), sink)
 }
-
-/// How many runs this process has begun.
-static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// What was asked of a run, and what it was answered.
 #[derive(Debug, Clone, Default)]
@@ -63,23 +58,41 @@ pub fn run_again(
     again: Again,
     sink: &mut dyn FnMut(Event),
 ) -> (End, Answers) {
-    let start = start(input);
-    let memory = Memory::new(again.executor, again.folder, &start);
+    let memory = Memory::new(again.executor, again.folder);
     let answers = Arc::new(Mutex::new(again.answers));
     let performer = Remembering { memory, answers: Arc::clone(&answers) };
-    let end = Host::new(performer).run(program, &start, &CancelFlag::new(), sink);
+    let end = drive(program, input, performer, sink);
     let answers = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
     (end, answers)
 }
 
+/// Runs a program to its end, with somebody else who performs its requests.
+pub fn drive(
+    program: impl Program,
+    input: Value,
+    performer: impl Performer,
+    sink: &mut dyn FnMut(Event),
+) -> End {
+    let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
+    let host = Host::new(performer).with_limits(limits);
+    host.run(program, &start(input), &CancelFlag::new(), sink)
+}
+
 /// What a run begins with: the time, and randomness that no other run has.
 fn start(input: Value) -> Start {
-    let at = Clock::System.now();
-    let number = RUNS.fetch_add(1, Ordering::Relaxed);
-    let unique = Cid::of(format!("{} {} {number}", at.millis(), std::process::id()).as_bytes());
-    let seed = Seed(unique.digest().try_into().expect("a content id is a hash of 32 bytes"));
-    Start { input, seed, at }
+    let seed = unique().digest().try_into().expect("a content id is a hash of 32 bytes");
+    Start { input, seed: Seed(seed), at: Clock::System.now() }
 }
+
+/// Returns what no other run has.
+fn unique() -> Cid {
+    let now = Clock::System.now();
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    Cid::of(format!("{} {} {number}", now.millis(), std::process::id()).as_bytes())
+}
+
+/// How often this process needed what no other run has.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// Performs a request once, however often it is asked.
 struct Remembering {
@@ -110,40 +123,19 @@ impl Performer for Remembering {
 struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
-    /// What no other run is called.
-    run: String,
+    run: Cid,
     screen: Mutex<Screen>,
 }
 
 impl Memory {
-    fn new(executor: Executor, folder: PathBuf, start: &Start) -> Memory {
-        let run = Cid::of(&start.seed.0).to_string();
-        Memory { executor: Mutex::new(executor), folder, run, screen: Mutex::default() }
+    fn new(executor: Executor, folder: PathBuf) -> Memory {
+        let (executor, screen) = (Mutex::new(executor), Mutex::default());
+        Memory { executor, folder, run: unique(), screen }
     }
 
     /// A panic under the lock leaves counters behind, never half of one.
     fn executor(&self) -> MutexGuard<'_, Executor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn call(&self, request: &Request, cancel: &CancelFlag) -> Answer {
-        let hash = match request.hash() {
-            Ok(hash) => hash,
-            Err(error) => return Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
-        };
-        let request_id = RequestId::derive(&self.run, &request.path, &hash);
-        let stamp = Stamp { session: self.run.clone(), request_id, at: Clock::System.now() };
-        let call = self.executor().call(request, stamp, &self.folder);
-        let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
-        // One reply at a time is shown; others under way meanwhile are not.
-        match self.screen.try_lock() {
-            Ok(mut screen) if screen.is_terminal() => {
-                let answer = call.perform_heard(cancel, Some(&mut |piece| screen.show(piece)));
-                screen.end();
-                answer
-            }
-            Ok(_) | Err(_) => call.perform(cancel),
-        }
     }
 
     fn execute(&self, command: CommandLine, request: &Request, cancel: &CancelFlag) -> Answer {
@@ -153,23 +145,50 @@ impl Memory {
             folder: self.folder.clone(),
             input: command.stdin.into_bytes(),
             environment: Vec::new(),
-            limit: request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis),
+            limit: limit(request),
         };
-        let ended = |status, stdout: &str, stderr: &str| {
-            self.executor().read(Printed { status, stdout, stderr })
+        let outcome = self.caller(request).execute(executable, cancel);
+        self.executor().printed(&program, outcome)
+    }
+
+    fn call(&self, call: Call, request: &Request) -> Answer {
+        // Nobody remembers a run in memory, so its requests are the same in no other run.
+        let key = format!("{}/{}", self.run, request.path);
+        let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
+        let url = exchange.call.url.clone();
+        let reply = self.caller(request).call(exchange);
+        self.executor().responded(&url, reply)
+    }
+
+    /// Calls a provider.
+    fn provide(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let hash = match request.hash() {
+            Ok(hash) => hash,
+            Err(error) => return Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
         };
-        match executable.run(cancel) {
-            Outcome::Done(printed) => ended(Some(0), &String::from_utf8_lossy(&printed), ""),
-            Outcome::Crashed { status, complaint } => ended(status.code(), "", &complaint),
-            Outcome::Lost(error) => self.executor().lost(&format!("`{program}`: {error}")),
-            Outcome::Flooded => Answer::Failed(Failure::new(
-                "OutputTooLarge",
-                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
-            )),
-            Outcome::TimedOut => Answer::TimedOut,
-            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+        let session = self.run.to_string();
+        let request_id = RequestId::derive(&session, &request.path, &hash);
+        let stamp = Stamp { session, request_id, at: Clock::System.now() };
+        let call = self.executor().provided(request, stamp, &self.folder);
+        let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
+        // One reply at a time is shown; others under way meanwhile are not.
+        match self.screen.try_lock() {
+            Ok(mut screen) if screen.is_terminal() => {
+                let answer = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
+                screen.end();
+                answer
+            }
+            Ok(_) | Err(_) => call.perform(cancel, None),
         }
     }
+
+    fn caller(&self, request: &Request) -> Caller {
+        self.executor().caller(request, self.folder.clone(), self.run.to_string())
+    }
+}
+
+fn limit(request: &Request) -> Duration {
+    request.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
 }
 
 impl Performer for Memory {
@@ -178,21 +197,25 @@ impl Performer for Memory {
         if let Some(command) = command {
             return self.execute(command, request, cancel);
         }
-        if self.executor().is_call(request) {
-            return self.call(request, cancel);
+        let call = self.executor().call(request);
+        if let Some(call) = call {
+            return self.call(call, request);
+        }
+        if self.executor().is_provided(request) {
+            return self.provide(request, cancel);
         }
         let computed = self.executor().compute(request);
         computed.unwrap_or_else(|| {
-            let message = format!("nothing here performs `{}`", request.kind);
+            let message = format!("nothing in memory performs `{}`", request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
         })
     }
 
     fn place(&self, request: &Request) -> Place {
         let executor = self.executor();
-        match executor.is_call(request) || executor.command(request).is_some() {
-            true => Place::Pool,
-            false => Place::Inline,
-        }
+        let takes_time = executor.command(request).is_some()
+            || executor.call(request).is_some()
+            || executor.is_provided(request);
+        if takes_time { Place::Pool } else { Place::Inline }
     }
 }

@@ -8,12 +8,13 @@ use crate::run::outgoing::Outgoing;
 use crate::run::task::{Turning, World};
 
 /// Failures that no further attempt can mend.
-const FINAL_CODES: [&str; 12] = [
+const FINAL_CODES: [&str; 13] = [
     "InvalidInput",
     "InvalidPlan",
     "ConfigurationError",
     "MissingCredential",
     "MissingIdentity",
+    "InsecureCredentialFile",
     "InvalidLLMResponse",
     "AgentNotRegistered",
     "Cancelled",
@@ -144,7 +145,7 @@ impl Attempts {
     fn call(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
         self.attempt += 1;
         self.phase = Phase::Calling;
-        let mut request = self.outgoing.request(&world.registry, scope.next_path(), self.attempt);
+        let mut request = self.outgoing.request(world, scope.next_path(), self.attempt);
         request.timeout_ms = self.policy.timeout_ms;
         turn.opened.push(request);
     }

@@ -28,6 +28,8 @@ struct Decision {
     choice: String,
     actor: String,
     note: String,
+    /// What flows on instead of what was held.
+    edited: Option<Value>,
 }
 
 impl Hold {
@@ -36,7 +38,8 @@ impl Hold {
     }
 
     fn decide(&self, decision: Decision, turn: &mut Turning) -> Step {
-        let Decision { choice, actor, note } = decision;
+        let Decision { choice, actor, note, edited } = decision;
+        let input = edited.as_ref().unwrap_or(&self.input);
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
             ("choice", Value::text(&choice)),
@@ -58,8 +61,8 @@ impl Hold {
             ("choice", Value::Text(choice)),
             ("actor", Value::Text(actor)),
             ("note", Value::Text(note)),
-            ("text", Value::Text(text_of(&self.input))),
-            ("input", self.input.as_ref().clone()),
+            ("text", Value::Text(text_of(input))),
+            ("input", input.clone()),
         ])))
     }
 
@@ -68,6 +71,7 @@ impl Hold {
             choice: choice.to_owned(),
             actor: TIMEOUT_ACTOR.to_owned(),
             note: String::new(),
+            edited: None,
         };
         match self.params.get("on_timeout").and_then(Value::as_text) {
             Some(ACCEPT) => self.decide(by_timeout(ACCEPT), turn),
@@ -124,12 +128,15 @@ impl Decision {
             (Value::Text(choice), _) => choice.as_str(),
             (_, Some("approve")) => ACCEPT,
             (_, Some("reject")) => REJECT,
+            (_, Some("edit")) => ACCEPT,
             (_, Some("respond")) => text("value")?,
             (_, Some(_)) => return None,
             (_, None) => text("choice")?,
         };
         let actor = text("actor").or_else(|| text("principal")).unwrap_or_default();
         let note = text("note").or_else(|| text("rationale")).unwrap_or_default();
-        Some(Decision { choice: choice.to_owned(), actor: actor.to_owned(), note: note.to_owned() })
+        let edited = value.get("value").filter(|_| text("action") == Some("edit")).cloned();
+        let (choice, actor, note) = (choice.to_owned(), actor.to_owned(), note.to_owned());
+        Some(Decision { choice, actor, note, edited })
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{AgentId, Effect, Implementation, NodeId, Registry, Work};
+use agentic_plan::{AgentId, Effect, Implementation, NodeId, Work};
 use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
 use crate::run::prepare::Prepared;
 use crate::run::prompts;
+use crate::run::task::World;
 
 /// The sorts of requests that pipelines make. What a registry declares about repeating a call is
 /// part of the kind of its requests (`native.pure`, `exec.read`), because hosts decide by kind.
@@ -19,7 +20,8 @@ pub enum RequestKind {
     Executable,
     /// An HTTP endpoint: `url`, `method` and `call`; the call is the body.
     Endpoint,
-    /// An agent of the store: `from` and `call`; a branch is spawned, runs, and answers.
+    /// A session of its own on a branch of its own: `from`, `briefing`, `suffix` of the branch's
+    /// name, `allow`, `input`, and the `flow` or the `program` that runs.
     Spawn,
     /// An agent that the host knows by its id: `call`.
     Agent,
@@ -100,6 +102,8 @@ pub struct AgentCall {
     pub args: Vec<Value>,
     /// What flows in.
     pub input: Value,
+    /// In whose name the run was started, where somebody said so.
+    pub invoked_by: Option<String>,
 }
 
 impl AgentCall {
@@ -116,6 +120,7 @@ impl AgentCall {
             params: call.get("params").and_then(Value::as_map).cloned().unwrap_or_default(),
             args: call.get("args").and_then(Value::as_list).unwrap_or_default().to_vec(),
             input: call.get("input").cloned().unwrap_or(Value::Null),
+            invoked_by: text("invoked_by"),
         })
     }
 }
@@ -159,7 +164,7 @@ impl Outgoing {
     }
 
     /// Makes the request of one attempt, the way the registry says.
-    pub fn request(&mut self, registry: &Registry, path: Path, attempt: u64) -> Request {
+    pub fn request(&mut self, world: &World, path: Path, attempt: u64) -> Request {
         let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
         let mut call = Map::from([
             ("agent".to_owned(), Value::text(self.agent.as_str())),
@@ -171,6 +176,9 @@ impl Outgoing {
         if let Some(requires) = &self.origin.requires {
             call.insert("requires".to_owned(), Value::text(requires.as_str()));
         }
+        if let Some(person) = &world.invoked_by {
+            call.insert("invoked_by".to_owned(), Value::text(person));
+        }
         let (params, args) = self.arguments.get();
         if let Some(params) = params.filter(|params| !params.is_empty()) {
             call.insert("params".to_owned(), Value::Map(params.clone()));
@@ -178,22 +186,24 @@ impl Outgoing {
         if !args.is_empty() {
             call.insert("args".to_owned(), Value::List(args.to_vec()));
         }
-        let spec = registry.by_agent(&self.agent);
-        let (kind, head) = match spec.and_then(|spec| spec.run.as_ref()) {
-            Some(run) => addressed(run),
+        let spec = world.registry.by_agent(&self.agent);
+        let (kind, payload) = match spec.and_then(|spec| spec.run.as_ref()) {
+            Some(run) => addressed(run, &path, call),
             None => match prompts::system(&self.agent) {
                 Some(system) if spec.is_none() => {
-                    (RequestKind::Model, vec![("system", Value::text(system))])
+                    (RequestKind::Model, around(call, [("system", Value::text(system))]))
                 }
-                _ => (RequestKind::Agent, Vec::new()),
+                _ => (RequestKind::Agent, around(call, [])),
             },
         };
         let kind = match spec.and_then(|spec| spec.effect) {
-            Some(effect) => format!("{}.{}", kind.as_str(), effect.as_str()),
-            None => kind.as_str().to_owned(),
+            // A session of its own has its own records: asking for it again finds it.
+            Some(effect) if kind != RequestKind::Spawn => {
+                format!("{}.{}", kind.as_str(), effect.as_str())
+            }
+            Some(_) | None => kind.as_str().to_owned(),
         };
-        let head = head.into_iter().chain([("call", Value::Map(call))]);
-        Request::new(path, kind, Value::map(head))
+        Request::new(path, kind, payload)
     }
 }
 
@@ -210,21 +220,45 @@ impl Arguments {
     }
 }
 
-fn addressed(run: &Implementation) -> (RequestKind, Vec<(&'static str, Value)>) {
+/// Returns the kind and the payload of a call to whoever performs it.
+fn addressed(run: &Implementation, path: &Path, call: Map) -> (RequestKind, Value) {
     match run {
         Implementation::Native(name) => {
-            (RequestKind::Native, vec![("function", Value::text(name))])
+            (RequestKind::Native, around(call, [("function", Value::text(name))]))
         }
         Implementation::Executable { argv } => {
             let argv = argv.iter().map(Value::text).collect();
-            (RequestKind::Executable, vec![("argv", Value::List(argv))])
+            (RequestKind::Executable, around(call, [("argv", Value::List(argv))]))
         }
         Implementation::Endpoint { url, method } => {
-            let head = vec![("url", Value::text(url)), ("method", Value::text(method))];
-            (RequestKind::Endpoint, head)
+            let head = [("url", Value::text(url)), ("method", Value::text(method))];
+            (RequestKind::Endpoint, around(call, head))
         }
-        Implementation::Agent(name) => {
-            (RequestKind::Spawn, vec![("from", Value::text(name.as_str()))])
+        Implementation::Agent { name, flow } => {
+            let briefing = format!("Do what `{name}` does, for the call at `{path}`");
+            let flow = flow.map(|flow| ("flow", Value::text(flow.to_string())));
+            let more = [("from", Value::text(name.as_str())), ("input", Value::Map(call))];
+            let more = more.into_iter().chain(flow);
+            (RequestKind::Spawn, spawn_payload(path, briefing, more))
         }
     }
+}
+
+fn around<const N: usize>(call: Map, head: [(&str, Value); N]) -> Value {
+    Value::map(head.into_iter().chain([("call", Value::Map(call))]))
+}
+
+/// Makes the payload that spawns an agent and runs something as it. What the run may do, it may.
+pub(super) fn spawn_payload<'k>(
+    path: &Path,
+    briefing: String,
+    more: impl IntoIterator<Item = (&'k str, Value)>,
+) -> Value {
+    let suffix = path.as_str().replace('/', "-");
+    let common = [
+        ("allow", Value::List(vec![Value::text("*")])),
+        ("briefing", Value::Text(briefing)),
+        ("suffix", Value::Text(suffix)),
+    ];
+    Value::map(common.into_iter().chain(more))
 }

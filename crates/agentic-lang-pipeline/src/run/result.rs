@@ -74,6 +74,19 @@ impl RunResult {
         let blocks = value.get("blocks").and_then(Value::as_list).unwrap_or_default();
         blocks.iter().map(|block| block.get("result").cloned().unwrap_or(Value::Null)).collect()
     }
+
+    /// Returns what a run gave: of one block its result, of several the list of theirs. What is
+    /// not the data of a run is returned as it is.
+    pub fn output_of(value: Value) -> Value {
+        let blocks = value.get("blocks").and_then(Value::as_list).unwrap_or_default();
+        let is_run = blocks.iter().all(|block| block.get("node_states").is_some());
+        match blocks {
+            [] => value,
+            _ if !is_run => value,
+            [block] => block.get("result").cloned().unwrap_or(Value::Null),
+            _ => Value::List(RunResult::values_of(&value)),
+        }
+    }
 }
 
 impl BlockResult {

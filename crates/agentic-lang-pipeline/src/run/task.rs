@@ -7,11 +7,15 @@ use agentic_model::{Instant, Value};
 use agentic_plan::Registry;
 use agentic_replay::{Delivery, Event, Failure, Path, Request, Seed};
 
+use crate::run::Children;
+
 /// What is the same for all of a run.
 pub(super) struct World {
     pub registry: Arc<Registry>,
     pub seed: Seed,
     pub max_concurrency: usize,
+    pub invoked_by: Option<String>,
+    pub children: Children,
 }
 
 /// What happens between one delivery and quiescence.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, FlowProgram, Options, add_kinds};
-use agentic_lang_pipeline::{Compiled, LANGUAGE, SEMANTICS_VERSION, compile, native};
+use agentic_lang_pipeline::{Compiled, LANGUAGE, SEMANTICS_VERSION, compile};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::{
@@ -71,7 +72,10 @@ impl World {
 pub fn perform_native(request: &Request) -> Answer {
     let function = request.payload.get("function").and_then(Value::as_text);
     let call = AgentCall::of(request);
-    match function.zip(call).and_then(|(function, call)| native::perform(function, &call)) {
+    match function
+        .zip(call)
+        .and_then(|(function, call)| Natives::default().perform(function, &call))
+    {
         Some(Ok(value)) => Answer::Ok(value),
         Some(Err(failure)) => Answer::Failed(failure),
         None => Answer::Failed(Failure::new("unknown-kind", request.kind.clone())),

@@ -8,6 +8,7 @@ mod format;
 mod kit;
 mod laws;
 mod loops;
+mod native;
 mod plans;
 mod requests;
 mod runs;

@@ -42,6 +42,7 @@ fn check(fields: &str, kind: &str, head: &str, class: EffectClass) {
         params: Map::from([("p".to_owned(), Value::text("p"))]),
         args: vec![Value::text("v")],
         input: Value::text("in"),
+        invoked_by: None,
     };
     assert_eq!(AgentCall::of(&request), Some(call), "{fields}");
 }

@@ -164,7 +164,7 @@ impl<'b> Reader<'b> {
         let Some((0, id)) = self.string(&head)?.split_first() else {
             return Err(broken("a content id does not begin with a zero byte"));
         };
-        let cid = cid::Cid::try_from(id).map_err(|error| broken(error))?;
+        let cid = cid::Cid::try_from(id).map_err(broken)?;
         if cid.to_bytes() != id {
             return Err(CanonicalError::NotCanonical);
         }

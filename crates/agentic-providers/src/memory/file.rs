@@ -62,6 +62,9 @@ fn add(workspace: &Workspace, path: &str, envelope: &Envelope) -> Result<String,
         return Err(MemoryFault(format!("`{path}` would be longer than {FILE_BYTES_MAX} bytes")));
     }
     append(&mut file, &found, &line).map_err(failed)?;
+    if bytes.is_empty() {
+        place.sync_names().map_err(failed)?;
+    }
     Ok(line)
 }
 

@@ -19,6 +19,8 @@ struct Response {
     #[serde(default)]
     choices: Vec<Choice>,
     usage: Option<Counts>,
+    /// Some servers report success and a failure at once.
+    error: Option<Json>,
 }
 
 #[derive(Deserialize)]
@@ -96,6 +98,9 @@ impl Wire for OpenAi {
 
     fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
         let response: Response = serde_json::from_str(text)?;
+        if let Some(error) = response.error {
+            return Err(Unread::Failed(error.to_string()));
+        }
         if let Some(counts) = response.usage {
             let Counts { prompt_tokens, completion_tokens } = counts;
             draft.usage =

@@ -245,7 +245,8 @@ impl Place {
         let draft = format!(".agentic-{key}");
         let written = self.write_draft(&draft, name, content).and_then(|()| {
             rustix::fs::renameat(&self.folder, &draft, &self.folder, name)
-                .map_err(std::io::Error::from)
+                .map_err(std::io::Error::from)?;
+            self.sync_names()
         });
         written.map_err(|error| {
             // It may not be there; nobody misses it.
@@ -289,9 +290,16 @@ impl Place {
     pub fn remove(&self) -> Result<(), ToolFault> {
         let name = self.own_name()?;
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => Ok(()),
-            Err(errno) => Err(self.fault(&format!("cannot be removed: {errno}"))),
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(self.fault(&format!("cannot be removed: {errno}"))),
         }
+        self.sync_names().map_err(|error| self.fault(&format!("cannot be removed: {error}")))
+    }
+
+    /// Makes it durable which names the folder holds: what was answered as done is there after a
+    /// power cut.
+    pub fn sync_names(&self) -> std::io::Result<()> {
+        rustix::fs::fsync(&*self.folder).map_err(std::io::Error::from)
     }
 
     /// Says what stands at the place; nothing if nothing does.

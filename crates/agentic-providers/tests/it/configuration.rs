@@ -106,7 +106,13 @@ fn a_wrong_file_says_where_and_why() {
     check("[models.a]\nuri = \"m\"", "wrong about `models.a`: `m` is neither");
     check("[models.a]\nuri = \"openai://m\"\nbase_url = \"x\"", "is no `http://`");
     check("[models.a]\nuri = \"openai://m\"\nbase_url = \"http://u:p@h\"", "holds a password");
-    check("[models.a]\nuri = \"openai://m\"\nkey = { text = \"sk\" }", "unknown variant");
+    check("[models.a]\nuri = \"openai://m\"\nkey = { text = \"sk\" }", "`key` is");
+    for key in
+        ["\"sk-1\"", "{}", "{ env = 1 }", "{ command = [] }", "{ env = \"A\", file = \"b\" }"]
+    {
+        check(&format!("[models.a]\nuri = \"openai://m\"\nkey = {key}"), "`key` is");
+    }
+    check("[models.a]\nuri = \"mock://\"\ntimeout_ms = 0", "`timeout_ms` is above 0");
     check(&format!("a = {}1{}", "[".repeat(9000), "]".repeat(9000)), "at line 1");
 }
 

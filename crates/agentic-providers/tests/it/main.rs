@@ -2,9 +2,12 @@
 
 mod cancel;
 mod configuration;
+mod credential;
+mod endpoint;
 mod exchange;
 mod executable;
 mod host;
+mod loopback;
 mod mcp;
 mod memory;
 mod model;

@@ -9,8 +9,12 @@ use agentic_providers::provider::{ProviderExecutor, Providers};
 use agentic_replay::{Answer, Path, Request};
 
 fn ask(executor: &ProviderExecutor, payload: &str) -> String {
+    request(executor, "model", payload)
+}
+
+fn request(executor: &ProviderExecutor, kind: &str, payload: &str) -> String {
     let payload = json::from_text(payload).expect("the payload is JSON");
-    let request = Request::new(Path::root(), "model", payload);
+    let request = Request::new(Path::root(), kind, payload);
     match executor.answer(&request, &CancelFlag::new()) {
         Some(Answer::Ok(value)) => json::to_text(&value),
         Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
@@ -84,4 +88,19 @@ fn a_model_that_nobody_configured_is_refused() {
     let executor = Providers::default().executor("test");
     let wanted = "unconfigured: no model is spoken to by `nobody://`";
     assert_eq!(ask(&executor, r#"{"uri":"nobody://x"}"#), wanted);
+}
+
+#[test]
+fn a_model_performs_the_tasks_of_agents() {
+    let payload = r#"{"task":"think","args":"{}","result":"{\"type\":\"object\"}","model":"x"}"#;
+    let replies = vec![Reply::text("```json\n{\"mood\":\"calm\"}\n```"), Reply::text("no idea")];
+    let executor = with(ScriptedModel::new(replies));
+    assert_eq!(request(&executor, "agent-task", payload), r#""{\"mood\":\"calm\"}""#);
+    let wanted = "InvalidAnswer: the model did not return JSON: no idea";
+    assert_eq!(request(&executor, "agent-task", payload), wanted);
+    // What is asked for by name is looked up by name, and by nobody in place of it.
+    let nobody = Providers::default().executor("test");
+    let wanted = "unconfigured: `x` is neither a configured model nor an address";
+    assert_eq!(request(&nobody, "agent-task", payload), wanted);
+    assert_eq!(request(&nobody, "hold", "{}"), "None");
 }

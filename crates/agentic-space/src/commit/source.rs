@@ -44,7 +44,7 @@ pub enum Edit {
 }
 
 /// What a source gives on top of a tree.
-pub(super) struct Built {
+pub(crate) struct Built {
     /// The new tree.
     pub tree: Oid,
     /// What it needs that the old one had not.
@@ -96,16 +96,20 @@ impl Source {
                 let snapshot = scratch.snapshot(base, SnapshotSource::Folder { paths })?;
                 (scratch, snapshot.tree, snapshot.index)
             }
-            Source::Edits(edits) => {
-                let scratch = repository.scratch();
-                let tree = scratch.edit_tree(base, &tree_edit(&scratch, edits)?)?;
-                (scratch, tree, Vec::new())
-            }
+            Source::Edits(edits) => return apply(&repository.scratch(), base, edits),
         };
         let objects = scratch.difference(base, tree)?;
         let changed = scratch.changed_paths(base, tree)?;
         Ok(Built { tree, objects, index, changed })
     }
+}
+
+/// Builds the tree that edits make of `base`, which may itself be in memory only.
+pub(crate) fn apply(scratch: &Scratch, base: Oid, edits: &BTreeMap<String, Edit>) -> Result<Built> {
+    let tree = scratch.edit_tree(base, &tree_edit(scratch, edits)?)?;
+    let objects = scratch.difference(base, tree)?;
+    let changed = scratch.changed_paths(base, tree)?;
+    Ok(Built { tree, objects, index: Vec::new(), changed })
 }
 
 fn tree_edit(scratch: &Scratch, edits: &BTreeMap<String, Edit>) -> Result<TreeEdit> {

@@ -8,19 +8,16 @@ use std::collections::BTreeMap;
 
 use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
+use agentic_lang_context::provider;
 use agentic_lang_context::{
     Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
     MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Version,
 };
 use agentic_model::{Map, Object, Value};
-use agentic_replay::{Answer, EffectClass, Failure, Kinds, Program, Request};
+use agentic_replay::{EffectClass, Kinds, Program, Request};
 
 use super::language::{behaviour, broken};
 use crate::Result;
-
-/// The code of the failure of a question for an input that nobody answers.
-const NO_INPUT: &str = "no-input";
 
 /// A run of a program of the context language.
 #[derive(Debug, Clone, PartialEq)]
@@ -252,73 +249,4 @@ fn made_up(_request: &Request) -> EffectClass {
 
 fn class_of(request: &Request) -> EffectClass {
     provider::effect_class(request).unwrap_or(EffectClass::Once)
-}
-
-/// Answers the requests of one run that are made up.
-#[derive(Debug)]
-pub(super) struct Troupe {
-    model: Option<Model>,
-    tools: Tools,
-    mock_memory: MockMemory,
-}
-
-#[derive(Debug)]
-enum Model {
-    Mock(MockModel),
-    Scripted(ScriptedModel),
-}
-
-impl Troupe {
-    pub fn new(cast: &Cast) -> Troupe {
-        let model = match &cast.models {
-            Models::Mock(version) => Some(Model::Mock(MockModel::new(*version))),
-            Models::Script(replies) => Some(Model::Scripted(ScriptedModel::from_json(replies))),
-            Models::Configured => None,
-        };
-        Troupe { model, tools: cast.tools, mock_memory: MockMemory::default() }
-    }
-
-    /// Says whether a request is performed by a provider outside.
-    pub fn is_outside(&self, request: &Request) -> bool {
-        match (request.kind.as_str(), self.tools) {
-            (MODEL_REQUEST, _) => self.model.is_none(),
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Mock) => false,
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Real) => true,
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
-                provider::dry_run(request, version).is_none()
-            }
-            _ => false,
-        }
-    }
-
-    /// Answers a request that is made up; nothing for one of a provider outside, and for a kind
-    /// that is not of the language.
-    pub fn answer(&mut self, request: &Request) -> Option<Answer> {
-        let payload = &request.payload;
-        match (request.kind.as_str(), self.tools) {
-            (MODEL_REQUEST, _) => Some(match self.model.as_mut()? {
-                Model::Scripted(script) => script.answer(payload),
-                Model::Mock(mock) => mock.answer(payload),
-            }),
-            (TOOL_REQUEST, Tools::Mock) => Some(mock_tool(payload)),
-            (MEMORY_REQUEST, Tools::Mock) => Some(self.mock_memory.answer(payload)),
-            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
-                provider::dry_run(request, version)
-            }
-            (INPUT_REQUEST, _) => {
-                let message = "the input lacks it, and nobody can be asked";
-                Some(Answer::Failed(Failure::new(NO_INPUT, message)))
-            }
-            _ => None,
-        }
-    }
-
-    /// Takes note of a request that was answered before.
-    pub fn fold(&mut self, request: &Request, answer: &Answer) {
-        match answer {
-            Answer::Ok(_) | Answer::Failed(_) => drop(self.answer(request)),
-            // What was withdrawn before it began took no reply.
-            Answer::Cancelled(_) | Answer::TimedOut => {}
-        }
-    }
 }

@@ -7,10 +7,11 @@
 //! was first.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Stamp;
+use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
     Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
     SessionId, Stopped, Withdrawn,
@@ -18,33 +19,23 @@ use agentic_replay::{
 use agentic_store::Lock;
 use agentic_store::journal::Log;
 
-use super::effect::{Performed, perform};
-use super::executor::{Call, Executor, Printed};
+use super::effect::{Performed, ended_child, perform, ready_child};
+use super::executor::Executor;
 use super::flow_of;
 use super::folder::{Folder, damaged, read_journal};
 use super::load::{Ran, replayed};
-use super::process::{Ended, FLOODED, Overflow, Process};
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
+use super::work::{Came, Order, Task, Work};
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
-/// What a program under way has come to.
-type Arrived = (Path, Ended);
+/// What work under way has come to.
+type Arrived = (Path, Came);
 
-/// How the answer of a program is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
-    /// As it is.
-    Plain,
-    /// As its language says.
-    Language,
-}
-
-/// A program under way.
+/// An effect that a thread works on.
 struct Running {
-    process: Process,
-    reading: Reading,
+    work: Work,
     performance: Performance,
 }
 
@@ -62,7 +53,7 @@ pub struct Driver<'a> {
     pub(super) ready: VecDeque<Performance>,
     /// Effects that may begin once more, later.
     pub(super) backlog: Backlog,
-    /// Programs under way.
+    /// Programs, calls and children under way.
     running: BTreeMap<Path, Running>,
     timers: BTreeMap<Path, Instant>,
     arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
@@ -192,10 +183,10 @@ impl<'a> Driver<'a> {
                 self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
                 self.flush()?;
-                let (path, ended) =
+                let (path, came) =
                     self.arrivals.1.recv().expect("the driver holds a sender of its own");
                 if let Some(running) = self.running.remove(&path) {
-                    self.arrived(&running, ended)?;
+                    self.arrived(&running, came)?;
                 }
             } else if self.ready.is_empty() {
                 break;
@@ -239,26 +230,12 @@ impl<'a> Driver<'a> {
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
-            if let Some((execution, reading)) = self.to_execute(&performance) {
+            if let Some(task) = self.to_work(&performance) {
                 self.flush()?;
                 self.note_retry(&performance)?;
                 agentic_store::fault::point("before-effect")?;
-                let folder = self.work_folder();
-                let overflow = match reading {
-                    Reading::Plain => Overflow::Dropped,
-                    Reading::Language => Overflow::Fails,
-                };
-                let arrivals = self.arrivals.0.clone();
-                let process = Process::start(&execution, &folder, overflow, arrivals);
-                self.running.insert(path, Running { process, reading, performance });
-                continue;
-            }
-            if let Some(call) = self.call(&performance) {
-                self.flush()?;
-                agentic_store::fault::point("before-effect")?;
-                let process = Process::call(call, path.clone(), self.arrivals.0.clone());
-                let reading = Reading::Plain;
-                self.running.insert(path, Running { process, reading, performance });
+                let work = task.begin(self.order(&performance), &performance);
+                self.running.insert(path, Running { work, performance });
                 continue;
             }
             if let Some(answer) = self.executor.compute(&performance.request) {
@@ -277,49 +254,68 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Returns the call of a provider for a request.
-    fn call(&self, performance: &Performance) -> Option<Call> {
-        if !self.executor.is_call(&performance.request) {
-            return None;
-        }
-        let session = self.folder.id.to_string();
-        let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
-        self.executor.call(&performance.request, stamp, &self.work_folder())
-    }
-
-    /// Takes in what a program came to: an answer, or a fault after which it is tried again.
-    fn arrived(&mut self, running: &Running, ended: Ended) -> Result<()> {
-        if running.reading == Reading::Plain
+    /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
+    /// for a child that is not over.
+    fn arrived(&mut self, running: &Running, came: Came) -> Result<()> {
+        if let Came::Exec(ended) = &came
             && let Some(fault) = &ended.fault
             && self.tries_again(&running.performance, fault)?
         {
             return Ok(());
         }
-        let answer = self.read(ended.answer, running.reading);
-        self.answer(&running.performance.request.path, answer, By::Executor)
+        let path = &running.performance.request.path;
+        let answer = match came {
+            Came::Exec(ended) => ended.answer,
+            Came::Answer(answer) => answer,
+            Came::Program { name, outcome } => self.executor.printed(&name, outcome),
+            Came::Reply { url, reply } => self.executor.responded(&url, reply),
+            Came::Child(ran) => {
+                let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
+                return match ended {
+                    Ok(Some((answer, by))) => self.answer(path, answer, by),
+                    Ok(None) => Ok(()),
+                    Err(fault) => {
+                        self.faulted.insert(path.clone(), fault);
+                        Ok(())
+                    }
+                };
+            }
+        };
+        self.answer(path, answer, By::Executor)
     }
 
-    /// Returns what is to be executed for a request, and how its answer is read.
-    fn to_execute(&self, performance: &Performance) -> Option<(Performance, Reading)> {
-        if let Some(command) = self.executor.command(&performance.request) {
-            let request =
-                Request { payload: command.to_payload(), ..(*performance.request).clone() };
-            let execution = Performance { request: Arc::new(request), ..performance.clone() };
-            return Some((execution, Reading::Language));
+    /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.
+    fn to_work(&self, performance: &Performance) -> Option<Task> {
+        let request = &performance.request;
+        if let Some(command) = self.executor.command(request) {
+            return Some(Task::Program(command, self.work_folder()));
         }
-        let is_plain = performance.request.kind == "exec";
-        is_plain.then(|| (performance.clone(), Reading::Plain))
+        if let Some(call) = self.executor.call(request) {
+            return Some(Task::Call(call));
+        }
+        if self.executor.is_provided(request) {
+            let session = self.folder.id.to_string();
+            let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
+            let call = self.executor.provided(request, stamp, &self.work_folder());
+            return call.map(Task::Provider);
+        }
+        if self.executor.runs_children_at_once()
+            && let Some(begin) = ready_child(self.space, &self.session, performance)
+        {
+            return Some(Task::Child(Box::new(begin), self.space.opener()));
+        }
+        let is_plain = request.kind == "exec" && !self.executor.is_scripted(request);
+        is_plain.then(|| Task::Exec(self.work_folder()))
     }
 
-    fn read(&self, answer: Answer, reading: Reading) -> Answer {
-        match (&answer, reading) {
-            (Answer::Ok(value), Reading::Language) => match Printed::of_exec(value) {
-                Some(printed) => self.executor.read(printed),
-                None => answer,
-            },
-            (Answer::Failed(failure), Reading::Language) if failure.code == FLOODED => answer,
-            (Answer::Failed(failure), Reading::Language) => self.executor.lost(&failure.message),
-            _ => answer,
+    fn order(&self, performance: &Performance) -> Order {
+        let request = &performance.request;
+        Order {
+            path: request.path.clone(),
+            key: performance.id.to_string(),
+            timeout_ms: request.timeout_ms,
+            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
+            waiting: self.arrivals.0.clone(),
         }
     }
 
@@ -398,7 +394,7 @@ impl<'a> Driver<'a> {
         let mut by = By::System("withdraw".to_owned());
         let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
             (Some(running), _) => {
-                running.process.stop();
+                running.work.stop();
                 Stopped::Stopped
             }
             // What the fault stopped may have become durable all the same.
@@ -413,6 +409,23 @@ impl<'a> Driver<'a> {
                 by = By::Decision(commit.to_string());
             }
         }
+        self.stop_child(&withdrawn.request)?;
         self.answer(path, Answer::Cancelled(stopped), by)
+    }
+
+    /// Stops the session that a request has begun, if there is one: nobody waits for it any more.
+    fn stop_child(&self, request: &Request) -> Result<()> {
+        let child = super::effect::child_of(self.space, &self.session, request);
+        let Some(child) = child else { return Ok(()) };
+        // One that runs now is waited for: it ends its calls, and then itself.
+        let mut driver = Driver::load(self.space, &child)?;
+        if driver.session.end().is_some() {
+            return Ok(());
+        }
+        driver.cancel(CancelRecord {
+            who: "system:withdrawn".to_owned(),
+            why: "nobody waits for the result any more".to_owned(),
+            mode: CancelMode::Cooperative,
+        })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_context::OWN_FLOW;
+use agentic_lang_pipeline::run::RunResult;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
@@ -10,6 +11,7 @@ use agentic_store::git::FileMode;
 
 use super::drive::Driver;
 use super::folder::Folder;
+use super::language::{Language, part_of_pipeline};
 use super::start::{Begin, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
@@ -159,7 +161,7 @@ fn perform_spawn(
         Ok(child) => child,
         Err(error) => return executed(Err(error)),
     };
-    if request.payload.get("flow").is_none() {
+    if !runs_a_flow(request) {
         let genesis = child_genesis(space, &child)?;
         let value =
             Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
@@ -170,15 +172,59 @@ fn perform_spawn(
         Ok(id) => id,
         Err(error) => return executed(Err(error)),
     };
-    Ok(match Driver::load(space, &id)?.session().end() {
-        None => Performed::Waiting,
-        Some(end) => Performed::Answered(answer_of(end), By::Child(id)),
-    })
+    let ended = ended_child(space, session, id)?;
+    Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)))
+}
+
+/// Makes the agent of a spawn that runs something, and says what it runs. Nothing for spawns that
+/// run nothing, and for those that fail.
+pub fn ready_child(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    performance: &Performance,
+) -> Option<Begin> {
+    let request = &performance.request;
+    if request.kind != "spawn" || !runs_a_flow(request) {
+        return None;
+    }
+    check_flow(space, session, request).ok()?;
+    let start = session.started();
+    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let child = ensure_agent(space, session, performance, &asker).ok()?;
+    child_begin(space, session, request, &child).ok()
+}
+
+/// Returns what a child has come to, once it is over.
+pub fn ended_child(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    id: SessionId,
+) -> Result<Option<(Answer, By)>> {
+    let driver = Driver::load(space, &id)?;
+    let end = driver.session().end();
+    Ok(end.map(|end| (for_parent(space, session, answer_of(end)), By::Child(id))))
+}
+
+/// Says whether an agent is spawned to run something.
+fn runs_a_flow(request: &Request) -> bool {
+    request.payload.get("flow").is_some() || request.payload.get("program").is_some()
+}
+
+/// A pipeline is given what the blocks of a pipeline came to, without how.
+fn for_parent(space: &Space, session: &Session<Box<dyn Program>>, answer: Answer) -> Answer {
+    let folder = Folder::of(space, &session.started().session);
+    let language = flow_of(space, &folder, &session.flow()).and_then(|flow| Language::of(&flow));
+    match answer {
+        Answer::Ok(value) if matches!(language, Ok(Language::Pipeline)) => {
+            Answer::Ok(RunResult::output_of(value))
+        }
+        other => other,
+    }
 }
 
 /// Refuses a flow that does not parse before an agent is made for it.
 fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Request) -> Result<()> {
-    if request.payload.get("flow").is_none() {
+    if !runs_a_flow(request) {
         return Ok(());
     }
     let folder = Folder::of(space, &session.started().session);
@@ -186,12 +232,17 @@ fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Requ
     Ok(())
 }
 
-/// Reads the flow of a child: that of its parent, a stored one by its id, or its source.
+/// Reads the flow of a child: that of its parent, a stored one by its id, its source, or a program
+/// that is a part of the session's own.
 fn child_flow(
     space: &Space,
     session: &Session<Box<dyn Program>>,
     request: &Request,
 ) -> Result<agentic_model::Object> {
+    if let Some(program) = request.payload.get("program").and_then(Value::as_text) {
+        let folder = Folder::of(space, &session.started().session);
+        return part_of_pipeline(&flow_of(space, &folder, &session.flow())?, program);
+    }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
     if flow == OWN_FLOW {
         let folder = Folder::of(space, &session.started().session);
@@ -220,31 +271,51 @@ fn ensure_agent(
 ) -> Result<AgentName> {
     let (payload, id) = (&performance.request.payload, performance.id.to_string());
     let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
-    let name = payload
-        .get("name")
-        .and_then(Value::as_text)
-        .map_or_else(|| own_name(&session.started().agent, &id), str::to_owned);
-    let name = AgentName::parse(&name).map_err(|error| bad(&error.to_string()))?;
-    if space.head(&name).is_ok() {
-        return match find_by_request(space, &name, &id)? {
-            Some(_) => Ok(name),
-            None => Err(Error::AgentExists { name }),
-        };
+    let mut found = None;
+    for name in child_names(session, performance)? {
+        if space.head(&name).is_err() {
+            found.get_or_insert(name);
+        } else if find_by_request(space, &name, &id)?.is_some() {
+            return Ok(name);
+        } else if payload.get("name").is_some() {
+            return Err(Error::AgentExists { name });
+        }
     }
+    let name = found.ok_or_else(|| bad("no name is left for the agent"))?;
     let text = payload.get("briefing").and_then(Value::as_text);
     let text = text.ok_or_else(|| bad("a spawn needs a `briefing`"))?;
     let briefing = Briefing::of_text(text).to_object()?;
-    let origin = Origin::Agent(session.started().agent.clone());
+    let from = payload.get("from").and_then(Value::as_text);
+    let from = from.map(AgentName::parse).transpose().map_err(|error| bad(&error.to_string()))?;
+    let origin = Origin::Agent(from.unwrap_or_else(|| session.started().agent.clone()));
     let spawned = spawn_for(space, &name, &briefing, &origin, Some(asker.clone()))?;
     spawned.written.visible()?;
     Ok(name)
 }
 
-/// Names a child after its parent and the request that asks for it.
-fn own_name(parent: &AgentName, request: &str) -> String {
+/// Returns the names that the agent of a request may have, best first: the one that was asked for,
+/// else one that tells its place, else one that nobody else has.
+fn child_names(
+    session: &Session<Box<dyn Program>>,
+    performance: &Performance,
+) -> Result<Vec<AgentName>> {
+    let id = performance.id.to_string();
+    let text = |key: &str| performance.request.payload.get(key).and_then(Value::as_text);
+    let parse = |name: &str| AgentName::parse(name);
+    let agent = &session.started().agent;
+    let bad = |error: agentic_model::InvalidName| Error::BadRequest { reason: error.to_string() };
+    if let Some(name) = text("name") {
+        return Ok(vec![parse(name).map_err(bad)?]);
+    }
+    let own = parse(&format!("{}-{}", stem(agent), &id[..8])).map_err(bad)?;
+    let telling = text("suffix").and_then(|suffix| parse(&format!("{agent}-{suffix}")).ok());
+    Ok(telling.into_iter().chain([own]).collect())
+}
+
+/// Returns how the names of an agent's children begin.
+fn stem(parent: &AgentName) -> &str {
     let parent = parent.as_str();
-    let stem = parent.get(..STEM_BYTES_MAX).unwrap_or(parent);
-    format!("{stem}-{}", &request[..8])
+    parent.get(..STEM_BYTES_MAX).unwrap_or(parent)
 }
 
 fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {
@@ -289,7 +360,7 @@ pub fn child_of(
     session: &Session<Box<dyn Program>>,
     request: &Request,
 ) -> Option<SessionId> {
-    if request.kind != "spawn" || request.payload.get("flow").is_none() {
+    if request.kind != "spawn" || !runs_a_flow(request) {
         return None;
     }
     let key = child_key(&session.started().session, request);
@@ -298,4 +369,16 @@ pub fn child_of(
         let summary = super::summary::read(space, id);
         summary.is_ok_and(|summary| summary.key == key)
     })
+}
+
+/// Lists the children of a session that are not over.
+///
+/// # Errors
+/// Fails when the sessions cannot be listed.
+pub fn children(space: &Space, parent: &SessionId) -> Result<Vec<SessionId>> {
+    let open = super::folder::list_open(space)?;
+    let is_child = |id: &SessionId| {
+        super::summary::read(space, id).is_ok_and(|summary| summary.child_of == Some(*parent))
+    };
+    Ok(open.into_iter().filter(is_child).collect())
 }

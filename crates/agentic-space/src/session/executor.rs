@@ -2,33 +2,36 @@
 //!
 //! Some requests are only computed: the mock tasks of AgentLang, the native functions of
 //! pipelines. What they remember is a fold over the answered requests, so a replay that folds them
-//! again has the same state. Others are programs: [`Executor::command`] says which, with what on
-//! standard input, and [`Executor::read`] makes the answer from what they printed.
+//! again has the same state. Others are programs and endpoints: [`Executor::command`] and
+//! [`Executor::call`] say which and what they get, and [`Executor::printed`] and
+//! [`Executor::responded`] make the answer from what they gave.
 
-use std::cell::OnceCell;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
-use agentic_lang_context::MEMORY_REQUEST;
-use agentic_lang_pipeline::native;
+use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
-use agentic_model::{Map, Object, Value, json};
-use agentic_providers::configuration::Configuration;
-use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Piece;
-use agentic_providers::provider::{Providers, Stamp};
-use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
+use agentic_model::{Object, Value, json};
+use agentic_plan::{AuthSource, Registry};
+use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
+use agentic_providers::endpoint::{Call, Reply};
+use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::provider::Stamp;
+use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
-use super::context::{Cast, Troupe};
+use super::context::Cast;
 use super::language::{Language, handlers, kinds_of};
+use super::performer::{Performer, ProviderCall};
+use super::script::Script;
 use crate::Result;
 
 /// The class of the errors of handlers that break the rules.
 const HANDLER_BROKEN: &str = "HandlerError";
-/// The code of the failure of a call that nothing is configured for.
-const UNCONFIGURED: &str = "unconfigured";
+/// The code of a program that is not there.
+const NOT_RUNNABLE: &str = "ConfigurationError";
+/// The code of an endpoint that does not accept who calls.
+const REFUSED: &str = "MissingCredential";
 /// How much of what a program printed is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
@@ -39,48 +42,14 @@ pub struct Executor {
     kinds: Kinds,
     handlers: BTreeMap<String, Vec<String>>,
     mock: MockTasks,
+    natives: Natives,
+    script: Script,
+    /// In whose name agents are called.
+    invoked_by: Option<String>,
+    /// What the agents need that need a credential.
+    auth: BTreeMap<String, AuthSource>,
     /// Who answers a program of the context language.
-    troupe: Option<Troupe>,
-    /// The models, tools and memories outside, once one was needed.
-    providers: OnceCell<Configured>,
-    /// What memories were asked before the providers were needed.
-    recalled: Vec<(Request, Answer)>,
-}
-
-/// The providers that are configured, or why there are none.
-type Configured = std::result::Result<Arc<Providers>, String>;
-
-/// A call of a provider, which takes its time.
-#[derive(Debug)]
-pub struct Call {
-    providers: Configured,
-    request: Request,
-    stamp: Stamp,
-}
-
-impl Call {
-    /// Performs the call.
-    pub fn perform(&self, cancel: &CancelFlag) -> Answer {
-        self.perform_heard(cancel, None)
-    }
-
-    /// Performs the call; a listener hears the reply of a model piece by piece.
-    pub fn perform_heard<'a>(
-        &self,
-        cancel: &'a CancelFlag,
-        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Answer {
-        match &self.providers {
-            Ok(providers) => {
-                let answer = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
-                answer.unwrap_or_else(|| {
-                    let message = format!("nothing here performs `{}`", self.request.kind);
-                    failed("unknown-kind", message)
-                })
-            }
-            Err(message) => failed(UNCONFIGURED, message.clone()),
-        }
-    }
+    performer: Option<Performer>,
 }
 
 /// A program to be run for a request.
@@ -90,17 +59,6 @@ pub struct CommandLine {
     pub argv: Vec<String>,
     /// What it reads.
     pub stdin: String,
-}
-
-/// What a program left behind.
-#[derive(Debug, Clone, Copy)]
-pub struct Printed<'p> {
-    /// Its status; nothing if a signal ended it.
-    pub status: Option<i32>,
-    /// What it printed.
-    pub stdout: &'p str,
-    /// What it complained about.
-    pub stderr: &'p str,
 }
 
 impl Executor {
@@ -114,14 +72,21 @@ impl Executor {
             return Ok(Executor::of_cast(&Cast::of(flow)?));
         }
         let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
+        let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
+        let (mock, natives) = (MockTasks::default(), Natives::default());
+        let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
+        let auth = auth_of(flow);
+        let performer = None;
         Ok(Executor {
             language,
             kinds,
             handlers,
-            mock: MockTasks::default(),
-            troupe: None,
-            providers: OnceCell::new(),
-            recalled: Vec::new(),
+            mock,
+            natives,
+            script,
+            invoked_by,
+            auth,
+            performer,
         })
     }
 
@@ -132,10 +97,25 @@ impl Executor {
             kinds: cast.kinds(),
             handlers: BTreeMap::new(),
             mock: MockTasks::default(),
-            troupe: Some(Troupe::new(cast)),
-            providers: OnceCell::new(),
-            recalled: Vec::new(),
+            natives: Natives::default(),
+            script: Script::default(),
+            invoked_by: None,
+            auth: BTreeMap::new(),
+            performer: Some(Performer::new(cast)),
         }
+    }
+
+    /// Returns who makes the call of a request in a run: with what its agent needs.
+    pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> Caller {
+        let agent = AgentCall::of(request).map(|call| call.agent);
+        let auth = agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default();
+        let settings = Settings::of_process(folder);
+        Caller { keyring: Keyring::new(settings, self.invoked_by.clone()), auth, run }
+    }
+
+    /// Replaces the native functions of pipelines.
+    pub fn with_natives(self, natives: Natives) -> Executor {
+        Executor { natives, ..self }
     }
 
     /// Returns the kinds of requests that the program makes.
@@ -146,21 +126,28 @@ impl Executor {
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
     pub fn compute(&mut self, request: &Request) -> Option<Answer> {
+        if let Some(answer) = self.script.next(request) {
+            return Some(answer);
+        }
         if request.kind == PATCH {
             return Some(Answer::Ok(Value::Bool(true)));
         }
         match self.language {
             Language::Rhai => None,
-            Language::Context => self.troupe.as_mut()?.answer(request),
+            Language::Context => self.performer.as_mut()?.answer(request),
             Language::AgentLang => self.mock.perform(request),
             Language::Pipeline => match RequestKind::of(request)? {
-                RequestKind::Native => Some(perform_native(request)),
-                RequestKind::Executable | RequestKind::Hold | RequestKind::Sleep => None,
+                RequestKind::Native => Some(self.perform_native(request)),
+                RequestKind::Executable
+                | RequestKind::Endpoint
+                | RequestKind::Spawn
+                | RequestKind::Hold
+                | RequestKind::Sleep => None,
                 RequestKind::Model => {
                     let message = "no model is configured for the roles of loops";
                     Some(failed("ConfigurationError", message.to_owned()))
                 }
-                RequestKind::Endpoint | RequestKind::Spawn | RequestKind::Agent => {
+                RequestKind::Agent => {
                     let agent = AgentCall::of(request).map(|call| call.agent);
                     let agent = agent.unwrap_or_default();
                     let message = format!("nothing here performs the agent `{agent}`");
@@ -170,47 +157,39 @@ impl Executor {
         }
     }
 
+    /// Says whether the children of the program run at once. Scripts run theirs one after the
+    /// other.
+    pub fn runs_children_at_once(&self) -> bool {
+        matches!(self.language, Language::Pipeline | Language::Context)
+    }
+
+    /// Says whether a request is answered from a script.
+    pub fn is_scripted(&self, request: &Request) -> bool {
+        self.script.knows(request)
+    }
+
     /// Takes note of a request that was answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
+        // What was answered from a script took its turn.
+        let _ = self.script.next(request);
         if self.language == Language::AgentLang {
             // The recorded answer counts; what is needed is what it left behind.
             let _ = self.mock.perform(request);
         }
-        let Some(troupe) = &mut self.troupe else { return };
-        match (troupe.is_outside(request), self.providers.get()) {
-            (false, _) => troupe.fold(request, answer),
-            (true, Some(Ok(providers))) => providers.recall(request, answer),
-            (true, None) if request.kind == MEMORY_REQUEST => {
-                self.recalled.push((request.clone(), answer.clone()));
-            }
-            (true, Some(Err(_)) | None) => {}
+        if let Some(performer) = &mut self.performer {
+            performer.fold(request, answer);
         }
+    }
+
+    /// Says whether a provider performs a request.
+    pub fn is_provided(&self, request: &Request) -> bool {
+        self.performer.as_ref().is_some_and(|performer| performer.is_outside(request))
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
     /// folder.
-    pub fn call(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<Call> {
-        let is_outside = self.troupe.as_ref()?.is_outside(request);
-        is_outside.then(|| Call {
-            providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
-            request: request.clone(),
-            stamp,
-        })
-    }
-
-    /// Reads which models, tools and memories there are.
-    fn configured(&self, folder: &Path) -> Configured {
-        let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
-        let providers = Providers::configured(configuration);
-        for (request, answer) in &self.recalled {
-            providers.recall(request, answer);
-        }
-        Ok(Arc::new(providers))
-    }
-
-    /// Says whether a provider performs a request.
-    pub fn is_call(&self, request: &Request) -> bool {
-        self.troupe.as_ref().is_some_and(|troupe| troupe.is_outside(request))
+    pub fn provided(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
+        self.performer.as_ref()?.call(request, stamp, folder)
     }
 
     /// Returns the program that performs a request.
@@ -224,65 +203,148 @@ impl Executor {
             }
             Language::AgentLang => None,
             Language::Pipeline => {
-                let kind = RequestKind::of(request);
+                let is_program = RequestKind::of(request) == Some(RequestKind::Executable);
+                if !is_program || self.is_scripted(request) {
+                    return None;
+                }
                 let argv = request.payload.get("argv")?.as_list()?;
                 let argv: Option<Vec<String>> =
                     argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
                 let call = request.payload.get("call").unwrap_or(&Value::Null);
                 let stdin = format!("{}\n", json::to_text(call));
-                argv.filter(|_| kind == Some(RequestKind::Executable))
-                    .map(|argv| CommandLine { argv, stdin })
+                argv.map(|argv| CommandLine { argv, stdin })
             }
         }
     }
 
-    /// Makes the answer of a request from what its program printed.
-    pub fn read(&self, printed: Printed<'_>) -> Answer {
-        let (crash, garbage) = match self.language {
+    /// Returns the call of an endpoint that performs a request.
+    pub fn call(&self, request: &Request) -> Option<Call> {
+        let is_call = self.language == Language::Pipeline
+            && RequestKind::of(request) == Some(RequestKind::Endpoint);
+        if !is_call || self.is_scripted(request) {
+            return None;
+        }
+        let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
+        let call = request.payload.get("call").unwrap_or(&Value::Null);
+        Some(Call {
+            url: text("url")?.to_owned(),
+            method: text("method")?.to_owned(),
+            body: json::to_text(call).into_bytes(),
+        })
+    }
+
+    /// Makes the answer of a request from what became of its program.
+    pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
+        let (broken, garbage) = self.codes();
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(error) => return failed(error.code(), error.to_string()),
+        };
+        match outcome {
+            Outcome::Done(printed) => match std::str::from_utf8(&printed) {
+                Ok(text) => {
+                    self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
+                }
+                Err(error) => {
+                    let at = error.valid_up_to();
+                    let begins = shown(&String::from_utf8_lossy(&printed));
+                    let what = format!("no UTF-8 text from byte {at} on");
+                    failed(garbage, format!("the program printed {begins:?}, which is {what}"))
+                }
+            },
+            Outcome::Crashed { status, complaint } => {
+                let status = status.code();
+                let how =
+                    status.map_or("by a signal".to_owned(), |code| format!("with status {code}"));
+                let complaint = shown(&complaint);
+                let colon = if complaint.is_empty() { "" } else { ": " };
+                failed(broken, format!("the program ended {how}{colon}{complaint}"))
+            }
+            Outcome::Lost(error) => {
+                let code = if self.language == Language::AgentLang { broken } else { NOT_RUNNABLE };
+                failed(code, format!("the program cannot be run: `{program}`: {error}"))
+            }
+            Outcome::Flooded => failed(
+                "OutputTooLarge",
+                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
+            ),
+            Outcome::TimedOut => Answer::TimedOut,
+            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+        }
+    }
+
+    /// Makes the answer of a request from what an endpoint said.
+    pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
+        let (broken, garbage) = self.codes();
+        let reply = match reply {
+            Ok(reply) => reply,
+            Err(error) => return failed(error.code(), error.to_string()),
+        };
+        match reply {
+            Reply::Said { status, body } => match std::str::from_utf8(&body) {
+                Ok(text) if (200..300).contains(&status) => {
+                    let who = format!("`{url}`");
+                    self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
+                }
+                Err(_) if (200..300).contains(&status) => {
+                    failed(garbage, format!("`{url}` said what is no UTF-8 text"))
+                }
+                Ok(_) | Err(_) => {
+                    let said = shown(&String::from_utf8_lossy(&body));
+                    let colon = if said.is_empty() { "" } else { ": " };
+                    let code = if matches!(status, 401 | 403) { REFUSED } else { broken };
+                    failed(code, format!("`{url}` answered with status {status}{colon}{said}"))
+                }
+            },
+            Reply::Lost(reason) => failed(broken, format!("`{url}` cannot be reached: {reason}")),
+            Reply::Flooded => {
+                failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
+            }
+            Reply::TimedOut => Answer::TimedOut,
+        }
+    }
+
+    /// Returns the codes of those who break down, and of those who give garbage.
+    fn codes(&self) -> (&'static str, &'static str) {
+        match self.language {
             Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
             Language::Rhai | Language::Pipeline | Language::Context => {
                 ("AgentFailed", "InvalidOutput")
             }
-        };
-        if printed.status != Some(0) {
-            let how = printed
-                .status
-                .map_or("by a signal".to_owned(), |status| format!("with status {status}"));
-            let complaint = shown(printed.stderr);
-            let colon = if complaint.is_empty() { "" } else { ": " };
-            return failed(crash, format!("the program ended {how}{colon}{complaint}"));
         }
-        let text = printed.stdout.trim();
-        let read = match self.language {
-            Language::AgentLang => read_line(text),
-            Language::Rhai | Language::Pipeline | Language::Context => {
-                json::from_text(text).map(Answer::Ok).map_err(|error| {
-                    format!("the program printed {:?}, which is {error}", shown(text))
-                })
-            }
-        };
-        read.unwrap_or_else(|what| failed(garbage, what))
     }
 
-    /// Makes the answer of a request whose program could not be run.
-    pub fn lost(&self, reason: &str) -> Answer {
-        let code = match self.language {
-            Language::AgentLang => HANDLER_BROKEN,
-            Language::Rhai | Language::Pipeline | Language::Context => "ConfigurationError",
-        };
-        failed(code, format!("the program cannot be run: {reason}"))
+    /// Reads what was printed or said; or says what is wrong with it.
+    fn read(&self, who: &str, text: &str) -> std::result::Result<Answer, String> {
+        let text = text.trim();
+        match self.language {
+            Language::AgentLang => read_line(text),
+            Language::Rhai | Language::Pipeline | Language::Context => json::from_text(text)
+                .map(Answer::Ok)
+                .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
+        }
+    }
+
+    /// Performs a native function.
+    fn perform_native(&self, request: &Request) -> Answer {
+        let function = request.payload.get("function").and_then(Value::as_text).unwrap_or_default();
+        let outcome = AgentCall::of(request).and_then(|call| self.natives.perform(function, &call));
+        match outcome {
+            Some(Ok(value)) => Answer::Ok(value),
+            Some(Err(failure)) => Answer::Failed(failure),
+            None => {
+                failed("AgentNotRegistered", format!("there is no native function `{function}`"))
+            }
+        }
     }
 }
 
-/// Performs a native function.
-fn perform_native(request: &Request) -> Answer {
-    let function = request.payload.get("function").and_then(Value::as_text).unwrap_or_default();
-    let outcome = AgentCall::of(request).and_then(|call| native::perform(function, &call));
-    match outcome {
-        Some(Ok(value)) => Answer::Ok(value),
-        Some(Err(failure)) => Answer::Failed(failure),
-        None => failed("AgentNotRegistered", format!("there is no native function `{function}`")),
-    }
+/// Collects which agents of a pipeline need which credential.
+fn auth_of(flow: &Object) -> BTreeMap<String, AuthSource> {
+    let registry = flow.map().get("registry").and_then(|value| Registry::from_value(value).ok());
+    let specs = registry.iter().flat_map(Registry::builtins);
+    let needing = specs.filter(|spec| spec.auth != AuthSource::None);
+    needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
 }
 
 /// Writes the line that a handler reads: `{"task","args","agent"?}`. The arguments are JSON
@@ -318,24 +380,4 @@ fn shown(text: &str) -> String {
 
 fn failed(code: &str, message: String) -> Answer {
     Answer::Failed(Failure::new(code, message))
-}
-
-impl CommandLine {
-    /// Returns the payload of the `exec` that runs the program.
-    pub(super) fn to_payload(&self) -> Value {
-        let argv = self.argv.iter().map(Value::text).collect();
-        Value::Map(Map::from([
-            ("argv".to_owned(), Value::List(argv)),
-            ("stdin".to_owned(), Value::text(&self.stdin)),
-        ]))
-    }
-}
-
-impl<'p> Printed<'p> {
-    /// Reads the answer of an `exec`.
-    pub(super) fn of_exec(value: &'p Value) -> Option<Printed<'p>> {
-        let status = value.get("status")?.as_int().and_then(|status| i32::try_from(status).ok());
-        let text = |key: &str| value.get(key).and_then(Value::as_text);
-        Some(Printed { status, stdout: text("stdout")?, stderr: text("stderr")? })
-    }
 }

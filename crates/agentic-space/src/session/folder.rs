@@ -251,18 +251,19 @@ pub fn find(space: &Space, text: &str) -> Result<SessionId> {
         }
     }
     let agent = AgentName::parse(text).map_err(|_| unknown())?;
-    let mut own = Vec::new();
+    let (mut own, mut damage) = (Vec::new(), None);
     for id in list_all(space)? {
-        // One that is damaged is nobody's newest.
-        let Ok(journal) = read_journal(space, &id) else { continue };
-        if journal.start().agent == agent {
-            own.push((id, journal.is_over()));
+        // One that is damaged is nobody's newest; but where nothing else is found it may be meant.
+        match read_journal(space, &id) {
+            Ok(journal) if journal.start().agent == agent => own.push((id, journal.is_over())),
+            Ok(_) => {}
+            Err(error) => damage = space.head(&agent).is_ok().then_some(error),
         }
     }
     let open: Vec<SessionId> = own.iter().filter(|(_, over)| !over).map(|(id, _)| *id).collect();
     match open.as_slice() {
         [.., newest] => Ok(*newest),
-        [] => own.last().map(|(id, _)| *id).ok_or_else(unknown),
+        [] => own.last().map(|(id, _)| *id).ok_or_else(|| damage.unwrap_or_else(unknown)),
     }
 }
 

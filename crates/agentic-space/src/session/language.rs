@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_agent::{Capture, RunOptions};
-use agentic_lang_pipeline::run::FlowProgram;
+use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
 use agentic_model::{Map, Object, Value};
 use agentic_plan::Registry;
 use agentic_replay::{Engine, Kinds, Program};
@@ -68,12 +68,60 @@ impl AgentLangFlow {
     }
 }
 
-/// Makes the object that names a program of the pipeline language, with what its builtins mean.
-///
-/// # Errors
-/// Fails when source and registry are too long for an object.
-pub fn pipeline_object(source: &str, registry: &Registry) -> Result<Object> {
-    behaviour(agentic_lang_pipeline::LANGUAGE, source, [("registry", registry.to_value())])
+/// A run of a program of the pipeline language.
+#[derive(Debug, Clone)]
+pub struct PipelineFlow {
+    /// The program.
+    pub source: String,
+    /// What its builtins mean.
+    pub registry: Arc<Registry>,
+    /// In whose name it runs.
+    pub invoked_by: Option<String>,
+    /// In which order its blocks run.
+    pub blocks: BlockOrder,
+    /// What agents answer instead of being called, by their ids, in turn; the last answer stays.
+    pub script: Option<Value>,
+}
+
+impl PipelineFlow {
+    /// Makes the object that names the run.
+    ///
+    /// # Errors
+    /// Fails when source and registry are too long for an object.
+    pub fn to_object(&self) -> Result<Object> {
+        let mut map = Map::from([
+            ("type".to_owned(), Value::text("behaviour")),
+            ("language".to_owned(), Value::text(agentic_lang_pipeline::LANGUAGE)),
+            ("source".to_owned(), Value::text(&self.source)),
+            ("registry".to_owned(), self.registry.to_value()),
+        ]);
+        let order = (self.blocks != BlockOrder::Sequential).then(|| self.blocks.as_str());
+        let further = [
+            ("invoked_by", self.invoked_by.as_ref().map(Value::text)),
+            ("blocks", order.map(Value::text)),
+            ("script", self.script.clone()),
+        ];
+        map.extend(further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
+        Ok(Object::new(map)?)
+    }
+
+    /// Returns how a host goes about the run; sessions pin nothing else.
+    pub fn options(&self, children: Children) -> Options {
+        Options {
+            invoked_by: self.invoked_by.clone(),
+            blocks: self.blocks,
+            children,
+            ..Options::default()
+        }
+    }
+}
+
+/// Makes the object of another program of the pipeline language that runs as part of one: with the
+/// same builtins, in the same name.
+pub(super) fn part_of_pipeline(flow: &Object, source: &str) -> Result<Object> {
+    let mut map = flow.map().clone();
+    map.insert("source".to_owned(), Value::text(source));
+    Ok(Object::new(map)?)
 }
 
 /// Wraps the source of a script into the object that names it.
@@ -160,7 +208,7 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
 }
 
 /// Makes a run of a program of the pipeline language.
-pub(super) fn pipeline(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
     let registry = flow.map().get("registry").unwrap_or(&Value::Null);
     let registry = Registry::from_value(registry)
         .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;
@@ -168,8 +216,14 @@ pub(super) fn pipeline(flow: &Object, source: &str) -> Result<Box<dyn Program>> 
     let compiled = compiled.map_err(|findings| {
         broken(flow, findings.first().map(|finding| finding.diagnostic.message.as_str()))
     })?;
-    let options = agentic_lang_pipeline::run::Options::default();
-    Ok(Box::new(FlowProgram::new(&compiled, options)))
+    let text = |key: &str| flow.map().get(key).and_then(Value::as_text);
+    let options = Options {
+        invoked_by: text("invoked_by").map(str::to_owned),
+        blocks: text("blocks").and_then(BlockOrder::parse).unwrap_or(BlockOrder::Sequential),
+        children: Children::Sessions,
+        ..Options::default()
+    };
+    Ok(FlowProgram::new(&compiled, options))
 }
 
 /// Reads who performs which task of an AgentLang program.

@@ -14,24 +14,31 @@ pub(crate) mod folder;
 mod fork;
 mod language;
 mod load;
+mod performer;
 mod process;
 mod rebuild;
 mod replay;
 mod retell;
 mod retry;
+mod run;
+mod script;
 mod seal;
 mod start;
 pub mod summary;
 pub(crate) mod trace;
 mod unsynced;
+mod work;
 
 pub use self::context::{Cast, ContextFlow, Models, Tools};
-pub use self::executor::{Call, CommandLine, Executor, Printed};
+pub use self::effect::children;
+pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, flow_object, pipeline_object};
+pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
+pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
+pub use self::run::{Happening, blocks, find_run, history};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 
@@ -120,7 +127,7 @@ fn program_with(
     match Language::of(flow)? {
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source, trace),
-        Language::Pipeline => return language::pipeline(flow, source),
+        Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
         Language::Context => return context::program(flow, source),
     }
     let mut modules = BTreeMap::new();

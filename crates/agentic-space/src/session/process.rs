@@ -8,28 +8,16 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Map, Value};
-use agentic_providers::host::CancelFlag;
 use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
 
-use super::executor::Call;
+use super::work::Came;
 
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// The most that is kept of a program's output, in bytes.
+/// The most that is kept of a program's output, in bytes; the rest is read and dropped.
 const OUTPUT_BYTES_MAX: u64 = 4 << 20;
-/// The code of the failure of a program that printed more, where that is one.
-pub const FLOODED: &str = "OutputTooLarge";
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
-
-/// What becomes of a program that prints more than is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Overflow {
-    /// The rest is read and dropped.
-    Dropped,
-    /// It is ended, and has failed.
-    Fails,
-}
 
 /// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
 const STATUS_TRY_AGAIN: i32 = 75;
@@ -53,8 +41,6 @@ impl From<Answer> for Ended {
 /// A program under way.
 pub struct Process {
     stop: Arc<AtomicBool>,
-    /// What stops a call of a provider.
-    cancel: CancelFlag,
 }
 
 impl Process {
@@ -62,8 +48,7 @@ impl Process {
     pub fn start(
         performance: &Performance,
         folder: &std::path::Path,
-        overflow: Overflow,
-        arrivals: mpsc::Sender<(Path, Ended)>,
+        arrivals: mpsc::Sender<(Path, Came)>,
     ) -> Process {
         let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
@@ -74,37 +59,23 @@ impl Process {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
-            let bounds = Bounds { limit, overflow, stop: &flag };
+            let bounds = Bounds { limit, stop: &flag };
             let ended = run(&request.payload, &folder, &key, bounds);
             // A driver that has gone away reads the doubt from its records.
-            let _ = arrivals.send((request.path.clone(), ended));
+            let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
         });
-        Process { stop, cancel: CancelFlag::new() }
+        Process { stop }
     }
 
-    /// Starts a call of a provider on a thread of its own; its answer is sent.
-    pub fn call(call: Call, path: Path, arrivals: mpsc::Sender<(Path, Ended)>) -> Process {
-        let (stop, cancel) = (Arc::new(AtomicBool::new(false)), CancelFlag::new());
-        let flag = cancel.clone();
-        std::thread::spawn(move || {
-            let answer = call.perform(&flag);
-            // A driver that has gone away performs it again, or asks whether it happened.
-            let _ = arrivals.send((path, answer.into()));
-        });
-        Process { stop, cancel }
-    }
-
-    /// Stops the program or the call.
+    /// Stops the program.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Release);
-        self.cancel.set();
     }
 }
 
 /// What ends a program from outside.
 struct Bounds<'b> {
     limit: Duration,
-    overflow: Overflow,
     stop: &'b AtomicBool,
 }
 
@@ -131,19 +102,9 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
     let deadline = Moment::now() + bounds.limit;
-    let flooded = Arc::new(AtomicBool::new(false));
-    let stdout = collect(child.stdout.take(), Arc::clone(&flooded));
-    let stderr = collect(child.stderr.take(), Arc::default());
-    let is_over = || match (bounds.overflow, flooded.load(Ordering::Acquire)) {
-        (Overflow::Fails, true) => true,
-        (Overflow::Fails, false) | (Overflow::Dropped, _) => false,
-    };
-    let ended = wait(&mut child, deadline, bounds.stop, &is_over);
-    if is_over() {
-        kill_group(&mut child);
-        let why = format!("the program printed more than {OUTPUT_BYTES_MAX} bytes");
-        return failed(FLOODED, &why).into();
-    }
+    let stdout = collect(child.stdout.take());
+    let stderr = collect(child.stderr.take());
+    let ended = wait(&mut child, deadline, bounds.stop);
     let status = match ended {
         Waited::Ended(status) => status,
         Waited::TimedOut => return Answer::TimedOut.into(),
@@ -202,12 +163,7 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(
-    child: &mut Child,
-    deadline: Moment,
-    stop: &AtomicBool,
-    is_over: &dyn Fn() -> bool,
-) -> Waited {
+fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Waited::Ended(status),
@@ -215,7 +171,7 @@ fn wait(
             Err(error) => return Waited::Lost(error),
         }
         let stopped = stop.load(Ordering::Acquire);
-        if stopped || is_over() || Moment::now() >= deadline {
+        if stopped || Moment::now() >= deadline {
             kill_group(child);
             let _ = child.wait();
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
@@ -245,15 +201,11 @@ fn feed(child: &mut Child, text: &str) {
 /// Reads a stream to its end, and says when there is more than is kept.
 fn collect(
     stream: Option<impl std::io::Read + Send + 'static>,
-    flooded: Arc<AtomicBool>,
 ) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut kept = Vec::new();
         if let Some(mut stream) = stream {
             let _ = stream.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut kept);
-            if let Ok(1..) = stream.read(&mut [0]) {
-                flooded.store(true, Ordering::Release);
-            }
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         }
         kept

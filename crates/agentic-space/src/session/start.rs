@@ -26,6 +26,32 @@ pub struct Begin {
     pub allow: Vec<String>,
 }
 
+impl Begin {
+    /// Derives the id of the session that this begins, or began.
+    ///
+    /// # Errors
+    /// Fails when the input has no canonical form.
+    pub fn session(&self) -> Result<SessionId> {
+        self.opening(None)?.session().map_err(bad)
+    }
+
+    fn opening(&self, head: Option<String>) -> Result<Opening> {
+        Ok(Opening {
+            agent: self.agent.clone(),
+            flow: self.flow.cid(),
+            engine: Language::of(&self.flow)?.engine(),
+            input: self.input.clone(),
+            key: self.key.clone(),
+            allow: self.allow.clone(),
+            head,
+        })
+    }
+}
+
+fn bad(error: agentic_model::canonical::CanonicalError) -> Error {
+    Error::BadRequest { reason: error.to_string() }
+}
+
 /// Starts a session, or returns the one that was started with the same agent, flow, input and key,
 /// and runs it as far as it goes.
 ///
@@ -54,19 +80,7 @@ pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
-    let language = Language::of(&begin.flow)?;
-    let opening = Opening {
-        agent: begin.agent.clone(),
-        flow: begin.flow.cid(),
-        engine: language.engine(),
-        input: begin.input,
-        key: begin.key,
-        allow: begin.allow,
-        head: Some(head.to_string()),
-    };
-    let bad = |error: agentic_model::canonical::CanonicalError| Error::BadRequest {
-        reason: error.to_string(),
-    };
+    let opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let program = program_of(space, &folder, &begin.flow)?;
@@ -156,8 +170,11 @@ pub fn cancel(space: &Space, id: &SessionId, mode: CancelMode, who: &str, why: &
 pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
     let mut due: Vec<(i64, SessionId)> = Vec::new();
     for id in list_open(space)? {
-        if let Ok(summary) = super::summary::read(space, &id) {
-            due.push((summary.until.map_or(i64::MAX, |until| until.millis()), id));
+        match super::summary::read(space, &id) {
+            Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
+            Err(error) => {
+                space.note_mended(format!("session {} cannot go on: {error}", id.short()));
+            }
         }
     }
     due.sort();

@@ -28,9 +28,11 @@ impl Scratch {
             return Err(Error::corrupt(format!("tree {tree}"), "its folders nest too deep"));
         }
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let object =
-            self.inner.find_tree(to_id(tree)).map_err(Error::git(format!("read tree {tree}")))?;
-        let decoded = object.decode().map_err(Error::git(format!("read tree {tree}")))?;
+        let object = self
+            .inner
+            .find_tree(to_id(tree))
+            .map_err(Error::git_with(|| format!("read tree {tree}")))?;
+        let decoded = object.decode().map_err(Error::git_with(|| format!("read tree {tree}")))?;
         for entry in &decoded.entries {
             check_path(entry.filename)?;
             let path = folder.join(std::ffi::OsStr::from_bytes(entry.filename));
@@ -59,8 +61,10 @@ impl Scratch {
     }
 
     fn content(&self, oid: Oid) -> Result<Vec<u8>> {
-        let mut blob =
-            self.inner.find_blob(to_id(oid)).map_err(Error::git(format!("read blob {oid}")))?;
+        let mut blob = self
+            .inner
+            .find_blob(to_id(oid))
+            .map_err(Error::git_with(|| format!("read blob {oid}")))?;
         Ok(blob.take_data())
     }
 }

@@ -41,10 +41,10 @@ impl Repository {
     /// Fails when it is missing, damaged or not a commit.
     pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
         let doing = || format!("read commit {oid}");
-        let commit = self.inner.find_commit(to_id(oid)).map_err(Error::git(doing()))?;
-        let decoded = commit.decode().map_err(Error::git(doing()))?;
-        let author = decoded.author().map_err(Error::git(doing()))?;
-        let committer = decoded.committer().map_err(Error::git(doing()))?;
+        let commit = self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing))?;
+        let decoded = commit.decode().map_err(Error::git_with(doing))?;
+        let author = decoded.author().map_err(Error::git_with(doing))?;
+        let committer = decoded.committer().map_err(Error::git_with(doing))?;
         Ok(CommitInfo {
             oid,
             tree: to_oid(&decoded.tree()),

@@ -59,10 +59,10 @@ impl Scratch {
     /// Lists a tree sorted by name.
     fn entries(&self, tree: Oid) -> Result<Vec<Entry>> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
         let mut entries = Vec::new();
         for entry in TreeRefIter::from_bytes(&object.data, self.inner.object_hash()) {
-            let entry = entry.map_err(Error::git(doing()))?;
+            let entry = entry.map_err(Error::git_with(doing))?;
             let is_tree = match entry.mode.kind() {
                 gix::objs::tree::EntryKind::Tree => Some(true),
                 gix::objs::tree::EntryKind::Commit => None,
@@ -75,8 +75,10 @@ impl Scratch {
     }
 
     fn read(&self, oid: Oid) -> Result<GitObject> {
-        let object =
-            self.inner.find_object(to_id(oid)).map_err(Error::git(format!("read object {oid}")))?;
+        let object = self
+            .inner
+            .find_object(to_id(oid))
+            .map_err(Error::git_with(|| format!("read object {oid}")))?;
         Ok(GitObject { kind: from_gix(object.kind)?, bytes: object.data.clone() })
     }
 }

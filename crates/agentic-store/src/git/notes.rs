@@ -76,10 +76,9 @@ impl Repository {
     }
 
     fn load_tree(&self, oid: Oid) -> Result<Tree> {
-        let failed = || Error::git::<gix::Error>(format!("read notes tree {oid}"));
-        let tree = self.inner.find_tree(to_id(oid)).map_err(failed())?;
-        let decoded = tree.decode();
-        Ok(decoded.map_err(Error::git(format!("read notes tree {oid}")))?.into())
+        let doing = || format!("read notes tree {oid}");
+        let tree = self.inner.find_tree(to_id(oid)).map_err(Error::git_with(doing))?;
+        Ok(tree.decode().map_err(Error::git_with(doing))?.into())
     }
 }
 

@@ -39,7 +39,7 @@ impl Repository {
                 self.inner
                     .objects
                     .write_buf(to_gix(object.kind), &object.bytes)
-                    .map_err(Error::git(format!("write object {oid}")))?;
+                    .map_err(Error::git_with(|| format!("write object {oid}")))?;
             }
         }
         Ok(())
@@ -61,8 +61,10 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing, damaged or not a blob.
     pub fn read_blob(&self, oid: Oid) -> Result<Vec<u8>> {
-        let mut blob =
-            self.inner.find_blob(to_id(oid)).map_err(Error::git(format!("read blob {oid}")))?;
+        let mut blob = self
+            .inner
+            .find_blob(to_id(oid))
+            .map_err(Error::git_with(|| format!("read blob {oid}")))?;
         Ok(blob.take_data())
     }
 
@@ -71,8 +73,10 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing or damaged.
     pub fn verify_object(&self, oid: Oid) -> Result<GitObject> {
-        let object =
-            self.inner.find_object(to_id(oid)).map_err(Error::git(format!("read object {oid}")))?;
+        let object = self
+            .inner
+            .find_object(to_id(oid))
+            .map_err(Error::git_with(|| format!("read object {oid}")))?;
         let object = GitObject { kind: from_gix(object.kind)?, bytes: object.data.clone() };
         if self.name_object(&object) != oid {
             return Err(Error::corrupt(format!("object {oid}"), "its bytes do not match its id"));

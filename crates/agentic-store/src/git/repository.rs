@@ -1,5 +1,6 @@
 //! Opening a repository, and refusing those that cannot be kept safely.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Person;
@@ -12,6 +13,8 @@ pub struct Repository {
     pub(super) inner: gix::Repository,
     common_dir: PathBuf,
     layout: Layout,
+    /// Whether a write has asked for a round of checkpoints.
+    is_rest_due: Cell<bool>,
 }
 
 /// A view of a repository whose writes stay in memory, so that a tree can be built and compared
@@ -34,7 +37,16 @@ impl Repository {
     /// # Errors
     /// Fails when there is none, and when its refs are kept in a format that gix does not see.
     pub fn discover(directory: &Path) -> Result<Repository> {
-        let found = gix::ThreadSafeRepository::discover_with_environment_overrides(directory);
+        // As git does, a ceiling elsewhere is of no account.
+        let options = gix::discover::upwards::Options {
+            match_ceiling_dir_or_error: false,
+            ..Default::default()
+        };
+        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+            directory,
+            options,
+            Default::default(),
+        );
         let repository = found.map_err(|error| {
             if is_repository_above(directory) {
                 return Error::git("open the repository")(error);
@@ -49,7 +61,8 @@ impl Repository {
     /// # Errors
     /// Fails when there is none.
     pub fn open(path: &Path) -> Result<Repository> {
-        let inner = gix::open(path).map_err(Error::git(format!("open `{}`", path.display())))?;
+        let inner =
+            gix::open(path).map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
         Repository::checked(inner)
     }
 
@@ -60,7 +73,8 @@ impl Repository {
     pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
         if self.work_dir() == Some(path) {
             let (inner, common_dir) = (self.inner.clone(), self.common_dir.clone());
-            return Ok(Repository { inner, layout: self.layout.clone(), common_dir });
+            let (layout, is_rest_due) = (self.layout.clone(), Cell::new(false));
+            return Ok(Repository { inner, common_dir, layout, is_rest_due });
         }
         Repository::open(path)
     }
@@ -74,12 +88,22 @@ impl Repository {
         // From a linked worktree the path leads there and back again.
         let common_dir = absolute(inner.common_dir())?;
         let layout = Layout::new(&common_dir);
-        Ok(Repository { inner, common_dir, layout })
+        Ok(Repository { inner, common_dir, layout, is_rest_due: Cell::new(false) })
     }
 
     /// Returns where journals and locks are kept.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Notes that a round of checkpoints would be in place.
+    pub(crate) fn ask_for_rest(&self) {
+        self.is_rest_due.set(true);
+    }
+
+    /// Tells whether a write since the last call has asked for a round of checkpoints.
+    pub fn take_rest_due(&self) -> bool {
+        self.is_rest_due.take()
     }
 
     /// Returns the git directory that all worktrees share.

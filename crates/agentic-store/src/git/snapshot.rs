@@ -133,7 +133,7 @@ fn read_filtered(
     let file = std::fs::File::open(full).map_err(Error::io("read", full))?;
     let mut converted = pipeline
         .convert_to_git(file, relative, index)
-        .map_err(Error::git(format!("filter `{}`", relative.display())))?;
+        .map_err(Error::git_with(|| format!("filter `{}`", relative.display())))?;
     let mut content = Vec::new();
     converted.read_to_end(&mut content).map_err(Error::io("read", full))?;
     Ok(content)

@@ -106,9 +106,9 @@ impl Repository {
     /// Fails when the tree cannot be read.
     pub fn find_in_tree(&self, tree: Oid, path: &[u8]) -> Result<Option<Oid>> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
         let parts = path.split(|byte| *byte == b'/').map(BString::from);
-        let entry = object.lookup_entry(parts).map_err(Error::git(doing()))?;
+        let entry = object.lookup_entry(parts).map_err(Error::git_with(doing))?;
         Ok(entry.filter(|entry| !entry.mode().is_tree()).map(|entry| to_oid(&entry.object_id())))
     }
 
@@ -118,9 +118,9 @@ impl Repository {
     /// Fails when the tree cannot be read.
     pub fn is_in_tree(&self, tree: Oid, path: &[u8]) -> Result<bool> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
         let parts = path.split(|byte| *byte == b'/').map(BString::from);
-        Ok(object.lookup_entry(parts).map_err(Error::git(doing()))?.is_some())
+        Ok(object.lookup_entry(parts).map_err(Error::git_with(doing))?.is_some())
     }
 }
 

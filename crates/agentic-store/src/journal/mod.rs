@@ -3,6 +3,8 @@
 //! The append of a record, made durable by one `fdatasync`, is the moment from which a write is
 //! never lost. A writer holds the stream's [`Lock`](crate::Lock); readers take no lock.
 
+mod backwards;
+mod cut;
 pub mod frame;
 mod log;
 mod read;
@@ -16,12 +18,16 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{Entry, Instant, Oid};
 
+pub use self::cut::Carried;
 pub use self::log::{Log, payloads};
-pub use self::read::{pending_entries, records, tail, unfinished};
+pub use self::read::{
+    Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,
+};
 pub use self::record::{Body, Record, RecordHash, Standing};
 pub(crate) use self::segment::sync_directory;
 pub use self::transaction::{
-    BranchMove, Content, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken,
+    Transaction,
 };
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};
@@ -53,6 +59,8 @@ pub struct Journal {
     synced: u64,
     /// Folders with new names in them that the next durable append makes durable too.
     unsynced: Vec<PathBuf>,
+    /// Whether this writer began a new segment because the one before was long enough.
+    rolled: bool,
     last: Record,
     last_hash: RecordHash,
 }
@@ -111,8 +119,19 @@ impl Journal {
             let last = Record::decode(&payload)?;
             let last_hash = *hash(&payload).as_bytes();
             let (synced, unsynced) = (last.synced, Vec::new());
-            let journal =
-                Journal { dir, segment, path, file, length, synced, unsynced, last, last_hash };
+            let rolled = false;
+            let journal = Journal {
+                dir,
+                segment,
+                path,
+                file,
+                length,
+                synced,
+                unsynced,
+                rolled,
+                last,
+                last_hash,
+            };
             return Ok(Opened::Ready { journal: Box::new(journal), cut });
         }
     }
@@ -178,8 +197,15 @@ impl Journal {
     pub fn unfinished(&self) -> Option<&Transaction> {
         match &self.last.body {
             Body::Transaction(transaction) => Some(transaction),
-            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => None,
+            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => {
+                None
+            }
         }
+    }
+
+    /// Tells whether this writer began a new segment because the one before was long enough.
+    pub fn has_rolled(&self) -> bool {
+        self.rolled
     }
 
     /// Appends trace entries; they are pending from then on.
@@ -262,36 +288,6 @@ impl Journal {
         self.append(vec![(Body::Abort { found }, standing)], at, Durability::Full)
     }
 
-    /// Begins a new segment whose first records repeat the pending entries, so that everything
-    /// before it may be deleted.
-    ///
-    /// # Errors
-    /// Fails when the segment cannot be written; the journal is then as before.
-    pub fn restart(&mut self, pending: Vec<Entry>, notes: Option<Oid>, at: Instant) -> Result<()> {
-        let seq = self.last.seq + 1;
-        let standing =
-            Standing { taken_before: seq, n_pending: 0, notes, ..self.last.standing.clone() };
-        let open = Record { seq, prev: self.last_hash, at, synced: 0, standing, body: Body::Open };
-        self.sync()?;
-        let mut next = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
-        next.append_entries(pending, at, Durability::Git)?;
-        next.sync()?;
-        *self = next;
-        Ok(())
-    }
-
-    /// Deletes the segments before the current one. What they recorded must be checkpointed.
-    ///
-    /// # Errors
-    /// Fails when a file cannot be removed.
-    pub fn drop_older_segments(&self) -> Result<()> {
-        for older in segment::list(&self.dir)?.into_iter().filter(|n| *n < self.segment) {
-            let path = segment::path(&self.dir, older);
-            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-        }
-        Ok(())
-    }
-
     fn begin_segment(dir: PathBuf, number: u64, open: Record) -> Result<Journal> {
         let path = segment::path(&dir, number);
         let file = segment::create(&path)?;
@@ -312,6 +308,7 @@ impl Journal {
             file,
             length: frame.len() as u64,
             synced: 0,
+            rolled: false,
             last_hash: *hash(&payload).as_bytes(),
             last: open,
         })
@@ -327,21 +324,32 @@ impl Journal {
         if self.length >= SEGMENT_BYTES_MAX {
             self.roll(at)?;
         }
+        let (bytes, last) = self.encode(bodies, at, self.synced)?;
+        let Some((last, last_hash)) = last else { return Ok(()) };
+        self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
+        (self.last, self.last_hash) = (last, last_hash);
+        Ok(())
+    }
+
+    /// Makes the frames of records that follow the last one; returns the last of them too.
+    fn encode(
+        &self,
+        bodies: Vec<(Body, Standing)>,
+        at: Instant,
+        synced: u64,
+    ) -> Result<(Vec<u8>, Option<(Record, RecordHash)>)> {
         let (mut seq, mut prev) = (self.last.seq, self.last_hash);
         let mut bytes = Vec::new();
         let mut last = None;
         for (body, standing) in bodies {
             seq += 1;
-            let record = Record { seq, prev, at, synced: self.synced, standing, body };
+            let record = Record { seq, prev, at, synced, standing, body };
             let payload = record.encode()?;
             prev = *hash(&payload).as_bytes();
             bytes.extend_from_slice(&frame::encode(&payload));
-            last = Some(record);
+            last = Some((record, prev));
         }
-        let Some(last) = last else { return Ok(()) };
-        self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
-        (self.last, self.last_hash) = (last, prev);
-        Ok(())
+        Ok((bytes, last))
     }
 
     /// Begins a new segment because the current one is long enough. The chain must not break where
@@ -357,6 +365,7 @@ impl Journal {
             body: Body::Open,
         };
         *self = Journal::begin_segment(self.dir.clone(), self.segment + 1, open)?;
+        self.rolled = true;
         Ok(())
     }
 

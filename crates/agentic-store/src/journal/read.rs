@@ -4,43 +4,100 @@ use std::path::Path;
 
 use agentic_model::Entry;
 
+use super::backwards::Backwards;
 use super::frame::{self, Scan};
 use super::segment;
-use super::{Body, Record, Transaction};
+use super::{Body, Record, RecordHash, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
 /// How often a reader starts again because a segment vanished under it.
 const RETRIES_MAX: usize = 8;
 
+/// A segment of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Its number.
+    pub number: u64,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
 /// Reads all records of a stream, oldest first, and checks that they are chained. A torn last
-/// record is left out: it was never acknowledged.
+/// record is left out: it was never acknowledged. Records that were dropped and that a power cut
+/// brought back do not count.
 ///
 /// # Errors
-/// Fails when a record is damaged or the chain is broken.
+/// Fails when a record is damaged or missing, or the chain is broken.
 pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<Record>> {
     retry(|| {
         let dir = layout.journal(stream);
-        let mut records: Vec<Record> = Vec::new();
-        let mut prev = None;
+        let mut records = Vec::new();
         for number in segment::list(&dir)? {
-            let path = segment::path(&dir, number);
-            let bytes = read(&path)?;
-            for payload in good_payloads(&path, &bytes)? {
-                let record = Record::decode(payload)?;
-                if record.is_restart() {
-                    // Everything before was dropped; a power cut may have brought some of it back.
-                    records.clear();
-                } else if prev.is_some_and(|prev| prev != record.prev) {
-                    let reason = format!("record {} does not follow the one before", record.seq);
-                    return Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
-                }
-                prev = Some(*blake3::hash(payload).as_bytes());
-                records.push(record);
-            }
+            records.extend(chained(&segment::path(&dir, number))?);
         }
-        Ok(records)
+        let first = records.iter().filter_map(|link| link.record.first()).max().unwrap_or(0);
+        records.retain(|link| link.record.seq >= first);
+        check_chain(stream, first, &records)?;
+        Ok(records.into_iter().map(|link| link.record).collect())
     })
+}
+
+/// Lists the segments of a stream, oldest first.
+///
+/// # Errors
+/// Fails when they cannot be read.
+pub fn segments(layout: &Layout, stream: &Stream) -> Result<Vec<Segment>> {
+    retry(|| {
+        let dir = layout.journal(stream);
+        let segment = |number| {
+            let path = segment::path(&dir, number);
+            let length = path.metadata().map_err(Error::io("read", &path))?.len();
+            Ok(Segment { number, length })
+        };
+        segment::list(&dir)?.into_iter().map(segment).collect()
+    })
+}
+
+/// Reads the records of one segment, oldest first.
+///
+/// # Errors
+/// Fails when the segment is gone, or one of its records is damaged.
+pub fn records_of(layout: &Layout, stream: &Stream, number: u64) -> Result<Vec<Record>> {
+    let links = chained(&segment::path(&layout.journal(stream), number))?;
+    Ok(links.into_iter().map(|link| link.record).collect())
+}
+
+/// A record with its hash, which the next one names.
+struct Link {
+    record: Record,
+    hash: RecordHash,
+}
+
+fn chained(path: &Path) -> Result<Vec<Link>> {
+    let bytes = read(path)?;
+    good_payloads(path, &bytes)?.into_iter().map(link).collect()
+}
+
+fn link(payload: &[u8]) -> Result<Link> {
+    let hash = *blake3::hash(payload).as_bytes();
+    Ok(Link { record: Record::decode(payload)?, hash })
+}
+
+/// Checks that the records are all there from `first` on, each naming the one before.
+fn check_chain(stream: &Stream, first: u64, links: &[Link]) -> Result<()> {
+    let broken = |reason| Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
+    if let Some(oldest) = links.first()
+        && oldest.record.seq != first
+    {
+        return broken(format!("record {first} is missing"));
+    }
+    for pair in links.windows(2) {
+        if pair[1].record.prev != pair[0].hash {
+            return broken(format!("record {} does not follow the one before", pair[1].record.seq));
+        }
+    }
+    Ok(())
 }
 
 /// Reads the last record of a stream, if it has a journal.
@@ -48,17 +105,24 @@ pub fn records(layout: &Layout, stream: &Stream) -> Result<Vec<Record>> {
 /// # Errors
 /// Fails when the journal is damaged.
 pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<Record>> {
+    Ok(last(layout, stream)?.map(|link| link.record))
+}
+
+/// Reads the last record with its hash.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn tail_with_hash(layout: &Layout, stream: &Stream) -> Result<Option<(Record, RecordHash)>> {
+    Ok(last(layout, stream)?.map(|link| (link.record, link.hash)))
+}
+
+fn last(layout: &Layout, stream: &Stream) -> Result<Option<Link>> {
     retry(|| {
         let dir = layout.journal(stream);
         for number in segment::list(&dir)?.into_iter().rev() {
-            let path = segment::path(&dir, number);
-            let bytes = read(&path)?;
-            let end = match frame::before(&bytes, bytes.len()) {
-                Some((payload, _)) => return Record::decode(payload).map(Some),
-                None => good_end(&path, &bytes)?,
-            };
-            if let Some((payload, _)) = frame::before(&bytes, end) {
-                return Record::decode(payload).map(Some);
+            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+            if let Some(payload) = frames.next()? {
+                return link(&payload).map(Some);
             }
         }
         Ok(None)
@@ -72,7 +136,7 @@ pub fn tail(layout: &Layout, stream: &Stream) -> Result<Option<Record>> {
 pub fn unfinished(layout: &Layout, stream: &Stream) -> Result<Option<Transaction>> {
     Ok(tail(layout, stream)?.and_then(|record| match record.body {
         Body::Transaction(transaction) => Some(*transaction),
-        Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => None,
+        Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => None,
     }))
 }
 
@@ -87,13 +151,9 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         let mut standing: Option<super::Standing> = None;
         'segments: for number in segment::list(&dir)?.into_iter().rev() {
-            let path = segment::path(&dir, number);
-            let bytes = read(&path)?;
-            let mut end = good_end(&path, &bytes)?;
-            while end > 0 {
-                let (payload, start) =
-                    frame::before(&bytes, end).ok_or_else(|| segment::damaged(&path, end))?;
-                let record = Record::decode(payload)?;
+            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+            while let Some(payload) = frames.next()? {
+                let record = Record::decode(&payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
                 let all_found = entries.len() as u64 == standing.n_pending;
                 if all_found || record.seq < standing.taken_before {
@@ -102,7 +162,6 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
                 if let Body::Entry(entry) = record.body {
                     entries.push(entry);
                 }
-                end = start;
             }
         }
         let n_pending = standing.map_or(0, |standing| standing.n_pending);

@@ -62,6 +62,13 @@ pub enum Body {
         /// Where the branch was.
         found: Option<Oid>,
     },
+    /// Older segments are dropped: git itself holds durably what they recorded.
+    Cut {
+        /// Records with a number below this one do not count any more.
+        before: u64,
+        /// The commits that are decisions because a record said so which is gone now.
+        decisions: Vec<Oid>,
+    },
 }
 
 impl Record {
@@ -69,6 +76,24 @@ impl Record {
     /// nothing before it counts.
     pub fn is_restart(&self) -> bool {
         matches!(self.body, Body::Open) && self.standing.taken_before == self.seq
+    }
+
+    /// Returns the number of the first record that counts, if this one says so.
+    pub fn first(&self) -> Option<u64> {
+        match &self.body {
+            Body::Open => self.is_restart().then_some(self.seq),
+            Body::Cut { before, .. } => Some(*before),
+            Body::Entry(_) | Body::Transaction(_) | Body::Done | Body::Abort { .. } => None,
+        }
+    }
+
+    /// Lists the commits that this record makes decisions.
+    pub fn decisions(&self) -> Vec<Oid> {
+        match &self.body {
+            Body::Transaction(transaction) => transaction.decision().into_iter().collect(),
+            Body::Cut { decisions, .. } => decisions.clone(),
+            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => Vec::new(),
+        }
     }
 
     /// Writes the canonical payload.
@@ -139,6 +164,11 @@ impl Body {
                 let found = found.map(|oid| Value::Bytes(oid.as_bytes().to_vec()));
                 ("abort", found.unwrap_or(Value::Null))
             }
+            Body::Cut { before, decisions } => {
+                let oid = |oid: &Oid| Value::Bytes(oid.as_bytes().to_vec());
+                let decisions = Value::List(decisions.iter().map(oid).collect());
+                ("cut", Value::List(vec![Value::Int(*before as i64), decisions]))
+            }
         }
     }
 
@@ -152,6 +182,7 @@ impl Body {
             "tx" => Body::Transaction(Box::new(Transaction::from_value(value)?)),
             "done" => Body::Done,
             "abort" => Body::Abort { found: oid_or_null(value)? },
+            "cut" => read_cut(value)?,
             other => {
                 return Err(Error::corrupt("a record", format!("unknown kind `{other}`")));
             }
@@ -168,6 +199,16 @@ pub(super) fn oid_or_null(value: &Value) -> Result<Option<Oid>> {
         }
         other => Err(Error::corrupt("a record", format!("an id that is {}", other.variant()))),
     }
+}
+
+fn read_cut(value: &Value) -> Result<Body> {
+    let damaged = || Error::corrupt("a record", "what it says of a cut is missing or wrong");
+    let [Value::Int(before), Value::List(decisions)] = value.as_list().unwrap_or_default() else {
+        return Err(damaged());
+    };
+    let before = u64::try_from(*before).map_err(|_| damaged())?;
+    let oid = |item| oid_or_null(item)?.ok_or_else(damaged);
+    Ok(Body::Cut { before, decisions: decisions.iter().map(oid).collect::<Result<_>>()? })
 }
 
 /// Reads the fields of a record.

@@ -36,6 +36,17 @@ pub fn list(dir: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
+/// Deletes what a crash left of segments that never came to be.
+pub fn remove_unfinished(dir: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(dir).map_err(Error::io("read", dir))? {
+        let path = entry.map_err(Error::io("read", dir))?.path();
+        if path.extension().is_some_and(|extension| extension == "new") {
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
 /// Opens a segment for appending.
 pub fn open(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))

@@ -56,6 +56,11 @@ fn pending(place: &Place) -> Vec<String> {
     entries.iter().map(|e| e.body.as_text().expect("text").to_owned()).collect()
 }
 
+fn cut(journal: &mut Journal, pending: Vec<Entry>) {
+    journal.restart(pending, Carried::default(), now()).expect("room");
+    journal.drop_segments_before(journal.segment()).expect("removable");
+}
+
 #[test]
 fn entries_stay_pending_until_a_transaction_takes_them() {
     let place = place();
@@ -138,8 +143,7 @@ fn a_restarted_journal_carries_its_pending_entries() {
     let mut journal = begin(&place);
     journal.append_entries(vec![entry("a")], now(), Durability::Full).expect("room");
     let entries = pending_entries(&place.layout, &place.stream).expect("whole");
-    journal.restart(entries, None, now()).expect("room");
-    journal.drop_older_segments().expect("removable");
+    cut(&mut journal, entries);
     assert_eq!(pending(&place), ["a"]);
     assert_eq!(reopen(&place).0.standing().n_pending, 1);
 }
@@ -203,10 +207,82 @@ fn segments_that_come_back_after_the_log_was_cut_do_not_count() {
     let dir = place.layout.journal(&place.stream);
     let dropped = segment::path(&dir, 0);
     let bytes = std::fs::read(&dropped).expect("readable");
-    journal.restart(vec![entry("kept")], None, now()).expect("room");
-    journal.drop_older_segments().expect("removable");
+    cut(&mut journal, vec![entry("kept")]);
     std::fs::write(&dropped, bytes).expect("writable");
     assert_eq!(pending(&place), ["kept"]);
     let records = records(&place.layout, &place.stream).expect("whole");
     assert!(records[0].is_restart() && records.len() == 2);
+}
+
+/// A journal with a decision and two entries, in two segments and the beginning of a third.
+fn in_three_segments(place: &Place) -> (Journal, Oid) {
+    let decision = Oid::from_bytes(&[3; 20]).expect("twenty bytes");
+    let branch =
+        BranchMove { name: "refs/heads/agents/alice".to_owned(), expect: None, new: decision };
+    let mut decide = transaction(0, 0);
+    (decide.verb, decide.branch) = (DECIDE.to_owned(), Some(branch));
+    decide.objects[0].bytes = vec![7; SEGMENT_BYTES_MAX as usize];
+    let mut journal = begin(place);
+    for _ in 0..2 {
+        journal.append_transaction(decide.clone(), None, Durability::Full).expect("room");
+        journal.append_done(now()).expect("room");
+    }
+    let entries = vec![entry("a"), entry("b")];
+    journal.append_entries(entries, now(), Durability::Full).expect("room");
+    assert_eq!(journal.segment(), 2);
+    (journal, decision)
+}
+
+#[test]
+fn a_journal_in_use_loses_its_oldest_segments_and_keeps_what_they_decided() {
+    let place = place();
+    let (mut journal, decision) = in_three_segments(&place);
+    let first = records_of(&place.layout, &place.stream, 1).expect("whole")[0].seq;
+    let dropped = records_of(&place.layout, &place.stream, 0).expect("whole");
+    let carried = Carried::from_records(&dropped, None);
+    assert_eq!(carried.decisions, [decision]);
+    journal.append_cut(first, carried, now()).expect("room");
+    // Until the segments are gone, and if they come back, their records do not count.
+    let path = segment::path(&place.layout.journal(&place.stream), 0);
+    let bytes = std::fs::read(&path).expect("readable");
+    journal.drop_segments_before(1).expect("removable");
+    for is_back in [false, true] {
+        if is_back {
+            std::fs::write(&path, &bytes).expect("writable");
+        }
+        let records = records(&place.layout, &place.stream).expect("chained");
+        assert_eq!(records[0].seq, first);
+        let decisions = records.iter().flat_map(Record::decisions).collect::<Vec<_>>();
+        assert_eq!(decisions, [decision, decision]);
+        assert_eq!(pending(&place), ["a", "b"]);
+    }
+    assert_eq!(reopen(&place).0.standing().n_pending, 2);
+}
+
+#[test]
+fn a_segment_that_is_missing_without_a_cut_is_damage() {
+    for number in [0, 1] {
+        let place = place();
+        let (_journal, _) = in_three_segments(&place);
+        let path = segment::path(&place.layout.journal(&place.stream), number);
+        std::fs::remove_file(&path).expect("removable");
+        let found = records(&place.layout, &place.stream);
+        assert!(matches!(found, Err(Error::Corrupt { .. })), "without segment {number}");
+    }
+}
+
+#[test]
+fn a_restart_that_was_never_finished_changes_nothing() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("kept")], now(), Durability::Full).expect("room");
+    let dir = place.layout.journal(&place.stream);
+    let unfinished = segment::path(&dir, 1).with_added_extension("7-0.new");
+    std::fs::write(&unfinished, b"half a segm").expect("writable");
+    let (mut journal, cut_off) = reopen(&place);
+    assert_eq!((cut_off, pending(&place)), (0, vec!["kept".to_owned()]));
+    let entries = pending_entries(&place.layout, &place.stream).expect("whole");
+    cut(&mut journal, entries);
+    assert!(!unfinished.exists());
+    assert_eq!(pending(&place), ["kept"]);
 }

@@ -5,6 +5,9 @@ use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature, Value};
 use super::record::{Fields, oid_or_null};
 use crate::{Error, Result};
 
+/// The verb of transactions whose commit is a decision because they say so.
+pub const DECIDE: &str = "decide";
+
 /// The kinds of git objects that a write makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitKind {
@@ -134,6 +137,12 @@ impl Transaction {
             author,
             committer,
         }
+    }
+
+    /// Returns the commit, if this record makes it a decision.
+    pub fn decision(&self) -> Option<Oid> {
+        let branch = self.branch.as_ref().filter(|_| self.verb == DECIDE)?;
+        Some(branch.new)
     }
 
     /// Counts the bytes of all objects in the record, git's and typed ones.

@@ -81,7 +81,7 @@ pub fn decided(records: Vec<Record>) -> Vec<Decided> {
             Body::Abort { .. } => {
                 kept.pop();
             }
-            Body::Open | Body::Entry(_) | Body::Done => {}
+            Body::Open | Body::Entry(_) | Body::Done | Body::Cut { .. } => {}
         }
     }
     kept
@@ -175,7 +175,7 @@ fn restore_branch(
 fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
     let mut known = None;
     for record in records {
-        if record.is_restart() {
+        if record.first().is_some() {
             known = record.standing.notes;
         }
         let Body::Transaction(transaction) = &record.body else { continue };
@@ -183,7 +183,7 @@ fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
         let edits = notes.entry(edit.name.clone()).or_default();
         edits.tips.extend(record.standing.notes);
         // Only an agent's own journal notes the state of its own ref when the log is cut.
-        if edits.known.is_none() && record.standing.notes == known {
+        if known.is_some() && record.standing.notes == known {
             edits.known = known;
         }
     }

@@ -1,5 +1,7 @@
 //! The sandbox isolates, the runner ends what runs too long, the state shows what changed.
 
+mod threads;
+
 use std::fs;
 use std::time::{Duration, Instant};
 

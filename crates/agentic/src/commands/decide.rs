@@ -1,12 +1,14 @@
 //! `agentic decide`
 
+mod choice;
+
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
 use agentic_space::decide::{Action, Decision, Draft, decide};
 use agentic_space::hold::{Named, Pending, find_hold};
-use agentic_space::session::resume;
+use agentic_space::session::{find_run, resume};
 use agentic_space::{Error, Space};
 use agentic_view::{DecideView, state_name};
 
@@ -39,14 +41,21 @@ pub struct Args {
     #[arg(long, value_name = "HASH")]
     expect: Option<String>,
     /// Who decides, such as user:ada
-    #[arg(long, value_name = "PRINCIPAL")]
+    #[arg(long, value_name = "PRINCIPAL", visible_alias = "as")]
     by: Option<String>,
+    /// The node of a pipeline that asks, where the request is the key of its run
+    #[arg(long, value_name = "NODE")]
+    hold: Option<String>,
+    /// One of the choices of a pipeline's hold: accept approves, reject rejects, others respond
+    #[arg(long, value_name = "C", conflicts_with_all = ["action", "value"])]
+    choice: Option<String>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     refuse_agents(&space)?;
+    let args = spelled_out(&space, args)?;
     let principal = match args.by {
         Some(principal) => principal,
         None => principal(&space)?,
@@ -69,6 +78,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Some(action) => (action, args.value),
         None => ask(&pending)?,
     };
+    choice::refuse_not_offered(&pending, action, value.as_ref())?;
     let draft = Draft {
         action,
         value,
@@ -106,6 +116,27 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         )?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Replaces what is said of a pipeline by the request and the action that it stands for.
+fn spelled_out(space: &Space, args: Args) -> Result<Args, Failure> {
+    let request = match &args.hold {
+        Some(node) => choice::request_at(space, &args.request, node)?,
+        None if find_hold(space, &args.request).is_ok() => args.request.clone(),
+        // The key of a run stands for its agent; anything else is told as it was said.
+        None => {
+            let run = find_run(space, &args.request).and_then(|id| space.session(&id));
+            run.map_or(args.request.clone(), |run| run.agent.to_string())
+        }
+    };
+    let (action, value) = match &args.choice {
+        Some(choice) => {
+            let (action, value) = choice::action_of(choice);
+            (Some(action), value)
+        }
+        None => (args.action, args.value),
+    };
+    Ok(Args { request, action, value, ..args })
 }
 
 /// What was decided before.

@@ -1,5 +1,13 @@
 //! `agentic flow …`
 
+mod crosscheck;
+mod detach;
+mod run;
+mod status;
+mod translate;
+
+pub use self::run::identity;
+
 use std::process::ExitCode;
 
 use agentic_lang_pipeline::{Compiled, explain};
@@ -8,7 +16,7 @@ use agentic_plan::Registry;
 use clap::{Subcommand, ValueEnum};
 
 use super::Outcome;
-use super::run::compiled;
+use super::run::pipeline::compiled;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend;
@@ -20,6 +28,49 @@ use crate::registry;
 /// Work with flows
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Run a pipeline; durably, if a block of it is temporal
+    ///
+    /// Example: agentic flow run standup.as --as user:alice --run-id monday
+    #[command(verbatim_doc_comment)]
+    Run(Box<run::Args>),
+    /// Show how far a durable run has come
+    ///
+    /// Example: agentic flow status monday
+    #[command(verbatim_doc_comment)]
+    Status(status::RunName),
+    /// Print what a durable run came to
+    ///
+    /// Exits with 4 while it waits for a human, and with 1 while it is not over.
+    ///
+    /// Example: agentic flow result monday
+    #[command(verbatim_doc_comment)]
+    Result(status::RunName),
+    /// Tell what happened in a durable run, oldest first
+    ///
+    /// Example: agentic flow history monday
+    #[command(verbatim_doc_comment)]
+    History(status::RunName),
+    /// Stop a durable run, its children first
+    ///
+    /// Example: agentic flow cancel monday -m "the data was wrong"
+    #[command(verbatim_doc_comment)]
+    Cancel(status::CancelArgs),
+    /// Run a pipeline in memory and durably, and compare the results
+    ///
+    /// The durable run is in a repository of its own, which is removed again. Exits with 5 when the
+    /// results differ. What may happen only once has to be answered from a script.
+    ///
+    /// Example: agentic flow crosscheck standup.as --script answers.json
+    #[command(verbatim_doc_comment)]
+    Crosscheck(crosscheck::Args),
+    /// Turn prose into a pipeline, by a command that completes texts
+    ///
+    /// The command reads one line of JSON, {"system","user"}, and prints its reply. What it replies
+    /// is printed only if it compiles.
+    ///
+    /// Example: agentic flow translate "sum up the news" --complete-cmd ./complete
+    #[command(verbatim_doc_comment)]
+    Translate(translate::Args),
     /// Find what is wrong with a flow, without running it
     ///
     /// A file that ends with .as is a pipeline, any other a script.
@@ -76,6 +127,13 @@ pub enum Form {
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
+        Verb::Run(args) => run::run(context, *args),
+        Verb::Status(name) => status::status(context, &name),
+        Verb::Result(name) => status::result(context, &name),
+        Verb::History(name) => status::history(context, &name),
+        Verb::Cancel(args) => status::cancel(context, &args),
+        Verb::Crosscheck(args) => crosscheck::run(context, &args),
+        Verb::Translate(args) => translate::run(context, &args),
         Verb::Check(args) => check(context, &args),
         Verb::Plan { args, format } => {
             with_compiled(context, &args, |compiled| print_plans(context, compiled, format))

@@ -6,6 +6,7 @@ pub mod check;
 pub mod commit;
 pub mod completions;
 pub mod conformance;
+pub mod credential;
 pub mod decide;
 pub mod demo;
 pub mod doctor;
@@ -20,6 +21,7 @@ pub mod man;
 pub mod merge;
 pub mod object;
 pub mod pending;
+pub mod providers;
 pub mod push;
 pub mod relate;
 pub mod relations;
@@ -67,6 +69,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::SubAgents(args) => relations::run_sub_agents(&context, args),
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
+        Verb::Providers(args) => providers::run(&context, args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Run(args) => run::run(&context, *args),
@@ -79,6 +82,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Decide(args) => decide::run(&context, args),
         Verb::Doctor(args) => doctor::run(&context, args),
         Verb::Demo(args) => demo::run(&context, args),
+        Verb::Credential(verb) => credential::run(&context, verb),
         Verb::Conformance(verb) => conformance::run(&context, verb),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),

@@ -2,17 +2,16 @@
 
 mod agentlang;
 mod context;
-mod durable;
+pub mod durable;
 mod handler;
-mod pipeline;
+pub mod pipeline;
 mod trial;
 
 pub use self::context::fault as context_fault;
-pub use self::pipeline::compiled;
 
 use agentic_lang_context::{Calls, Dialect};
+use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
-use agentic_plan::Backend;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
@@ -22,8 +21,8 @@ use crate::program::{self, Program};
 
 /// Run a program
 ///
-/// A run is in memory: nothing of it is kept, and it needs no repository. With --session it is
-/// durable. The language follows from the name of the file, .agent or .as. A program of AgentLang
+/// A run is in memory: nothing of it is kept, and it needs no repository. With --session, and for
+/// a pipeline with a temporal block, it is durable. The language follows from the name of the file, .agent or .as. A program of AgentLang
 /// needs the name of one of its pipelines, or --test.
 ///
 /// Example: agentic run review.agent main --input '{"topic":"parsers"}'
@@ -95,10 +94,10 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["lower", "backend"])]
     session: bool,
     /// As this agent, else the current one, else a new one named `run-KEY`
-    #[arg(long, value_name = "NAME", requires = "session", value_parser = agent_name)]
+    #[arg(long, value_name = "NAME", value_parser = agent_name)]
     agent: Option<AgentName>,
     /// The start key: the same agent, program, input and key give the same session
-    #[arg(long, value_name = "KEY", requires = "session")]
+    #[arg(long, value_name = "KEY")]
     run_id: Option<String>,
 }
 
@@ -118,8 +117,14 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
         return Err(Failure::refused(&message, "run it with `--adapter mock`"));
     }
-    let session = durable::Setting { agent: args.agent, key: args.run_id };
-    let session = args.session.then_some(session);
+    let setting = durable::Setting { agent: args.agent, key: args.run_id };
+    if !args.session && !setting.is_empty() && program.language != Language::Pipeline {
+        return Err(Failure::usage(
+            "a run in memory has neither agent nor key",
+            "run it with `--session`",
+        ));
+    }
+    let session = args.session.then(|| setting.clone());
     match program.language {
         Language::Agentlang => {
             let wish = agentlang::Wish {
@@ -137,8 +142,14 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let wish = pipeline::Wish {
                 input,
                 registry: args.registry,
-                backend: args.backend.and_then(|backend| Backend::parse(&backend)),
-                session,
+                place: match (args.session, &args.backend) {
+                    (true, _) => pipeline::Place::Session,
+                    (false, Some(_)) => pipeline::Place::Memory,
+                    (false, None) => pipeline::Place::AsDeclared,
+                },
+                setting,
+                invoked_by: None,
+                blocks: BlockOrder::Sequential,
             };
             pipeline::run(context, &program, wish)
         }
@@ -165,7 +176,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Returns the text of the input: what stands there, or behind `@` in a file.
-fn input_text(context: &Context, given: Option<&str>) -> Result<Option<String>, Failure> {
+pub fn input_text(context: &Context, given: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(given) = given else { return Ok(None) };
     let Some(file) = given.strip_prefix('@') else { return Ok(Some(given.to_owned())) };
     let text = std::fs::read_to_string(context.directory.join(file));

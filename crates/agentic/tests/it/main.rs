@@ -2,9 +2,12 @@
 //! happens between two of its steps. What is there is read with stock git.
 
 mod agentlang;
+mod checkpoint;
 mod disk;
 mod kill;
+mod mount;
 mod power;
+mod rebuild;
 mod stage;
 mod state;
 mod verb;

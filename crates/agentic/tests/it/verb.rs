@@ -140,6 +140,23 @@ pub const VERBS: &[Verb] = &[
         "(printf '{\"big\":{\"base64\":\"'; cat ../big; printf '\"}}') |
              agentic commit --agent alice -m big --stdin",
     ),
+    on_alice(
+        "commit that cuts the logs of agents at rest",
+        "export AGENTIC_NOW=1799990000000
+         agentic spawn alice -m x; agentic spawn bob -m y; agentic trace add --agent bob first
+         echo '{\"a\":\"1\"}' | agentic commit --agent bob -m one --stdin --trace
+         agentic trace add --agent bob second; agentic relate bob reviews alice",
+        "echo '{\"a\":\"2\"}' | agentic commit --agent alice -m two --stdin",
+    ),
+    on_alice(
+        "trace add that cuts the oldest part of a log",
+        "export AGENTIC_NOW=1799990000000; agentic spawn alice -m x
+         head -c 900000 /dev/urandom | base64 -w0 > ../big
+         (printf '{\"big\":\"'; cat ../big; printf '\"}') | agentic commit --agent alice -m big --stdin
+         agentic trace add --agent alice first
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace",
+        "agentic trace add --agent alice second",
+    ),
     Verb {
         name: "fetch",
         setup: Setup::TwoSpaces,

@@ -281,7 +281,7 @@ impl<'a> Draft<'a> {
 
 fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
     let tree = TreeRef::from_bytes(bytes, to_id(oid).kind());
-    Ok(tree.map_err(Error::git(format!("read notes tree {oid}")))?.into())
+    Ok(tree.map_err(Error::git_with(|| format!("read notes tree {oid}")))?.into())
 }
 
 fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentic_model::{AgentName, Briefing, Object, Value};
+use agentic_model::{AgentName, Briefing, Instant, Object, Value};
 use agentic_replay::{End, Event, SessionId};
 use agentic_space::Space;
 use agentic_space::session::{self, Begin, State};
@@ -18,11 +18,19 @@ use crate::output::talk;
 const PAUSE_MS_MAX: i64 = 60_000;
 
 /// As whom and under which key a session runs.
+#[derive(Debug, Clone, Default)]
 pub struct Setting {
     /// The agent; that of the surroundings, else a new one.
     pub agent: Option<AgentName>,
     /// The start key; a fresh one without.
     pub key: Option<String>,
+}
+
+impl Setting {
+    /// Says whether nothing was asked for.
+    pub fn is_empty(&self) -> bool {
+        self.agent.is_none() && self.key.is_none()
+    }
 }
 
 /// Where a session got to.
@@ -50,14 +58,8 @@ pub fn run(
     briefing: &str,
 ) -> Result<Ran, Failure> {
     let space = context.space()?;
-    let key = setting.key.unwrap_or_else(|| fresh_key(&space));
-    let agent = match context.known_agent(&space, setting.agent.as_ref())? {
-        Some(agent) => agent,
-        None => own_agent(&space, &key, briefing)?,
-    };
-    // What a program can do is what its builtins and handlers are, and those were named.
-    let allow = vec!["*".to_owned()];
-    let begin = Begin { agent: agent.clone(), flow, input, key, allow };
+    let begin = begin(context, &space, setting, (flow, input), briefing)?;
+    let agent = begin.agent.clone();
     let id = session::start(&space, begin)?;
     talk(&format!("session {} of {agent}", id.short()));
     sit_out_pauses(&space, &id)?;
@@ -76,20 +78,52 @@ pub fn said(context: &Context, session: &SessionId) -> Result<Vec<Event>, Failur
     Ok(session::retell(&context.space()?, session)?)
 }
 
-/// Waits for pauses that are short enough, and goes on after each.
+/// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
+pub fn begin(
+    context: &Context,
+    space: &Space,
+    setting: Setting,
+    (flow, input): (Object, Value),
+    briefing: &str,
+) -> Result<Begin, Failure> {
+    let key = setting.key.unwrap_or_else(|| fresh_key(space));
+    let agent = match context.known_agent(space, setting.agent.as_ref())? {
+        Some(agent) => agent,
+        None => own_agent(space, &key, briefing)?,
+    };
+    // What a program can do is what its builtins and handlers are, and those were named.
+    let allow = vec!["*".to_owned()];
+    Ok(Begin { agent, flow, input, key, allow })
+}
+
+/// Waits for pauses that are short enough, its own and those of its children, and goes on after
+/// each.
 fn sit_out_pauses(space: &Space, id: &SessionId) -> Result<(), Failure> {
     loop {
-        let summary = space.session(id)?;
-        let Some(until) = summary.until.filter(|_| summary.state == State::Waiting) else {
-            return Ok(());
-        };
+        let Some((until, id)) = next_pause(space, id)? else { return Ok(()) };
         let pause_ms = until.millis().saturating_sub(space.now().millis());
         if pause_ms > PAUSE_MS_MAX {
             return Ok(());
         }
         std::thread::sleep(Duration::from_millis(pause_ms.max(1).unsigned_abs()));
-        session::resume(space, id)?;
+        session::resume(space, &id)?;
     }
+}
+
+/// Returns the earliest instant that a session or one of its children waits for, and which it is.
+fn next_pause(space: &Space, id: &SessionId) -> Result<Option<(Instant, SessionId)>, Failure> {
+    let summary = space.session(id)?;
+    if summary.state != State::Waiting {
+        return Ok(None);
+    }
+    if let Some(until) = summary.until {
+        return Ok(Some((until, *id)));
+    }
+    let mut pauses = Vec::new();
+    for child in session::children(space, id)? {
+        pauses.extend(next_pause(space, &child)?);
+    }
+    Ok(pauses.into_iter().min())
 }
 
 /// Returns the start key that was named, else a fresh one.

@@ -1,14 +1,15 @@
-//! Programs of the pipeline language, in memory.
+//! Programs of the pipeline language, in memory and durably.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_lang_pipeline::run::{FlowProgram, Options, RunResult};
+use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
 use agentic_replay::{End, Failure as Failed};
-use agentic_space::session::{Executor, pipeline_object};
+use agentic_space::Space;
+use agentic_space::session::{Executor, PipelineFlow};
 
 use super::durable::{self, Reached};
 use super::failed;
@@ -23,48 +24,154 @@ use crate::registry;
 
 /// What the command line asks of a program.
 pub struct Wish {
-    /// The input, as JSON text.
+    /// The input, as it was given: JSON text.
     pub input: Option<String>,
     /// The file of the registry.
     pub registry: Option<String>,
-    /// Where all blocks run, whatever they say.
-    pub backend: Option<Backend>,
-    /// The session that it runs as; in memory without one.
-    pub session: Option<durable::Setting>,
+    /// Where it runs.
+    pub place: Place,
+    /// As whom and under which key, where it runs durably.
+    pub setting: durable::Setting,
+    /// In whose name.
+    pub invoked_by: Option<String>,
+    /// In which order its blocks run.
+    pub blocks: BlockOrder,
+}
+
+/// Where a program runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In memory, unless a block says that it is durable.
+    AsDeclared,
+    /// In memory, whatever its blocks say.
+    Memory,
+    /// As a session.
+    Session,
+}
+
+/// A program that is ready to run.
+pub struct Ready {
+    /// What runs.
+    pub compiled: Compiled,
+    /// What is pinned.
+    pub flow: PipelineFlow,
+    /// The input.
+    pub input: Value,
 }
 
 /// Runs the blocks of a program, one after the other.
 pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
+    match prepare(context, program, &wish)? {
+        Some(ready) => run_ready(context, ready, wish),
+        None => Ok(ExitCode::from(1)),
+    }
+}
+
+/// Runs a program that was prepared.
+pub fn run_ready(context: &Context, ready: Ready, wish: Wish) -> Outcome {
+    if !ready.is_durable(wish.place) {
+        if !wish.setting.is_empty() {
+            return Err(Failure::usage(
+                "a run in memory has neither agent nor key",
+                "run it with `--session`, or make its block `temporal`",
+            ));
+        }
+        return in_memory(context, &ready, wish.place);
+    }
+    let ready = ready.pinned(&context.space()?)?;
+    ready.refuse_nobody()?;
+    let object = ready.flow.to_object()?;
+    let ran = durable::run(context, wish.setting, object, ready.input, &ready.flow.source)?;
+    match ran.reached {
+        Reached::End(end) => show_end(context, &end),
+        Reached::Waiting(code) => Ok(code),
+    }
+}
+
+/// Compiles a program and reads its input; nothing if the program is wrong, which is shown then.
+pub fn prepare(
+    context: &Context,
+    program: &Program,
+    wish: &Wish,
+) -> Result<Option<Ready>, Failure> {
     let input = match &wish.input {
         Some(text) => json::from_text(text)
             .map_err(|error| Failure::usage(&error.to_string(), "give a smaller JSON value"))?,
         None => Value::Null,
     };
     let registry = registry::read(context, wish.registry.as_deref())?;
-    let Some(compiled) = compiled(context, program, &registry) else {
-        return Ok(ExitCode::from(1));
+    let Some(compiled) = compiled(context, program, &registry) else { return Ok(None) };
+    let flow = PipelineFlow {
+        source: program.text()?.to_owned(),
+        registry,
+        invoked_by: wish.invoked_by.clone(),
+        blocks: wish.blocks,
+        script: None,
     };
-    let text = program.text()?;
-    let object = pipeline_object(text, &registry)?;
-    let reached = match wish.session {
-        Some(setting) => durable::run(context, setting, object, input, text)?.reached,
-        None => {
-            refuse_durable(&compiled, wish.backend)?;
-            let run = FlowProgram::new(&compiled, Options::default());
-            let (executor, folder) = (Executor::new(&object)?, context.directory.clone());
-            Reached::End(memory::run(run, input, executor, folder, &mut |_| {}))
+    Ok(Some(Ready { compiled, flow, input }))
+}
+
+impl Ready {
+    /// Says whether it is recorded.
+    pub fn is_durable(&self, place: Place) -> bool {
+        match place {
+            Place::Session => true,
+            Place::Memory => false,
+            Place::AsDeclared => self.has_durable_block(),
         }
-    };
-    let end = match reached {
-        Reached::End(end) => end,
-        Reached::Waiting(code) => return Ok(code),
-    };
+    }
+
+    /// Says whether a block asks to be durable.
+    pub fn has_durable_block(&self) -> bool {
+        self.compiled.blocks.iter().any(|block| block.plan.backend() == Backend::Temporal)
+    }
+
+    /// Refuses a program that acts in the name of somebody who was not named.
+    pub fn refuse_nobody(&self) -> Result<(), Failure> {
+        let needs = Needs::of(&self.compiled);
+        match needs.identities.first() {
+            Some(provider) if self.flow.invoked_by.is_none() => Err(Failure::program(
+                "MissingIdentity",
+                &format!("`{provider}` acts in somebody's name, and nobody is named"),
+                "say who runs it with `agentic flow run --as user:NAME`",
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Names the flow of every agent of the space that is called: the one that it ran last, unless
+    /// the registry names one. So the run does the same whatever the agent does later.
+    pub fn pinned(mut self, space: &Space) -> Result<Ready, Failure> {
+        self.flow.registry = registry::with_flows(space, &self.flow.registry)?;
+        Ok(self)
+    }
+}
+
+fn in_memory(context: &Context, ready: &Ready, place: Place) -> Outcome {
+    if Needs::of(&ready.compiled).n_holds > 0 {
+        return Err(Failure::refused(
+            "the program asks a human, and a run in memory cannot wait for one",
+            match place {
+                Place::Memory => "run it without `--backend memory`",
+                Place::AsDeclared | Place::Session => "run it as a session with `--session`",
+            },
+        ));
+    }
+    ready.refuse_nobody()?;
+    let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
+    let executor = Executor::new(&ready.flow.to_object()?)?;
+    let folder = context.directory.clone();
+    show_end(context, &memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
+}
+
+/// Prints what a run came to.
+pub fn show_end(context: &Context, end: &End) -> Outcome {
     match end {
         End::Done(result) => {
-            print_result(context, &result);
+            print_result(context, result);
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(fail(context, &failure)),
+        End::Failed(failure) => Err(fail(context, failure)),
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
 }
@@ -82,25 +189,6 @@ pub fn compiled(
     };
     of_pipeline(program, findings).report(context);
     None
-}
-
-/// Refuses blocks that ask for what a run in memory cannot give.
-fn refuse_durable(compiled: &Compiled, backend: Option<Backend>) -> Result<(), Failure> {
-    let is_durable =
-        |block: &&agentic_lang_pipeline::CompiledBlock| block.plan.backend() == Backend::Temporal;
-    if backend.is_none() && compiled.blocks.iter().any(|block| is_durable(&block)) {
-        return Err(Failure::refused(
-            "the program asks for a durable run, and this one is in memory",
-            "run it with `--session`, or all the same in memory with `--backend memory`",
-        ));
-    }
-    if Needs::of(compiled).n_holds > 0 {
-        return Err(Failure::refused(
-            "the program asks a human, and a run in memory cannot wait for one",
-            "run it as a session with `--session`",
-        ));
-    }
-    Ok(())
 }
 
 /// Prints the whole result as JSON, or the result of each block for people.

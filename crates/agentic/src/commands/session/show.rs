@@ -6,12 +6,15 @@ use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_space::Space;
 use agentic_space::session::{self, State, Summary, Verdict};
-use agentic_view::{AttemptView, DiffView, SessionView, VerdictView, VerifyView};
+use agentic_view::{AttemptView, DiffView, RequestView, SessionView, VerdictView, VerifyView};
 
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::talk;
+
+/// How many characters of a value people are shown.
+const VALUE_CHARS_MAX: usize = 400;
 
 /// Prints how a session stands, and returns its exit code.
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
@@ -73,12 +76,9 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
     context.format.answer(&SessionView::whole(&summary), |view| {
         let mut text = line(&summary);
         for request in view.requests.iter().flatten() {
-            let answer =
-                request.answer.as_ref().map_or("open".to_owned(), |answer| answer.to_string());
-            text.push_str(&format!(
-                "  {} {} {} → {answer}\n",
-                request.path, request.kind, request.payload
-            ));
+            let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
+            let RequestView { path, kind, .. } = request;
+            text.push_str(&format!("  {path} {kind} {} → {answer}\n", brief(&request.payload)));
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
                 text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));
@@ -87,6 +87,15 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         text
     });
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a value to people, who read no more than its beginning.
+fn brief(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(VALUE_CHARS_MAX) {
+        Some((at, _)) => format!("{}… ({} bytes; `--json` shows all)", &text[..at], text.len()),
+        None => text,
+    }
 }
 
 pub(super) fn list(context: &Context, space: &Space, agent: Option<&AgentName>) -> Outcome {

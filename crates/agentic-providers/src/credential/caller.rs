@@ -1,0 +1,74 @@
+//! Calls with the credential that they need: looked up, put in, masked in what comes back.
+
+use agentic_plan::AuthSource;
+
+use super::{Credential, Keyring, Result};
+use crate::endpoint::{Exchange, Reply};
+use crate::executable::{Executable, Outcome};
+use crate::host::CancelFlag;
+
+/// The variable in which a program finds its credential.
+pub const CREDENTIAL_VARIABLE: &str = "AGENTIC_CREDENTIAL";
+/// The status of an endpoint that does not accept the credential.
+const UNAUTHORIZED: u16 = 401;
+
+/// Makes the calls of one agent.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    /// Where credentials are looked up.
+    pub keyring: Keyring,
+    /// What the agent needs.
+    pub auth: AuthSource,
+    /// The run that calls; the mask of the secret derives from it.
+    pub run: String,
+}
+
+impl Caller {
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// Fails when its credential cannot be had; it is not started then.
+    pub fn execute(&self, mut executable: Executable, cancel: &CancelFlag) -> Result<Outcome> {
+        let Some(credential) = self.keyring.look_up(&self.auth, &self.run)? else {
+            return Ok(executable.run(cancel));
+        };
+        let secret = (CREDENTIAL_VARIABLE.to_owned(), credential.expose().to_owned());
+        executable.environment.push(secret);
+        Ok(match executable.run(cancel) {
+            Outcome::Done(printed) => Outcome::Done(credential.mask_bytes(printed)),
+            Outcome::Crashed { status, complaint } => {
+                Outcome::Crashed { status, complaint: credential.mask(&complaint) }
+            }
+            other
+            @ (Outcome::Lost(_) | Outcome::Flooded | Outcome::TimedOut | Outcome::Stopped) => other,
+        })
+    }
+
+    /// Calls an endpoint; one that does not accept the credential once more, with a renewed one.
+    ///
+    /// # Errors
+    /// Fails when the credential cannot be had or renewed.
+    pub fn call(&self, exchange: Exchange) -> Result<Reply> {
+        let Some(credential) = self.keyring.look_up(&self.auth, &self.run)? else {
+            return Ok(exchange.perform());
+        };
+        let reply = call_with(&credential, exchange.clone());
+        if !matches!(reply, Reply::Said { status: UNAUTHORIZED, .. }) {
+            return Ok(reply);
+        }
+        Ok(match self.keyring.renew(&self.auth, &self.run)? {
+            Some(renewed) => call_with(&renewed, exchange),
+            None => reply,
+        })
+    }
+}
+
+fn call_with(credential: &Credential, mut exchange: Exchange) -> Reply {
+    let header = format!("Bearer {}", credential.expose());
+    exchange.headers.push(("authorization".to_owned(), header));
+    match exchange.perform() {
+        Reply::Said { status, body } => Reply::Said { status, body: credential.mask_bytes(body) },
+        Reply::Lost(reason) => Reply::Lost(credential.mask(&reason)),
+        other @ (Reply::Flooded | Reply::TimedOut) => other,
+    }
+}

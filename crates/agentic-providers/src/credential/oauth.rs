@@ -1,0 +1,111 @@
+//! What is said to an authorization server: a code against tokens, a renewal against new ones.
+
+use std::time::Duration;
+
+use agentic_model::{Value, json};
+use agentic_plan::Secret;
+
+use super::settings::Settings;
+use super::{Error, Result};
+use crate::endpoint::{Form, Reply};
+
+/// How long the server may take.
+const SERVER_LIMIT: Duration = Duration::from_secs(30);
+/// How many characters of a server's reason are told.
+const REASON_CHARS_MAX: usize = 80;
+
+/// An authorization server, as `agentic.oauth.NAME.*` of git's configuration has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Provider {
+    pub name: String,
+    pub authorize_url: String,
+    pub token_url: String,
+    pub client_id: String,
+}
+
+/// What a server granted.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens {
+    pub access: Secret,
+    pub refresh: Option<Secret>,
+    /// When the access ends, in milliseconds since 1970.
+    pub ends_at: Option<i64>,
+}
+
+impl Provider {
+    pub fn configured(settings: &Settings, name: &str) -> Result<Provider> {
+        let setting = |key: &str| {
+            let full = format!("agentic.oauth.{name}.{key}");
+            settings.configured(&full).ok_or_else(|| Error::Configuration {
+                what: format!("`{name}` is not set up: `git config {full}` names nothing"),
+            })
+        };
+        Ok(Provider {
+            name: name.to_owned(),
+            authorize_url: setting("authorizeUrl")?,
+            token_url: setting("tokenUrl")?,
+            client_id: setting("clientId")?,
+        })
+    }
+}
+
+/// Changes a code into tokens; the verifier proves that whoever asked for the code is here.
+pub(super) fn exchange(
+    provider: &Provider,
+    (code, verifier): (&Secret, &Secret),
+    redirect: &str,
+    now: i64,
+) -> Result<Tokens> {
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("code", code.expose()),
+        ("redirect_uri", redirect),
+        ("client_id", &provider.client_id),
+        ("code_verifier", verifier.expose()),
+    ];
+    grant(provider, &fields, now)
+}
+
+/// Asks for new tokens.
+pub(super) fn refresh(provider: &Provider, renewal: &Secret, now: i64) -> Result<Tokens> {
+    let fields = [
+        ("grant_type", "refresh_token"),
+        ("refresh_token", renewal.expose()),
+        ("client_id", &provider.client_id),
+    ];
+    grant(provider, &fields, now)
+}
+
+fn grant(provider: &Provider, fields: &[(&str, &str)], now: i64) -> Result<Tokens> {
+    let refused = |reason: &str| Error::Refused {
+        provider: provider.name.clone(),
+        reason: reason.to_owned(),
+    };
+    let form = Form { url: &provider.token_url, fields, limit: SERVER_LIMIT };
+    let (status, body) = match form.post() {
+        Reply::Said { status, body } => (status, body),
+        Reply::Lost(_) => return Err(refused("it cannot be reached")),
+        Reply::Flooded => return Err(refused("it said too much")),
+        Reply::TimedOut => return Err(refused("it took too long")),
+    };
+    let said = std::str::from_utf8(&body).ok().and_then(|text| json::from_text(text).ok());
+    let said = said.ok_or_else(|| refused(&format!("it answered {status} without JSON")))?;
+    let text = |key: &str| said.get(key).and_then(Value::as_text).filter(|text| !text.is_empty());
+    if !(200..300).contains(&status) {
+        // Only the code of the error is told: a description may repeat what was sent.
+        let is_code = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let code = text("error").filter(|code| code.chars().all(is_code)).unwrap_or("no reason");
+        let code: String = code.chars().take(REASON_CHARS_MAX).collect();
+        return Err(refused(&format!("it answered {status}, {code}")));
+    }
+    let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+    if !is_bearer {
+        return Err(refused("it granted another type of token than `bearer`"));
+    }
+    let seconds = said.get("expires_in").and_then(Value::as_int);
+    Ok(Tokens {
+        access: Secret::new(text("access_token").ok_or_else(|| refused("it sent no token"))?),
+        refresh: text("refresh_token").map(Secret::new),
+        ends_at: seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(1_000))),
+    })
+}

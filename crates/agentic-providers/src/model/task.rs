@@ -1,0 +1,135 @@
+//! Tasks of agents, performed by models: requests of kind `agent-task`.
+//!
+//! The payload has `task`, `args`, `result` (the JSON Schema of the result), and where an agent is
+//! bound `agent`, `model` and `tools`. The answer is one text: the result as JSON.
+
+use agentic_model::Value;
+use agentic_replay::{Answer, Failure};
+use serde_json::Value as Json;
+
+use super::{Completion, Content, ModelFault, Options, Prompt, answer_of};
+
+/// The kind of a request for a task of an agent.
+pub const TASK_REQUEST: &str = "agent-task";
+/// How much of a reply is shown, in characters.
+const SHOWN_MAX: usize = 160;
+
+/// Writes the prompt of a task. Nothing is in it but what the request says.
+pub fn task_prompt(payload: &Value) -> Prompt {
+    let text = |key: &str| payload.get(key).and_then(Value::as_text);
+    let task = text("task").unwrap_or_default();
+    let system = match text("agent") {
+        Some(agent) => format!("You are the agent `{agent}`. You perform the task `{task}`."),
+        None => format!("You perform the task `{task}`."),
+    };
+    let mut user = format!("Task: {task}\nInput:\n{}", text("args").unwrap_or("{}"));
+    let schema = text("result").map(str::to_owned);
+    if let Some(schema) = &schema {
+        user.push_str("\nReturn JSON matching this schema, and nothing else:\n");
+        user.push_str(schema);
+    }
+    Prompt { system, user, schema, options: Options::default() }
+}
+
+/// Makes the answer of a task from what the model replied.
+pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> Answer {
+    let completion = match result {
+        Ok(completion) => completion,
+        Err(fault) => return answer_of(Err(fault)),
+    };
+    let text = match completion.content {
+        Content::Json(text) => return Answer::Ok(Value::Text(text)),
+        Content::Text(text) => text,
+    };
+    if let Some(json) = find_json(&text) {
+        return Answer::Ok(Value::text(json));
+    }
+    // A model that is asked for a text often just writes it.
+    let schema = payload.get("result").and_then(Value::as_text);
+    let schema: Option<Json> = schema.and_then(|schema| serde_json::from_str(schema).ok());
+    if schema.is_some_and(|schema| schema["type"] == "string") {
+        return Answer::Ok(Value::Text(Json::from(text.trim()).to_string()));
+    }
+    let shown: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown: String = shown.chars().take(SHOWN_MAX).collect();
+    let message = format!("the model did not return JSON: {shown}");
+    Answer::Failed(Failure::new("InvalidAnswer", message))
+}
+
+/// Finds the JSON in a reply: the whole text, a block between three backticks, or the first object
+/// whose braces balance.
+fn find_json(text: &str) -> Option<&str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let blocks = blocks.map(|block| block.trim().strip_prefix("json").unwrap_or(block).trim());
+    let candidates = std::iter::once(text.trim()).chain(blocks).chain(first_object(text));
+    let is_json = |text: &&str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    candidates.into_iter().find(is_json)
+}
+
+fn first_object(text: &str) -> Option<&str> {
+    let start = text.find('{')?;
+    let (mut depth, mut is_quoted, mut is_escaped) = (0usize, false, false);
+    for (at, byte) in text.bytes().enumerate().skip(start) {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            b'{' if !is_quoted => depth += 1,
+            b'}' if !is_quoted => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(&text[start..=at]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Finish;
+
+    fn check(schema: &str, reply: &str, wanted: &str) {
+        let payload = Value::map([("result", Value::text(schema))]);
+        let content = Content::Text(reply.to_owned());
+        let completion = Completion { content, usage: None, finish: Finish::Stop };
+        let found = match task_answer(&payload, Ok(completion)) {
+            Answer::Ok(Value::Text(text)) => text,
+            Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(found, wanted, "{reply}");
+    }
+
+    #[test]
+    fn the_json_of_a_reply_is_found() {
+        let object = r#"{"type":"object"}"#;
+        check(object, r#" {"a":1} "#, r#"{"a":1}"#);
+        check(object, "Sure:\n```json\n{\"a\":1}\n```\nDone.", r#"{"a":1}"#);
+        check(object, "Sure:\n```\n[1]\n```", "[1]");
+        check(object, r#"I say {"a":"}\"{"} and more"#, r#"{"a":"}\"{"}"#);
+        check(object, "I  think\nso", "InvalidAnswer: the model did not return JSON: I think so");
+        check(object, "{{{{", "InvalidAnswer: the model did not return JSON: {{{{");
+        let text = r#"{"type":"string"}"#;
+        check(text, r#""quoted""#, r#""quoted""#);
+        check(text, " calm \"and\" kind\n", r#""calm \"and\" kind""#);
+    }
+
+    #[test]
+    fn the_prompt_says_what_the_request_says() {
+        let payload = Value::map([
+            ("task", Value::text("think")),
+            ("args", Value::text(r#"{"b":1,"a":2}"#)),
+            ("agent", Value::text("writer")),
+            ("result", Value::text("{}")),
+        ]);
+        let prompt = task_prompt(&payload);
+        assert_eq!(prompt.system, "You are the agent `writer`. You perform the task `think`.");
+        let user = "Task: think\nInput:\n{\"b\":1,\"a\":2}\n\
+            Return JSON matching this schema, and nothing else:\n{}";
+        assert_eq!(prompt.user, user);
+    }
+}

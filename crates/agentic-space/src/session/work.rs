@@ -1,0 +1,161 @@
+//! Work under way that threads wait for: programs, endpoints, child sessions.
+
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use agentic_providers::credential::{Caller, Result as CredentialResult};
+use agentic_providers::endpoint::{Call, Exchange, Reply};
+use agentic_providers::executable::{Executable, Outcome};
+use agentic_providers::host::CancelFlag;
+use agentic_replay::{Answer, Path, Performance, SessionId};
+
+use super::executor::CommandLine;
+use super::performer::ProviderCall;
+use super::process::{Ended, Process};
+use super::start::{Begin, start_child};
+use crate::{Options, Space};
+
+/// How long a program or an endpoint may take where nothing says otherwise.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+/// The variable in which a program finds the key under which its call may be repeated.
+const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
+
+/// What work has come to.
+pub(super) enum Came {
+    /// The program of an `exec` ended.
+    Exec(Ended),
+    /// A program of the language ended.
+    Program {
+        /// Its name.
+        name: String,
+        /// How; nothing if it was not started for want of a credential.
+        outcome: CredentialResult<Outcome>,
+    },
+    /// A provider answered.
+    Answer(Answer),
+    /// A child session ran as far as it goes.
+    Child(crate::Result<SessionId>),
+    /// An endpoint said something.
+    Reply {
+        /// Where it is.
+        url: String,
+        /// What; nothing if it was not asked for want of a credential.
+        reply: CredentialResult<Reply>,
+    },
+}
+
+/// Which request some work belongs to, and whom to tell when it is done.
+pub(super) struct Order {
+    /// The request.
+    pub path: Path,
+    /// The key under which the work may be repeated.
+    pub key: String,
+    /// How long it may take.
+    pub timeout_ms: Option<u64>,
+    /// Who makes the call.
+    pub caller: Caller,
+    /// Who waits.
+    pub waiting: Sender<(Path, Came)>,
+}
+
+/// Work under way.
+pub(super) enum Work {
+    /// The program of an `exec`.
+    Process(Process),
+    /// Anything else.
+    Thread(CancelFlag),
+}
+
+/// What a thread is to do.
+pub(super) enum Task {
+    /// Run the program of an `exec` in a folder.
+    Exec(PathBuf),
+    /// Run a program of the language in a folder.
+    Program(CommandLine, PathBuf),
+    /// Call an endpoint.
+    Call(Call),
+    /// Call a provider.
+    Provider(ProviderCall),
+    /// Run a child session, in a space that is opened so.
+    Child(Box<Begin>, (PathBuf, Options)),
+}
+
+impl Task {
+    /// Begins the work.
+    pub fn begin(self, order: Order, performance: &Performance) -> Work {
+        match self {
+            Task::Exec(folder) => {
+                Work::Process(Process::start(performance, &folder, order.waiting))
+            }
+            Task::Program(command, folder) => Work::program(command, folder, order),
+            Task::Call(call) => Work::call(call, order),
+            Task::Provider(call) => {
+                Work::start(order, move |cancel| Came::Answer(call.perform(cancel, None)))
+            }
+            Task::Child(begin, opener) => Work::child(*begin, opener, order),
+        }
+    }
+}
+
+impl Work {
+    /// Starts a program of the language.
+    fn program(command: CommandLine, folder: PathBuf, order: Order) -> Work {
+        let executable = Executable {
+            argv: command.argv,
+            folder,
+            input: command.stdin.into_bytes(),
+            environment: vec![(KEY_VARIABLE.to_owned(), order.key.clone())],
+            limit: order.limit(),
+        };
+        let caller = order.caller.clone();
+        Work::start(order, move |cancel| Came::Program {
+            name: executable.argv.first().cloned().unwrap_or_default(),
+            outcome: caller.execute(executable, cancel),
+        })
+    }
+
+    /// Calls an endpoint.
+    fn call(call: Call, order: Order) -> Work {
+        let exchange =
+            Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
+        let caller = order.caller.clone();
+        Work::start(order, move |_| Came::Reply {
+            url: exchange.call.url.clone(),
+            reply: caller.call(exchange),
+        })
+    }
+
+    /// Runs a child session, in a space of its own.
+    fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
+        Work::start(order, move |_| {
+            let space = Space::open_as_is(&folder, options);
+            Came::Child(space.and_then(|space| start_child(&space, begin)))
+        })
+    }
+
+    fn start(order: Order, work: impl FnOnce(&CancelFlag) -> Came + Send + 'static) -> Work {
+        let cancel = CancelFlag::new();
+        let watched = cancel.clone();
+        std::thread::spawn(move || {
+            let came = work(&watched);
+            // A driver that has gone away reads the doubt from its records.
+            let _ = order.waiting.send((order.path, came));
+        });
+        Work::Thread(cancel)
+    }
+
+    /// Stops the work.
+    pub fn stop(&self) {
+        match self {
+            Work::Process(process) => process.stop(),
+            Work::Thread(cancel) => cancel.set(),
+        }
+    }
+}
+
+impl Order {
+    fn limit(&self) -> Duration {
+        self.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
+    }
+}

@@ -1,0 +1,122 @@
+//! Cutting a journal: what git itself holds durably is dropped, and what only the journal holds is
+//! carried over.
+//!
+//! Pending entries and decisions are all that a journal alone knows. A journal at rest begins anew
+//! with them, in a segment that appears whole or not at all. One in use loses its oldest segments,
+//! after a record of what they said that still counts.
+
+use agentic_model::{Entry, Instant, Oid};
+
+use super::{Body, Journal, Record, RecordHash, Standing, segment};
+use crate::file::{self, Persistence};
+use crate::{Error, Result, fault};
+
+/// How many decisions are carried over, the newest ones. A session notes a decision when it goes on
+/// with it, and asks for nothing that is older.
+const DECISIONS_MAX: usize = 4096;
+
+/// What outlives the records that are dropped.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// The commits that are decisions because a record says so, oldest first.
+    pub decisions: Vec<Oid>,
+    /// A state of the notes ref that is durable.
+    pub notes: Option<Oid>,
+}
+
+impl Carried {
+    /// Collects the decisions of records that are about to be dropped.
+    pub fn from_records(records: &[Record], notes: Option<Oid>) -> Carried {
+        let mut decisions: Vec<Oid> = records.iter().flat_map(Record::decisions).collect();
+        let surplus = decisions.len().saturating_sub(DECISIONS_MAX);
+        decisions.drain(..surplus);
+        Carried { decisions, notes }
+    }
+}
+
+impl Journal {
+    /// Begins a new segment that repeats the pending entries, so that everything before it may be
+    /// deleted. The segment appears whole or not at all.
+    ///
+    /// # Errors
+    /// Fails when the segment cannot be written; the journal is then as before.
+    pub fn restart(&mut self, pending: Vec<Entry>, carried: Carried, at: Instant) -> Result<()> {
+        self.sync()?;
+        let seq = self.last.seq + 1;
+        let mut standing = Standing {
+            taken_before: seq,
+            n_pending: 0,
+            notes: carried.notes,
+            ..self.last.standing.clone()
+        };
+        let mut items = vec![(Body::Open, standing.clone())];
+        if !carried.decisions.is_empty() {
+            let body = Body::Cut { before: seq, decisions: carried.decisions };
+            items.push((body, standing.clone()));
+        }
+        for entry in pending {
+            standing.n_pending += 1;
+            items.push((Body::Entry(entry), standing.clone()));
+        }
+        let (bytes, last) = self.encode(items, at, 0)?;
+        let Some((last, last_hash)) = last else { return Ok(()) };
+        fault::point("before-cut")?;
+        let number = self.segment + 1;
+        let path = segment::path(&self.dir, number);
+        file::replace(&path, &bytes, Persistence::Synced)?;
+        let file = segment::open(&path)?;
+        let length = bytes.len() as u64;
+        *self = Journal {
+            dir: self.dir.clone(),
+            segment: number,
+            path,
+            file,
+            length,
+            synced: length,
+            unsynced: Vec::new(),
+            rolled: false,
+            last,
+            last_hash,
+        };
+        fault::point("after-cut")
+    }
+
+    /// Notes durably that the records below the number `before` are about to be deleted, and what
+    /// outlives them.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or broken; the journal is then as before.
+    pub fn append_cut(&mut self, before: u64, carried: Carried, at: Instant) -> Result<()> {
+        fault::point("before-cut")?;
+        let standing = Standing { notes: carried.notes, ..self.last.standing.clone() };
+        let body = Body::Cut { before, decisions: carried.decisions };
+        self.append(vec![(body, standing)], at, super::Durability::Full)
+    }
+
+    /// Deletes the segments before `number`. What they recorded must be durable in git, or noted by
+    /// a later record.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be removed.
+    pub fn drop_segments_before(&self, number: u64) -> Result<()> {
+        let number = number.min(self.segment);
+        for older in segment::list(&self.dir)?.into_iter().filter(|older| *older < number) {
+            let path = segment::path(&self.dir, older);
+            std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            fault::point("segment-dropped")?;
+        }
+        segment::remove_unfinished(&self.dir)?;
+        // Otherwise what was dropped may come back, and be replayed for nothing.
+        segment::sync_directory(&self.dir)
+    }
+
+    /// Returns the number of the segment that is appended to.
+    pub fn segment(&self) -> u64 {
+        self.segment
+    }
+
+    /// Returns the hash of the last record.
+    pub fn last_hash(&self) -> RecordHash {
+        self.last_hash
+    }
+}

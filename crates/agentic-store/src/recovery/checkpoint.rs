@@ -1,0 +1,311 @@
+//! Checkpoints: journals are cut once git itself holds durably what they recorded.
+//!
+//! A journal at rest is cut whole; one in use loses its oldest segments. Looking at the objects and
+//! syncing happen outside any lock; only the cut itself holds the stream's lock, for as long as one
+//! small append takes. The sync is one for all journals of a round, and a round is bounded, so that
+//! nobody pays for what all have written. Whatever breaks off leaves a log that is too long.
+
+use agentic_model::{Instant, Oid};
+
+use super::{replay, streams_in};
+use crate::file::{self, Persistence};
+use crate::git::Repository;
+use crate::journal::{
+    self, Body, Carried, Content, Journal, Record, RecordHash, Segment, Transaction,
+};
+use crate::layout::Stream;
+use crate::lock::Lock;
+use crate::writer::Writer;
+use crate::{Error, Result, fault};
+
+/// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
+/// began before them may still be running. Nor does a round begin earlier after the one before.
+pub const KEEP_MILLIS: i64 = 10 * 60 * 1000;
+/// How many journals one round looks at.
+const STREAMS_MAX: usize = 32;
+/// How many bytes of journals one round reads: 4 MiB, or one segment if that is longer.
+const BYTES_MAX: u64 = 4 << 20;
+
+/// What a checkpoint did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checkpoint {
+    /// Git itself holds durably what was dropped from the log.
+    Cut,
+    /// Nothing could be cut yet: records are too young, or a collection is running.
+    TooEarly,
+    /// There is nothing to cut.
+    Nothing,
+}
+
+/// How much of a log may be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it, as long as this is still the last record.
+    Whole(RecordHash),
+    /// What stands before this segment.
+    Before(u64),
+}
+
+/// What is to be cut once it is durable.
+struct Plan {
+    stream: Stream,
+    extent: Extent,
+    /// The number of the first record that stays.
+    before: u64,
+    carried: Carried,
+}
+
+/// Checkpoints journals as far as that is possible now, with one sync for all.
+///
+/// # Errors
+/// Fails when the disk does. What is wrong with one journal is in its own answer.
+pub fn checkpoint(
+    repository: &Repository,
+    streams: &[Stream],
+    now: Instant,
+) -> Result<Vec<(Stream, Result<Checkpoint>)>> {
+    let mut budget = u64::MAX;
+    cut_all(repository, streams, now, &mut budget)
+}
+
+/// Does a bounded part of what [`checkpoint`] does, if nobody did within ten minutes. Successive
+/// rounds come to all journals. Somebody who does it at the same time is not waited for.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn rest(repository: &Repository, now: Instant) -> Result<()> {
+    let layout = repository.layout();
+    let stamp = layout.last_round();
+    let (at, last) = read_stamp(&std::fs::read_to_string(&stamp).unwrap_or_default());
+    if at.is_some_and(|at| now.millis().abs_diff(at) < KEEP_MILLIS.unsigned_abs())
+        || is_held_up(repository)
+    {
+        return Ok(());
+    }
+    let lock = Lock::try_take(&layout.space_lock("rest"), repository.common_dir())?;
+    let Some(_lock) = lock else { return Ok(()) };
+    let streams = streams_in(&layout.dirty_marks())?;
+    let begin = streams.partition_point(|stream| stream.to_string() <= last);
+    let turn = streams[begin..].iter().chain(&streams[..begin]).take(STREAMS_MAX);
+    let turn: Vec<Stream> = turn.cloned().collect();
+    let mut budget = BYTES_MAX;
+    let done = cut_all(repository, &turn, now, &mut budget)?;
+    let last = done.last().map(|(stream, _)| stream.to_string()).unwrap_or_default();
+    let text = format!("{} {last}\n", now.millis());
+    file::replace(&stamp, text.as_bytes(), Persistence::Lazy)
+}
+
+/// Reads when the last round was, and which journal it came to last.
+fn read_stamp(text: &str) -> (Option<i64>, String) {
+    let (at, last) = text.trim_end().split_once(' ').unwrap_or((text.trim_end(), ""));
+    (at.parse().ok(), last.to_owned())
+}
+
+/// Tells whether logs must not be cut now.
+fn is_held_up(repository: &Repository) -> bool {
+    let keep = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
+    keep || repository.common_dir().join("gc.pid").exists()
+}
+
+/// Cuts one journal after the other until the budget of bytes is spent; returns how far it came.
+fn cut_all(
+    repository: &Repository,
+    streams: &[Stream],
+    now: Instant,
+    budget: &mut u64,
+) -> Result<Vec<(Stream, Result<Checkpoint>)>> {
+    let mut done = Vec::new();
+    let mut plans = Vec::new();
+    for stream in streams {
+        if *budget == 0 {
+            break;
+        }
+        let answer = match plan(repository, stream, now, budget) {
+            Ok(Planned::Now(plan)) => {
+                plans.push((done.len(), plan));
+                Ok(Checkpoint::Cut)
+            }
+            Ok(Planned::Not(why)) => Ok(why),
+            Err(error) => Err(error),
+        };
+        done.push((stream.clone(), answer));
+    }
+    if plans.is_empty() {
+        return Ok(done);
+    }
+    fault::point("before-checkpoint")?;
+    repository.sync_filesystem()?;
+    for (at, plan) in plans {
+        done[at].1 = cut(repository, plan, now);
+    }
+    Ok(done)
+}
+
+/// What is to become of a journal.
+enum Planned {
+    Now(Plan),
+    Not(Checkpoint),
+}
+
+/// Decides how much of a journal can be dropped, and makes sure that git has all of it.
+fn plan(
+    repository: &Repository,
+    stream: &Stream,
+    now: Instant,
+    budget: &mut u64,
+) -> Result<Planned> {
+    let layout = repository.layout();
+    let segments = journal::segments(layout, stream)?;
+    let Some(current) = segments.last() else { return Ok(Planned::Not(Checkpoint::Nothing)) };
+    let Some((tail, last)) = journal::tail_with_hash(layout, stream)? else {
+        return Ok(Planned::Not(Checkpoint::Nothing));
+    };
+    if is_held_up(repository) || matches!(tail.body, Body::Transaction(_)) {
+        return Ok(Planned::Not(Checkpoint::TooEarly));
+    }
+    let length: u64 = segments.iter().map(|segment| segment.length).sum();
+    let older = &segments[..segments.len() - 1];
+    let found = if is_old(&tail, now) && length <= (*budget).max(current.length) {
+        *budget = budget.saturating_sub(length);
+        let records = journal::records(layout, stream)?;
+        Some(Found { records, extent: Extent::Whole(last), before: tail.seq + 1 })
+    } else {
+        oldest(repository, stream, older, now, budget)?
+    };
+    let Some(found) = found.filter(|found| found.records.iter().all(|one| is_old(one, now))) else {
+        return Ok(Planned::Not(Checkpoint::TooEarly));
+    };
+    if !found.records.iter().any(|record| matches!(record.body, Body::Transaction(_))) {
+        return Ok(Planned::Not(Checkpoint::Nothing));
+    }
+    let notes = verify(repository, &found.records)?;
+    let carried = Carried::from_records(&found.records, notes);
+    let Found { extent, before, .. } = found;
+    Ok(Planned::Now(Plan { stream: stream.clone(), extent, before, carried }))
+}
+
+/// Records that may be dropped as far as their age goes.
+struct Found {
+    records: Vec<Record>,
+    extent: Extent,
+    /// The number of the first record behind them.
+    before: u64,
+}
+
+fn is_old(record: &Record, now: Instant) -> bool {
+    now.millis().saturating_sub(record.at.millis()) >= KEEP_MILLIS
+}
+
+/// Reads the oldest segments, as far as their records are old enough and the budget goes.
+fn oldest(
+    repository: &Repository,
+    stream: &Stream,
+    segments: &[Segment],
+    now: Instant,
+    budget: &mut u64,
+) -> Result<Option<Found>> {
+    let mut found: Option<Found> = None;
+    for segment in segments {
+        if found.is_some() && segment.length > *budget {
+            break;
+        }
+        *budget = budget.saturating_sub(segment.length);
+        let records = journal::records_of(repository.layout(), stream, segment.number)?;
+        let Some(last) = records.last().filter(|_| records.iter().all(|one| is_old(one, now)))
+        else {
+            break;
+        };
+        let (extent, before) = (Extent::Before(segment.number + 1), last.seq + 1);
+        let mut all = found.map_or(Vec::new(), |found| found.records);
+        all.extend(records);
+        found = Some(Found { records: all, extent, before });
+    }
+    Ok(found)
+}
+
+/// Opens and hashes every object of some records, and writes those again that are gone: nothing
+/// named them any more, or a prune took them. Returns the state of the notes, read before the sync
+/// that is to cover it.
+fn verify(repository: &Repository, records: &[Record]) -> Result<Option<Oid>> {
+    let mut notes_name = None;
+    for decided in replay::decided(records.to_vec()) {
+        verify_objects(repository, &decided.transaction)?;
+        notes_name = decided.transaction.notes.map(|edit| edit.name).or(notes_name);
+    }
+    notes_name.map(|name| repository.find_ref(&name)).transpose().map(Option::flatten)
+}
+
+fn verify_objects(repository: &Repository, transaction: &Transaction) -> Result<()> {
+    for object in &transaction.objects {
+        let oid = repository.name_object(object);
+        if repository.has_object(oid) {
+            repository.verify_object(oid)?;
+        } else {
+            repository.ensure_objects(std::slice::from_ref(object))?;
+        }
+    }
+    for kept in transaction.notes.iter().flat_map(|edit| &edit.objects) {
+        if let Content::Stored(oid) = kept.content {
+            repository.verify_object(oid)?;
+        }
+    }
+    Ok(())
+}
+
+/// Cuts a log under the stream's lock, unless it is in use or has changed meanwhile.
+fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> {
+    let layout = repository.layout();
+    let Some(mut writer) = Writer::try_open(repository, &plan.stream, now)? else {
+        return Ok(Checkpoint::TooEarly);
+    };
+    if is_held_up(repository) || writer.standing().is_none() {
+        return Ok(Checkpoint::TooEarly);
+    }
+    match plan.extent {
+        Extent::Whole(last) if writer.journal().last_hash() == last => {
+            let pending = writer.pending_entries()?;
+            let journal = writer.journal();
+            journal.restart(pending, plan.carried, now)?;
+            journal.drop_segments_before(journal.segment())?;
+            repository.release_packs(&plan.stream)?;
+            let mark = layout.dirty(&plan.stream);
+            match std::fs::remove_file(&mark) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(Error::io("remove", &mark)(error))
+                }
+                _ => Ok(Checkpoint::Cut),
+            }
+        }
+        Extent::Before(next)
+            if keeps_pending(repository, &plan.stream, writer.journal(), next)? =>
+        {
+            let journal = writer.journal();
+            journal.append_cut(plan.before, plan.carried, now)?;
+            journal.drop_segments_before(next)?;
+            Ok(Checkpoint::Cut)
+        }
+        Extent::Whole(_) | Extent::Before(_) => Ok(Checkpoint::TooEarly),
+    }
+}
+
+/// Tells whether all pending entries stand in a segment that stays.
+fn keeps_pending(
+    repository: &Repository,
+    stream: &Stream,
+    journal: &Journal,
+    next: u64,
+) -> Result<bool> {
+    let standing = journal.standing();
+    let mut n_found = 0;
+    for segment in journal::segments(repository.layout(), stream)? {
+        if n_found == standing.n_pending || segment.number < next {
+            continue;
+        }
+        let records = journal::records_of(repository.layout(), stream, segment.number)?;
+        let is_pending = |record: &&Record| {
+            record.seq >= standing.taken_before && matches!(record.body, Body::Entry(_))
+        };
+        n_found += records.iter().filter(is_pending).count() as u64;
+    }
+    Ok(n_found == standing.n_pending)
+}

@@ -1,0 +1,151 @@
+//! Many commits in one write: by one caller, and by threads of one process that are killed at it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use agentic_space::batch::commit_all;
+use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
+use agentic_space::model::{AgentName, Briefing, Kind, Map};
+use agentic_space::spawn::{Origin, spawn};
+use agentic_space::{Error, Options, Space};
+use agentic_testkit::{Ending, Sandbox, Setup, run};
+
+/// How often the process is killed.
+const KILLS: usize = 12;
+/// How many threads it has.
+const THREADS: &str = "8";
+
+fn agent() -> AgentName {
+    AgentName::parse("w0").expect("valid")
+}
+
+fn place() -> (Sandbox, Space) {
+    let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com")] {
+        sandbox.git(sandbox.start(), &["config", key, value]).expect("writable");
+    }
+    let space = Space::open(sandbox.start(), Options::default()).expect("a repository");
+    let briefing = Briefing::of_text("x").to_object().expect("short");
+    spawn(&space, &agent(), &briefing, &Origin::Root).expect("the name is free");
+    (sandbox, space)
+}
+
+fn draft(path: &str, text: &str, capture: Capture) -> Draft {
+    let write = Edit::Write { content: text.as_bytes().to_vec(), mode: FileMode::Plain };
+    Draft {
+        message: text.to_owned(),
+        kind: None,
+        fields: Map::new(),
+        source: Source::Edits([(path.to_owned(), write)].into()),
+        capture,
+        expect: None,
+        emptiness: Emptiness::Refused,
+        asker: None,
+    }
+}
+
+fn fsck(sandbox: &Sandbox) -> Ending {
+    let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
+    sandbox.try_git(sandbox.start(), &arguments).expect("git starts").ending
+}
+
+#[test]
+fn a_batch_is_one_write_of_many_commits() {
+    let (sandbox, space) = place();
+    let kind = Kind::parse("log").expect("valid");
+    space.add_traces(&agent(), &[(&kind, b"one"), (&kind, b"two")]).expect("writable");
+    let drafts = [
+        draft("a", "first", Capture::Nothing),
+        draft(".git/a", "bad path", Capture::WithTrace),
+        draft("a", "first", Capture::Nothing),
+        draft("b/c", "second", Capture::WithTrace),
+        draft("b/c", "third", Capture::WithTrace),
+        Draft { expect: space.head(&agent()).ok(), ..draft("d", "expects", Capture::Nothing) },
+    ];
+    let answers = commit_all(&space, &agent(), &drafts).expect("something can be committed");
+    assert!(matches!(answers[1], Err(Error::Store(_))), "{:?}", answers[1]);
+    assert!(matches!(answers[2], Err(Error::NothingToCommit { .. })), "{:?}", answers[2]);
+    assert!(matches!(answers[5], Err(Error::NotInBatch)), "{:?}", answers[5]);
+    let traces: Vec<bool> =
+        answers.iter().flatten().map(|committed| committed.trace.is_some()).collect();
+    assert_eq!(traces, [false, true, false]);
+    let log = ["log", "--reverse", "--format=%s %T", "agents/w0"];
+    let log = sandbox.git(sandbox.start(), &log).expect("git starts");
+    let subjects: Vec<&str> = log.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(subjects, ["Spawn", "first", "second", "third"]);
+    let reflog = sandbox.start().join(".git/logs/refs/heads/agents/w0");
+    assert_eq!(fs::read_to_string(reflog).expect("readable").lines().count(), 2);
+    assert_eq!(space.pending_trace(&agent()).expect("readable"), []);
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+
+    // A batch without anything to commit is no write.
+    let head = space.head(&agent()).expect("there");
+    let again = commit_all(&space, &agent(), &drafts[4..5]).expect("an answer for each");
+    assert!(matches!(again[0], Err(Error::NothingToCommit { .. })));
+    assert_eq!(space.head(&agent()).expect("there"), head);
+}
+
+#[test]
+fn a_large_batch_is_whole_and_can_be_built_upon() {
+    let (sandbox, space) = place();
+    let drafts: Vec<Draft> = (0..300)
+        .map(|n| draft(&format!("d{}/f{n}", n % 7), &format!("text {n}"), Capture::Nothing))
+        .collect();
+    let answers = commit_all(&space, &agent(), &drafts).expect("writable");
+    assert!(answers.iter().all(Result::is_ok));
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
+    assert_eq!(n_commits.expect("git starts").trim(), "301");
+    // What follows is read from wherever the batch put it.
+    commit(&space, &agent(), &draft("d0/f0", "changed", Capture::Nothing)).expect("readable");
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+}
+
+#[test]
+fn threads_that_are_killed_lose_nothing_that_was_acknowledged() {
+    let (sandbox, space) = place();
+    let mut acknowledged = BTreeSet::new();
+    for life in 1..=KILLS {
+        let mut command = sandbox.command(env!("CARGO_BIN_EXE_load"), sandbox.start());
+        let number = life.to_string();
+        command.args(["worker", "one-branch", &number, "1000000", "full", THREADS]);
+        let finished = run(command, b"", Duration::from_millis(60 + 13 * life as u64));
+        let finished = finished.expect("the program starts");
+        assert_eq!(finished.ending, Ending::TimeLimit);
+        let said = String::from_utf8_lossy(&finished.stdout).into_owned();
+        let lines = said.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        for line in lines.filter_map(|line| line.strip_prefix("done w0 ")) {
+            acknowledged.extend(line.split(' ').next().map(str::to_owned));
+        }
+        Space::open(sandbox.start(), Options::default()).expect("recovered");
+        assert_eq!(fsck(&sandbox), Ending::Exit(0), "life {life}");
+        let log = sandbox.git(sandbox.start(), &["log", "--format=%H %s", "agents/w0"]);
+        let log = log.expect("git starts");
+        let commits: BTreeSet<&str> = log.lines().filter_map(|line| line.get(..40)).collect();
+        let lost = acknowledged.iter().filter(|oid| !commits.contains(oid.as_str())).count();
+        assert_eq!(lost, 0, "life {life}");
+    }
+    check_entries(&sandbox, &space, &acknowledged);
+    assert!(acknowledged.len() > KILLS, "the process did next to nothing");
+}
+
+/// Checks that the entry which came before each acknowledged commit is bound or pending, once.
+fn check_entries(sandbox: &Sandbox, space: &Space, acknowledged: &BTreeSet<String>) {
+    let notes = space.repository().notes(&agent().notes_ref()).expect("readable");
+    let kind = Kind::parse("console-trace").expect("valid");
+    let mut kept = String::new();
+    for (_, bytes) in notes.read_objects(&kind).expect("readable") {
+        kept.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    for entry in space.pending_trace(&agent()).expect("readable") {
+        kept.push_str(entry.body.as_text().unwrap_or_default());
+    }
+    let log = sandbox.git(sandbox.start(), &["log", "--format=%H %s", "agents/w0"]);
+    for line in log.expect("git starts").lines() {
+        let (oid, token) = line.split_once(' ').unwrap_or_default();
+        if acknowledged.contains(oid) {
+            assert_eq!(kept.matches(token).count(), 1, "{token}");
+        }
+    }
+}

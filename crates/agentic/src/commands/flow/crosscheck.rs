@@ -1,0 +1,214 @@
+//! `agentic flow crosscheck`
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use agentic_lang_pipeline::Needs;
+use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram};
+use agentic_model::{AgentName, Briefing, Value, json};
+use agentic_plan::{Effect, Implementation, Registry};
+use agentic_replay::End;
+use agentic_space::session::{Executor, Verdict, find_run, replay};
+use agentic_space::spawn::{Origin, spawn};
+use agentic_view::CrosscheckView;
+
+use crate::commands::Outcome;
+use crate::commands::run::durable::{self, Reached};
+use crate::commands::run::input_text;
+use crate::commands::run::pipeline::{Place, Ready, Wish, prepare};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::language::Language;
+use crate::memory;
+use crate::program::Program;
+
+/// The agent that the durable run has in its repository.
+const AGENT: &str = "crosscheck";
+
+/// A pipeline, and what its agents answer.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file, or - for standard input
+    file: String,
+    /// The input, as JSON or as a file with JSON
+    #[arg(long, value_name = "JSON|@FILE")]
+    input: Option<String>,
+    /// The builtins that it may call, beyond the standard ones
+    #[arg(long, value_name = "FILE")]
+    registry: Option<String>,
+    /// What agents answer, by their ids: {"team/x":[{"ok":VALUE},{"failed":{"code","message"}}]}
+    #[arg(long, value_name = "FILE")]
+    script: Option<String>,
+}
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &Args) -> Outcome {
+    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let wish = Wish {
+        input: input_text(context, args.input.as_deref())?,
+        registry: args.registry.clone(),
+        place: Place::Memory,
+        setting: durable::Setting::default(),
+        invoked_by: None,
+        blocks: BlockOrder::Sequential,
+    };
+    let Some(mut ready) = prepare(context, &program, &wish)? else {
+        return Ok(ExitCode::from(1));
+    };
+    ready.flow.script = script(context, args.script.as_deref())?;
+    refuse_unrepeatable(&ready)?;
+    let memory = in_memory(context, &ready)?;
+    let stage = std::env::temp_dir().join(format!("agentic-crosscheck-{}", std::process::id()));
+    let durable = durably(context, ready, &stage);
+    // What was made for the comparison alone goes with it.
+    let _ = std::fs::remove_dir_all(&stage);
+    report(context, memory, durable?)
+}
+
+/// Reads what agents answer.
+fn script(context: &Context, file: Option<&str>) -> Result<Option<Value>, Failure> {
+    let Some(file) = file else { return Ok(None) };
+    let text = std::fs::read_to_string(context.directory.join(file))
+        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
+    let script = json::from_text(&text).map_err(|error| {
+        Failure::refused(&format!("`{file}` is {error}"), "write a map from agents to answers")
+    })?;
+    Ok(Some(script))
+}
+
+/// Refuses what must not happen twice, and what cannot be had in memory.
+fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
+    let needs = Needs::of(&ready.compiled);
+    if needs.n_holds > 0 {
+        return Err(Failure::refused(
+            "the program asks a human, so there is no run in memory to compare with",
+            "`agentic flow run` runs it durably",
+        ));
+    }
+    let scripted =
+        |agent: &str| ready.flow.script.as_ref().is_some_and(|all| all.get(agent).is_some());
+    let registry: &Registry = &ready.flow.registry;
+    let unrepeatable = needs.agents.iter().find(|agent| {
+        let spec = registry.by_agent(agent);
+        spec.is_some_and(|spec| !is_repeatable(spec.run.as_ref(), spec.effect))
+            && !scripted(agent.as_str())
+    });
+    match unrepeatable {
+        None => Ok(()),
+        Some(agent) => Err(Failure::refused(
+            &format!("a comparison calls `{agent}` twice, and it may be called once only"),
+            "answer it from a script with `--script FILE`, or declare its `effect` in the registry",
+        )),
+    }
+}
+
+fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
+    match (run, effect) {
+        (None | Some(Implementation::Native(_)), _)
+        | (_, Some(Effect::Pure | Effect::Read | Effect::Idempotent)) => true,
+        (Some(_), Some(Effect::Once) | None) => false,
+    }
+}
+
+fn in_memory(context: &Context, ready: &Ready) -> Result<End, Failure> {
+    let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
+    let executor = Executor::new(&ready.flow.to_object()?)?;
+    let folder = context.directory.clone();
+    Ok(memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
+}
+
+/// Runs the program as a session in a repository of its own, and replays it.
+fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure> {
+    make_repository(stage, &context.directory)?;
+    let stage = context.at(stage.to_owned());
+    let space = stage.space()?;
+    let agent = AgentName::parse(AGENT).expect("a valid name");
+    let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
+    spawn(&space, &agent, &briefing.map_err(agentic_space::Error::from)?, &Origin::Root)?;
+    let setting = durable::Setting { agent: Some(agent), key: Some(AGENT.to_owned()) };
+    let object = ready.flow.to_object()?;
+    let ran = durable::run(&stage, setting, object, ready.input, &ready.flow.source)?;
+    let Reached::End(end) = ran.reached else {
+        return Err(Failure::refused(
+            "the durable run waits for something that the run in memory did not wait for",
+            "`agentic flow run` runs it durably and keeps it",
+        ));
+    };
+    match replay(&space, &find_run(&space, AGENT)?, None)? {
+        Verdict::Same => Ok(end),
+        Verdict::Diverged(why) => Err(differs(&format!("its replay: {why}"))),
+        Verdict::Corrupt(why) => Err(differs(&format!("its records: {why}"))),
+    }
+}
+
+/// Makes a repository whose programs run in the current folder, as those in memory do.
+fn make_repository(stage: &Path, folder: &Path) -> Result<(), Failure> {
+    let cannot =
+        |error: std::io::Error| Failure::io(&format!("write `{}`", stage.display()), &error);
+    std::fs::create_dir_all(stage).map_err(cannot)?;
+    let folder = folder.canonicalize().map_err(cannot)?;
+    let steps: [&[&std::ffi::OsStr]; 4] = [
+        &["init".as_ref(), "--quiet".as_ref()],
+        &["config".as_ref(), "user.name".as_ref(), "agentic".as_ref()],
+        &["config".as_ref(), "user.email".as_ref(), "agentic@localhost".as_ref()],
+        &["config".as_ref(), "core.worktree".as_ref(), folder.as_ref()],
+    ];
+    for arguments in steps {
+        let output = Command::new("git").args(arguments).current_dir(stage).output();
+        let output = output.map_err(|error| Failure::io("run `git`", &error))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let hint = "the comparison needs git and a temporary folder that it can write to";
+            return Err(Failure::refused(&format!("`git` failed: {said}"), hint));
+        }
+    }
+    Ok(())
+}
+
+fn report(context: &Context, memory: End, durable: End) -> Outcome {
+    let (memory, durable) = (compared(&memory), compared(&durable));
+    let is_same = memory == durable;
+    let view = CrosscheckView {
+        same: is_same,
+        memory: json::to_json(&memory),
+        durable: json::to_json(&durable),
+    };
+    context.format.answer(&view, |view| match view.same {
+        true => "same".to_owned(),
+        false => format!("memory: {}\ndurable: {}\n", view.memory, view.durable),
+    });
+    if is_same { Ok(ExitCode::SUCCESS) } else { Err(differs("their results")) }
+}
+
+fn differs(how: &str) -> Failure {
+    Failure::diverged(
+        &format!("the run in memory and the durable one differ in {how}"),
+        "agents that answer differently each time can be answered from a script with `--script`",
+    )
+}
+
+/// Returns what both runs have to agree on: everything but times.
+fn compared(end: &End) -> Value {
+    match end {
+        End::Done(value) => Value::map([("ok", without_times(value))]),
+        End::Failed(failure) => Value::map([(
+            "failed",
+            Value::map([
+                ("code", Value::text(&failure.code)),
+                ("message", Value::text(&failure.message)),
+                ("so_far", without_times(&failure.details)),
+            ]),
+        )]),
+        End::Cancelled => Value::text("cancelled"),
+    }
+}
+
+fn without_times(value: &Value) -> Value {
+    let blocks = value.get("blocks").and_then(Value::as_list).unwrap_or_default();
+    let timeless = blocks.iter().map(|block| {
+        let mut block = block.as_map().cloned().unwrap_or_default();
+        block.remove("duration_ms");
+        Value::Map(block)
+    });
+    Value::List(timeless.collect())
+}
