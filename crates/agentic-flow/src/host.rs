@@ -175,7 +175,12 @@ fn hold(world: &World, context: &NativeCallContext, question: &str, options: Map
         payload.insert("schema".to_owned(), schema::shape(&given));
         request_options.insert("schema".to_owned(), given);
     }
-    ask_value(world, context, HOLD, Value::Map(payload), request_options)
+    let mut decision = ask_value(world, context, HOLD, Value::Map(payload), request_options)?;
+    if let Some(mut decision) = decision.write_lock::<rhai::Map>() {
+        // Who decided is told to those who ask by `request`.
+        decision.remove("principal");
+    }
+    Ok(decision)
 }
 
 fn ask(

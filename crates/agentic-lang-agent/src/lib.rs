@@ -20,8 +20,9 @@
 //! `approve` are no reserved words.
 //!
 //! - `let d = approve "question";` asks a human by a request of kind `hold`, answered by a
-//!   decision: a map of `action` and `value`. `d` is an `Obj{approved: Bool, feedback: String}`:
-//!   approved by `approve` and `edit`, not by `reject` and `respond`; the feedback is the value.
+//!   decision: a map of `action`, `value` and `principal`. `d` is an
+//!   `Obj{approved: Bool, feedback: String, principal: String}`: approved by `approve` and `edit`,
+//!   not by `reject` and `respond`; the feedback is the value.
 //!   [`Module::may_hold`] tells beforehand which pipelines may ask.
 //!
 //! # Limits

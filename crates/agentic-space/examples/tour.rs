@@ -39,6 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("commit {} changes {:?}", done.commit, done.changed);
 
     for logged in space.log(&name, None)? {
+        let logged = logged?;
         println!("{} {} {}", logged.info.oid.short(), logged.kind, logged.subject);
     }
     Ok(())

@@ -40,12 +40,13 @@ pub struct RemoteAgent {
 }
 
 impl Space {
-    /// Lists the agents of this space by name.
+    /// Lists the agents of this space by name, each one read when it is asked for.
     ///
     /// # Errors
-    /// Fails when refs or commits cannot be read.
-    pub fn agents(&self) -> Result<Vec<Agent>> {
-        self.agent_names()?.into_iter().map(|(name, head)| self.describe(name, head)).collect()
+    /// Fails when refs cannot be read; an item is an error when the commits of its agent cannot.
+    pub fn agents(&self) -> Result<impl Iterator<Item = Result<Agent>> + '_> {
+        let names = self.agent_names()?.into_iter();
+        Ok(names.map(|(name, head)| self.describe(name, head)))
     }
 
     /// Returns what is known about one agent.
@@ -79,7 +80,8 @@ impl Space {
             for reference in self.repository().list_refs(&prefix)? {
                 let name = reference.name.strip_prefix(&prefix).map(AgentName::parse);
                 let Some(Ok(name)) = name else { continue };
-                if self.repository().find_ref(&name.branch_ref())?.is_none() {
+                let is_here = self.repository().find_ref(&name.branch_ref())?.is_some();
+                if !is_here && self.repository().archive_entry(&name)?.is_none() {
                     found.push(RemoteAgent {
                         remote: remote.clone(),
                         name,
@@ -123,16 +125,28 @@ impl Space {
     /// # Errors
     /// Fails when a commit cannot be read.
     pub fn own_commits(&self, name: &AgentName, head: Oid) -> Result<Vec<CommitInfo>> {
-        let mut commits = Vec::new();
-        for commit in self.repository().first_parents(head) {
-            let commit = commit?;
-            let is_genesis = is_genesis_of(name, &Claims::read(&commit.message));
-            commits.push(commit);
-            if is_genesis {
-                break;
+        self.walk_own_commits(name, head).map(|step| Ok(step?.0)).collect()
+    }
+
+    /// Walks an agent's own commits with their claims, newest first; reads no further than it is
+    /// asked.
+    pub(crate) fn walk_own_commits<'a>(
+        &'a self,
+        name: &'a AgentName,
+        head: Oid,
+    ) -> impl Iterator<Item = Result<(CommitInfo, Claims)>> + 'a {
+        let mut is_over = false;
+        self.repository().first_parents(head).map_while(move |commit| {
+            if is_over {
+                return None;
             }
-        }
-        Ok(commits)
+            let read = |commit: CommitInfo| {
+                let claims = Claims::read(&commit.message);
+                is_over = is_genesis_of(name, &claims);
+                (commit, claims)
+            };
+            Some(commit.map(read).map_err(Error::from))
+        })
     }
 
     /// Finds the first commit of an agent: from its journal if that knows the head, else by walking.

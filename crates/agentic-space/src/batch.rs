@@ -5,7 +5,7 @@
 //! safe before the next step begins; this is for those who have many steps to tell at once, and for
 //! threads of one process that write to one agent at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
 use agentic_store::git::Scratch;
@@ -19,9 +19,6 @@ use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
-/// How often a batch is applied again to a head that somebody else moved meanwhile.
-const RACES_MAX: usize = 1000;
-
 /// Commits drafts one after the other on top of the head, in one write. Each must be made of edits
 /// and expect no head of its own. The answers stand in the order of the drafts: one that cannot be
 /// committed has its error there, and the others are committed without it. The pending trace is
@@ -34,13 +31,34 @@ pub fn commit_all(
     agent: &AgentName,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Committed>>> {
-    for _ in 0..RACES_MAX {
-        match attempt(space, agent, drafts) {
-            Err(Error::HeadMoved { .. }) => {}
-            outcome => return outcome,
-        }
+    // Outside any lock: the trees, each on top of the one before.
+    let base = space.head(agent)?;
+    let mut plan = Plan::on(space, agent, base, drafts)?;
+
+    // Under the agent's lock: the same head, the pending trace, and one transaction of all.
+    let (mut writer, head) = space.writer(agent)?;
+    if head != base {
+        // Going back to the end of the queue, they would find yet another head.
+        plan = Plan::on(space, agent, head, drafts)?;
     }
-    attempt(space, agent, drafts)
+    let Plan { tree, steps, following } = plan;
+    let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
+    let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
+    let mut chain = Chain { space, agent, head, tree, bound, whole: None };
+    let mut answers: Vec<Result<Committed>> =
+        drafts.iter().zip(steps).map(|(draft, step)| chain.add(draft, step?)).collect();
+    let Some(whole) = chain.whole else { return Ok(answers) };
+    if writer.standing().and_then(|standing| standing.head) != Some(head) {
+        // Somebody else made the parent, and may not have synced it.
+        space.repository().sync_filesystem()?;
+    }
+    let moved = carry_out(space, &mut writer, whole, (head, following), space.durability())?;
+    let mut left_behind = moved.left_behind;
+    for made in answers.iter_mut().rev().flatten() {
+        made.written = moved.written.clone();
+        made.worktree_left_behind = left_behind.take();
+    }
+    Ok(answers)
 }
 
 /// Tells whether a draft can be committed together with others.
@@ -57,47 +75,30 @@ struct Step {
     built: Built,
 }
 
-fn attempt(space: &Space, agent: &AgentName, drafts: &[Draft]) -> Result<Vec<Result<Committed>>> {
-    // Outside any lock: the trees, each on top of the one before.
-    let base = space.head(agent)?;
-    let base_tree = space.read_commit(base)?.tree;
-    let scratch = space.repository().scratch();
-    let mut tree = base_tree;
-    let mut steps = Vec::with_capacity(drafts.len());
-    for draft in drafts {
-        let step = build(space, &scratch, tree, draft);
-        tree = step.as_ref().map_or(tree, |step| step.built.tree);
-        steps.push(step);
-    }
-    let mut changed: Vec<String> =
-        steps.iter().flatten().flat_map(|step| step.built.changed.iter().cloned()).collect();
-    changed.sort();
-    changed.dedup();
-    let following = Following::files(space, &agent.branch_ref(), &changed)?;
+/// What drafts make of a head.
+struct Plan {
+    /// The tree of the head.
+    tree: Oid,
+    steps: Vec<Result<Step>>,
+    following: Option<Following>,
+}
 
-    // Under the agent's lock: the same head, the pending trace, and one transaction of all.
-    let (mut writer, head) = space.writer(agent)?;
-    if head != base {
-        let expected = base.to_string();
-        return Err(Error::HeadMoved { branch: agent.to_string(), expected, found: Some(head) });
+impl Plan {
+    fn on(space: &Space, agent: &AgentName, head: Oid, drafts: &[Draft]) -> Result<Plan> {
+        let base = space.read_commit(head)?.tree;
+        let scratch = space.repository().scratch();
+        let (mut tree, mut steps) = (base, Vec::with_capacity(drafts.len()));
+        for draft in drafts {
+            let step = build(space, &scratch, tree, draft);
+            tree = step.as_ref().map_or(tree, |step| step.built.tree);
+            steps.push(step);
+        }
+        let changed: BTreeSet<&String> =
+            steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
+        let changed: Vec<String> = changed.into_iter().cloned().collect();
+        let following = Following::files(space, &agent.branch_ref(), &changed)?;
+        Ok(Plan { tree: base, steps, following })
     }
-    let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
-    let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
-    let mut chain = Chain { space, agent, head, tree: base_tree, bound, whole: None };
-    let mut answers: Vec<Result<Committed>> =
-        drafts.iter().zip(steps).map(|(draft, step)| chain.add(draft, step?)).collect();
-    let Some(whole) = chain.whole else { return Ok(answers) };
-    if writer.standing().and_then(|standing| standing.head) != Some(head) {
-        // Somebody else made the parent, and may not have synced it.
-        space.repository().sync_filesystem()?;
-    }
-    let moved = carry_out(space, &mut writer, whole, (head, following), space.durability())?;
-    let mut left_behind = moved.left_behind;
-    for made in answers.iter_mut().rev().flatten() {
-        made.written = moved.written.clone();
-        made.worktree_left_behind = left_behind.take();
-    }
-    Ok(answers)
 }
 
 fn build(space: &Space, scratch: &Scratch, base: Oid, draft: &Draft) -> Result<Step> {

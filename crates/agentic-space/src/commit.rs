@@ -132,24 +132,29 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     // Outside any lock: what is there, and what it becomes.
     let worktree = draft.source.own_worktree(space, agent)?;
     let base = base_of(space, agent, draft, worktree.as_ref())?;
-    let base_tree = space.read_commit(base)?.tree;
-    let built = draft.source.build(space, base_tree)?;
-    let (tree, changed) = (built.tree, built.changed);
-    let following = match worktree {
-        Some(worktree) => Some(Following::index(worktree, built.index)),
-        None => Following::files(space, &agent.branch_ref(), &changed)?,
+    let mut base_tree = space.read_commit(base)?.tree;
+    let mut built = draft.source.build(space, base_tree)?;
+    let mut following = match worktree {
+        Some(worktree) => Some(Following::index(worktree, std::mem::take(&mut built.index))),
+        None => Following::files(space, &agent.branch_ref(), &built.changed)?,
     };
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
-    if (head != base || tree == base_tree)
-        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, tree)?
+    if (head != base || built.tree == base_tree)
+        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, built.tree)?
     {
         return Ok(done);
     }
-    if head != base {
+    if head != base && crate::batch::edits(draft).is_some() {
+        // Going back to the end of the queue, they would find yet another head.
+        base_tree = space.read_commit(head)?.tree;
+        built = draft.source.build(space, base_tree)?;
+        following = Following::files(space, &agent.branch_ref(), &built.changed)?;
+    } else if head != base {
         return Err(overtaken(agent, draft, base, head));
     }
+    let (tree, changed) = (built.tree, built.changed);
     let bound = match draft.capture {
         Capture::Nothing => None,
         Capture::WithTrace => take_trace(&writer, agent)?,
@@ -235,6 +240,7 @@ pub(crate) fn transaction(
         notes: has_edit.then_some(edit),
         taken,
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })

@@ -4,22 +4,23 @@
 //! branch publishes it. A commit that merely looks like one decides nothing: only those count whose
 //! record is in the agent's journal, or whose vote the session has already noted.
 
-use std::collections::BTreeSet;
-
 use agentic_model::commit::{Claims, CommitData, OpenFields};
-use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value, json};
+use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
+use agentic_store::Durability;
 use agentic_store::journal::{
-    self, BranchMove, DECIDE, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+    BranchMove, DECIDE, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
-use agentic_store::{Durability, Stream};
 
-pub use crate::decision::{Action, Decision, Policy};
+pub use crate::admission::check;
+pub use crate::decision::{Action, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
+pub use crate::policy::Policy;
+use crate::session::summary;
 use crate::session::trace::decision_entry;
-use crate::session::{OpenHold, summary};
 use crate::space::Written;
+use crate::trust;
 use crate::{Error, Result, Space};
 
 /// The longest value of an answer, as JSON, in bytes.
@@ -40,6 +41,10 @@ pub struct Draft {
     pub principal: String,
     /// Through what.
     pub client: &'static str,
+    /// The hash of what a human was shown before deciding, where something was.
+    pub shown: Option<String>,
+    /// The unverified decision that this one makes its own, and who it says made it.
+    pub accepts: Option<(Oid, String)>,
 }
 
 /// What became of a decision.
@@ -60,67 +65,23 @@ pub struct Decided {
 /// # Errors
 /// Fails when history or the journal cannot be read.
 pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oid, Decision)>> {
-    let agent = &start.agent;
-    let Ok(head) = space.head(agent) else { return Ok(Vec::new()) };
-    let wanted = id.to_string();
-    let mut found = Vec::new();
-    for commit in space.repository().first_parents(head) {
-        let commit = commit?;
-        if start.head.as_deref() == Some(commit.oid.to_string().as_str()) {
-            break;
-        }
-        let decision = Decision::read(space, &commit.message);
-        if let Some(decision) = decision.filter(|decision| decision.request == wanted) {
-            found.push((commit.oid, decision));
-        }
-    }
-    if found.is_empty() {
-        return Ok(found);
-    }
-    let trusted = trusted(space, start)?;
-    let used = used(space, start, id)?;
-    found.retain(|(commit, _)| trusted.contains(commit) && !used.contains(commit));
-    found.reverse();
-    Ok(found)
+    Ok(trust::find(space, start, id)?.counted)
 }
 
-/// Lists the decisions of a request that have let its effect begin. A decision counts once: an
-/// effect that a crash then caught is a new question.
-fn used(space: &Space, start: &StartRecord, id: &RequestId) -> Result<BTreeSet<Oid>> {
-    let journal = crate::session::folder::read_journal(space, &start.session)?;
-    let mut session = start.session.to_string();
-    let mut path = None;
-    let mut used = BTreeSet::new();
-    for record in journal.records() {
-        match &record.body {
-            agentic_replay::Body::Start(start) => session = start.session.to_string(),
-            agentic_replay::Body::Ask(ask)
-                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
-            {
-                path = Some(ask.path.clone());
-            }
-            agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
-                used.extend(Oid::parse(&permit.decision).ok());
-            }
-            _ => {}
-        }
-    }
-    Ok(used)
-}
-
-/// Lists the commits that are decisions by record: those of `decide` transactions, and votes that
-/// the session has noted.
-fn trusted(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
-    let stream = Stream::Agent(start.agent.clone());
-    let mut commits = BTreeSet::new();
-    for record in journal::records(space.repository().layout(), &stream)? {
-        commits.extend(record.decisions());
-    }
-    if let Ok(summary) = summary::read(space, &start.session) {
-        let votes = summary.holds.iter().flat_map(|hold| &hold.votes);
-        commits.extend(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()));
-    }
-    Ok(commits)
+/// Reads the decision that a commit on the agent's branch says it is, to be accepted by somebody
+/// here.
+///
+/// # Errors
+/// Fails when it is none for this request.
+pub fn proposed(space: &Space, pending: &Pending, commit: Oid) -> Result<Decision> {
+    let hold = &pending.hold;
+    let start = crate::session::folder::read_journal(space, &hold.session)?.start().clone();
+    let found = trust::find(space, &start, &hold.id)?.unverified;
+    let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
+    proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
+        commit,
+        request: hold.session.short_request(&hold.id),
+    })
 }
 
 /// Decides a hold. When this returns the decision is durable; the session goes on with
@@ -132,11 +93,12 @@ fn trusted(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
 pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided> {
     let hold = &pending.hold;
     let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, space.now());
     check(space, hold, &policy, draft)?;
     let journal = crate::session::folder::read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let decision = Decision::of_human(draft, hold, &policy);
-    let written = record(space, &start, &decision, Some(&policy))?;
+    let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
         Recorded::New { commit, written } => {
             Ok(Decided { commit, decision, session: hold.session, written })
@@ -174,14 +136,22 @@ pub(crate) fn record_system(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
+    policy: &Policy,
 ) -> Result<Option<Oid>> {
     if space.head(&start.agent).is_err() {
         return Ok(None);
     }
-    match record(space, start, decision, None)? {
+    match record(space, start, decision, Decider::Engine(policy))? {
         Recorded::New { commit, .. } | Recorded::Before { commit, .. } => Ok(Some(commit)),
         Recorded::Closed | Recorded::Overdue => Ok(None),
     }
+}
+
+/// Who decides, and what the hold asks of it.
+#[derive(Clone, Copy)]
+enum Decider<'a> {
+    Human(&'a Policy),
+    Engine(&'a Policy),
 }
 
 enum Recorded {
@@ -196,11 +166,11 @@ fn record(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
-    policy: Option<&Policy>,
+    decider: Decider<'_>,
 ) -> Result<Recorded> {
     let agent = &start.agent;
     let (mut writer, head) = space.writer(agent)?;
-    if let Some(answer) = answered_before(space, start, decision, policy)? {
+    if let Some(answer) = answered_before(space, start, decision, decider)? {
         return Ok(answer);
     }
     // The trees are equal; a worktree that does not follow shows no difference.
@@ -212,25 +182,32 @@ fn record(
 }
 
 /// Tells why a decision may not be made any more. The engine's own decisions only look whether
-/// there is one already.
+/// the hold is settled already.
 fn answered_before(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
-    policy: Option<&Policy>,
+    decider: Decider<'_>,
 ) -> Result<Option<Recorded>> {
-    let found = find_text(space, start, &decision.request)?;
-    let Some(policy) = policy else {
-        let last = found.into_iter().next_back();
-        return Ok(last.map(|(commit, decision)| Recorded::Before { commit, decision }));
+    let summary = summary::read(space, &start.session)?;
+    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == decision.request);
+    let found = asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))?;
+    let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
+    let settled = policy.settle(&found);
+    let voted = || match decider {
+        Decider::Human(_) => {
+            let vote = found.iter().find(|(_, vote)| vote.principal == decision.principal);
+            vote.map(|(commit, vote)| (*commit, vote))
+        }
+        Decider::Engine(_) => None,
     };
-    let voted = found.iter().find(|(_, vote)| vote.principal == decision.principal);
-    let voted = voted.map(|(commit, vote)| (*commit, vote));
-    if let Some((commit, earlier)) = policy.settle(&found).or(voted) {
+    if let Some((commit, earlier)) = settled.or_else(voted) {
         return Ok(Some(Recorded::Before { commit, decision: earlier.clone() }));
     }
-    let open = summary::read(space, &start.session)?.holds;
-    if !open.iter().any(|hold| hold.id.to_string() == decision.request) {
+    if let Decider::Engine(_) = decider {
+        return Ok(None);
+    }
+    if !summary.holds.iter().any(|hold| hold.id.to_string() == decision.request) {
         return Ok(Some(Recorded::Closed));
     }
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
@@ -266,7 +243,11 @@ fn transaction(
         committer: signatures.committer.clone(),
         message: claims.write(&decision.message())?,
     };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
+    let bytes = match is_signed(space, decision)? {
+        Signing::Signed => space.repository().sign_commit(&data)?,
+        Signing::Plain => data.to_bytes(),
+    };
+    let object = GitObject { kind: GitKind::Commit, bytes };
     let new = space.repository().name_object(&object);
     let (trace_objects, note) = trace_of(decision, agent, at)?;
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
@@ -278,15 +259,26 @@ fn transaction(
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
         taken: Taken::default(),
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })
 }
 
-fn find_text(space: &Space, start: &StartRecord, request: &str) -> Result<Vec<(Oid, Decision)>> {
-    let summary = summary::read(space, &start.session)?;
-    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == request);
-    asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))
+/// Whether a commit is signed.
+enum Signing {
+    Signed,
+    Plain,
+}
+
+/// Decisions of people are signed if git's configuration says so.
+fn is_signed(space: &Space, decision: &Decision) -> Result<Signing> {
+    if !decision.principal.starts_with("user:") {
+        return Ok(Signing::Plain);
+    }
+    let setting = ["config", "--type=bool", "--get", "agentic.sign"];
+    let setting = space.repository().git(&setting)?.stdout;
+    Ok(if setting.trim() == "true" { Signing::Signed } else { Signing::Plain })
 }
 
 /// The trace of a decision: one entry, bound to its commit.
@@ -305,102 +297,4 @@ fn trace_of(
     let objects = trace.to_objects()?;
     let cid = objects.last().expect("a trace has a naming object").cid();
     Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))
-}
-
-/// Checks everything that can be checked without the lock.
-fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Result<()> {
-    let request = hold.session.short_request(&hold.id);
-    if let Some(expected) = &draft.expect {
-        let hash = hold.ask.hash.to_string();
-        if expected.len() < 10 || !hash.starts_with(expected.as_str()) {
-            return Err(Error::OtherRequest { request, expected: expected.clone(), found: hash });
-        }
-    }
-    let not_allowed =
-        |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
-    if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
-        return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
-    }
-    if !policy.assignees.is_empty() && !is_assigned(space, policy, &draft.principal)? {
-        let reason = format!(
-            "it is assigned to {}, not to {}",
-            policy.assignees.join(", "),
-            draft.principal
-        );
-        return Err(not_allowed(reason));
-    }
-    if !policy.actions.contains(&draft.action) {
-        let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
-        return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
-    }
-    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
-    if given > VALUE_BYTES_MAX {
-        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
-        return Err(Error::ValueMisfit { pointer: String::new(), reason });
-    }
-    let value = policy.effective_value(draft.action, draft.value.as_ref());
-    check_value(hold, policy, draft.action, value.as_ref())
-}
-
-fn check_value(
-    hold: &OpenHold,
-    policy: &Policy,
-    action: Action,
-    value: Option<&Value>,
-) -> Result<()> {
-    let misfit =
-        |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
-    let Some(value) = value else {
-        return match action {
-            Action::Edit | Action::Respond => {
-                Err(misfit("", "this action needs a value".to_owned()))
-            }
-            Action::Approve if policy.schema.is_some() => {
-                Err(misfit("", "there is nothing to approve without a value".to_owned()))
-            }
-            _ => Ok(()),
-        };
-    };
-    if agentic_model::canonical::encode(value).is_err() {
-        return Err(misfit("", "it is no data".to_owned()));
-    }
-    if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
-        return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
-    }
-    let Some(schema) = &policy.schema else { return Ok(()) };
-    if action == Action::Reject {
-        return Ok(());
-    }
-    let validator = jsonschema::validator_for(&json::to_json(schema))
-        .map_err(|error| misfit("", format!("the schema of the request is not valid: {error}")))?;
-    let value = json::to_json(value);
-    let first = validator.iter_errors(&value).next();
-    match first {
-        Some(error) => Err(misfit(&error.instance_path().to_string(), error.to_string())),
-        None => Ok(()),
-    }
-}
-
-/// Tells whether an `exec` could start this.
-fn is_program(value: &Value) -> bool {
-    let is_text = |item: &Value| item.as_text().is_some();
-    let argv = value.get("argv").and_then(Value::as_list);
-    let has_argv = argv.is_some_and(|argv| !argv.is_empty() && argv.iter().all(is_text));
-    has_argv || value.get("command").is_some_and(is_text)
-}
-
-fn is_assigned(space: &Space, policy: &Policy, principal: &str) -> Result<bool> {
-    for assignee in &policy.assignees {
-        if assignee == principal {
-            return Ok(true);
-        }
-        if let Some(role) = assignee.strip_prefix("role:") {
-            let key = format!("agentic.role.{role}");
-            let members = space.repository().git(&["config", "--get-all", &key])?.stdout;
-            if members.lines().any(|member| member == principal) {
-                return Ok(true);
-            }
-        }
-    }
-    Ok(false)
 }

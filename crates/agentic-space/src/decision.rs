@@ -1,19 +1,16 @@
-//! What a decision is, what a hold asks of it, and how it stands in its commit.
-
-use std::collections::BTreeSet;
+//! What a decision is, and how it stands in its commit.
 
 use agentic_model::commit::{Claims, OpenFields};
-use agentic_model::{Instant, Map, Oid, Value};
-use agentic_replay::{Answer, Hold, HoldReason, Request, Withdrawn};
+use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
+use agentic_replay::{Answer, Hold, Withdrawn};
 
 use crate::decide::Draft;
+use crate::policy::Policy;
 use crate::session::OpenHold;
 use crate::{Result, Space};
 
 /// The version of the decision record.
 const VERSION: i64 = 1;
-/// Who a hold is assigned to whose assignees cannot be read. No principal is called like this.
-const NOBODY: &str = "nobody";
 
 /// What a decision does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,25 +46,6 @@ pub struct Decision {
     pub request: String,
 }
 
-/// What a hold asks of its decision.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Policy {
-    /// The actions that are offered.
-    pub actions: Vec<Action>,
-    /// Who may decide; anyone, if empty.
-    pub assignees: Vec<String>,
-    /// Until when.
-    pub deadline: Option<Instant>,
-    /// The value when nobody decided in time.
-    pub on_expiry: Option<Value>,
-    /// How many different people must approve.
-    pub need: usize,
-    /// What is to be approved.
-    pub subject: Option<Value>,
-    /// The JSON Schema of the value.
-    pub schema: Option<Value>,
-}
-
 impl Action {
     /// Parses an action that a human may take.
     pub fn parse(text: &str) -> Option<Action> {
@@ -101,88 +79,6 @@ impl Action {
     }
 }
 
-impl Policy {
-    /// Reads what a request asks of its decision.
-    pub fn of(reason: HoldReason, request: &Request) -> Policy {
-        Policy::of_payload(reason, &request.payload)
-    }
-
-    /// Does the same from a recorded payload.
-    pub fn of_payload(reason: HoldReason, payload: &Value) -> Policy {
-        let is_asked = reason == HoldReason::Asked;
-        let get = |key: &str| payload.get(key).filter(|_| is_asked);
-        let texts = |key: &str| -> Vec<String> {
-            let list = get(key).and_then(Value::as_list).unwrap_or_default();
-            list.iter().filter_map(Value::as_text).map(str::to_owned).collect()
-        };
-        let offered: Vec<Action> =
-            texts("actions").iter().filter_map(|name| Action::parse(name)).collect();
-        // What has not begun can only be let go, changed or refused; what may have happened can
-        // be told.
-        let all = match reason {
-            HoldReason::Asked => {
-                vec![Action::Approve, Action::Reject, Action::Edit, Action::Respond]
-            }
-            HoldReason::NotAllowed => vec![Action::Approve, Action::Reject, Action::Edit],
-            HoldReason::InDoubt => vec![Action::Approve, Action::Reject, Action::Respond],
-        };
-        // What is malformed lets nobody in.
-        let assignees = match get("assignees") {
-            None => Vec::new(),
-            Some(Value::Text(one)) => vec![one.clone()],
-            Some(Value::List(all)) if all.iter().all(|item| item.as_text().is_some()) => {
-                texts("assignees")
-            }
-            Some(_) => vec![NOBODY.to_owned()],
-        };
-        let need = match get("quorum").map(|quorum| quorum.get("need").and_then(Value::as_int)) {
-            None => 1,
-            Some(need) => {
-                need.and_then(|need| usize::try_from(need).ok()).unwrap_or(usize::MAX).max(1)
-            }
-        };
-        Policy {
-            actions: if offered.is_empty() { all } else { offered },
-            assignees,
-            deadline: get("deadline").and_then(instant),
-            on_expiry: get("on_expiry").cloned(),
-            need,
-            subject: if is_asked { payload.get("payload").cloned() } else { None },
-            schema: get("schema").cloned(),
-        }
-    }
-
-    /// Returns the value that an answer has in effect: an approval without one takes what was
-    /// offered.
-    pub fn effective_value(&self, action: Action, value: Option<&Value>) -> Option<Value> {
-        match (action, value) {
-            (Action::Approve, None) => self.subject.clone(),
-            (_, value) => value.cloned(),
-        }
-    }
-
-    /// Tells whether it is too late to decide.
-    pub fn is_overdue(&self, now: Instant) -> bool {
-        self.deadline.is_some_and(|deadline| deadline <= now)
-    }
-
-    /// Finds the decision that settles a hold: the first that is no approval, or the approval that
-    /// completes the number of people that are needed.
-    pub fn settle<'d>(&self, found: &'d [(Oid, Decision)]) -> Option<(Oid, &'d Decision)> {
-        let mut approved = BTreeSet::new();
-        for (commit, decision) in found {
-            if decision.action == Action::Approve {
-                approved.insert(&decision.principal);
-                if approved.len() < self.need {
-                    continue;
-                }
-            }
-            return Some((*commit, decision));
-        }
-        None
-    }
-}
-
 impl Decision {
     /// Returns the message of the commit: why, or in short what.
     pub(crate) fn message(&self) -> String {
@@ -198,13 +94,13 @@ impl Decision {
     pub fn outcome(&self, policy: &Policy) -> Answer {
         let value = match self.action {
             Action::Approve => self.value.clone().or(policy.subject.clone()),
-            Action::Edit | Action::Respond | Action::Reject => self.value.clone(),
-            Action::Expire => policy.on_expiry.clone(),
+            Action::Edit | Action::Respond | Action::Reject | Action::Expire => self.value.clone(),
             Action::Withdrawn => None,
         };
         Answer::Ok(Value::map([
             ("action", Value::text(self.action.name())),
             ("value", value.unwrap_or(Value::Null)),
+            ("principal", Value::text(&self.principal)),
         ]))
     }
 
@@ -228,6 +124,7 @@ impl Decision {
             ("path".to_owned(), Value::text(hold.request.path.as_str())),
             ("request_hash".to_owned(), Value::text(hold.hash.to_string())),
             ("deadline".to_owned(), Value::text(deadline.to_string())),
+            ("escalated".to_owned(), count(policy.level)),
         ]);
         Decision {
             action: Action::Expire,
@@ -240,10 +137,15 @@ impl Decision {
     }
 
     pub(crate) fn of_human(draft: &Draft, hold: &OpenHold, policy: &Policy) -> Decision {
+        let offered = policy.actions.iter().map(|action| Value::text(action.name()));
         let mut record = Map::from([
             ("path".to_owned(), Value::text(hold.ask.path.as_str())),
+            ("kind".to_owned(), Value::text(&hold.ask.kind)),
+            ("reason".to_owned(), Value::text(hold.reason.name())),
             ("request_hash".to_owned(), Value::text(hold.ask.hash.to_string())),
             ("payload".to_owned(), Value::text(hold.ask.payload.cid().to_string())),
+            ("offered".to_owned(), Value::List(offered.collect())),
+            ("scope".to_owned(), Value::text("once")),
             ("client".to_owned(), Value::text(draft.client)),
             ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
         ]);
@@ -253,8 +155,23 @@ impl Decision {
         if let Some(deadline) = policy.deadline {
             record.insert("deadline".to_owned(), Value::text(deadline.to_string()));
         }
-        if draft.action == Action::Edit {
+        if policy.need > 1 {
+            record.insert("need".to_owned(), count(policy.need));
+        }
+        if policy.level > 0 {
+            record.insert("escalated".to_owned(), count(policy.level));
+        }
+        if let (Action::Edit, Some(value)) = (draft.action, &draft.value) {
             record.insert("edited".to_owned(), Value::Bool(true));
+            let edited = canonical::encode(value).map(|bytes| Cid::of(&bytes).to_string());
+            record.extend(edited.ok().map(|cid| ("edited_payload".to_owned(), Value::text(cid))));
+        }
+        if let Some(shown) = &draft.shown {
+            record.insert("shown".to_owned(), Value::text(shown));
+        }
+        if let Some((commit, principal)) = &draft.accepts {
+            record.insert("accepts".to_owned(), Value::text(commit.to_string()));
+            record.insert("on_behalf_of".to_owned(), Value::text(principal));
         }
         Decision {
             action: draft.action,
@@ -309,10 +226,6 @@ impl Decision {
     }
 }
 
-fn instant(value: &Value) -> Option<Instant> {
-    match value {
-        Value::Int(millis) => Some(Instant::from_millis(*millis)),
-        Value::Text(text) => Instant::parse(text),
-        _ => None,
-    }
+fn count(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
 }

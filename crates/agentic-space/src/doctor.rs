@@ -89,6 +89,9 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     for (agent, _) in space.agent_names()? {
         check_agent(space, &agent, &mut report);
     }
+    if let Err(error) = check_archive(space) {
+        report.damaged.push(format!("the archive: {error}"));
+    }
     Ok(report)
 }
 
@@ -111,6 +114,13 @@ fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()
             Ok(Checkpoint::Cut) => report.n_cut += 1,
             Ok(Checkpoint::TooEarly | Checkpoint::Nothing) => {}
             Err(error) => report.damaged.push(error.to_string()),
+        }
+    }
+    for stream in streams {
+        if let Some(agent) = stream.agent()
+            && space.archived_agent(agent)?.is_some()
+        {
+            agentic_store::drop_journal(space.repository(), stream, space.now())?;
         }
     }
     Ok(())
@@ -144,6 +154,16 @@ fn check_agent(space: &Space, agent: &AgentName, report: &mut Report) {
         Ok(n) => report.n_objects += n,
         Err(error) => report.damaged.push(format!("agent `{agent}`: {error}")),
     }
+}
+
+/// Checks that what the archive keeps is there. Commits of a chain hold each other, so only their
+/// ends are looked at.
+fn check_archive(space: &Space) -> Result<()> {
+    for entry in space.archived_agents()? {
+        space.read_commit(entry.archived.head)?;
+        space.repository().notes_at(entry.archived.notes)?;
+    }
+    Ok(())
 }
 
 fn break_locks(space: &Space, locks: Locks, report: &mut Report) -> Result<()> {

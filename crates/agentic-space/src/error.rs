@@ -25,6 +25,46 @@ pub enum Error {
         /// The name.
         name: AgentName,
     },
+    /// The name belongs to an agent in the archive.
+    #[error("the name `{name}` belongs to an archived agent")]
+    NameArchived {
+        /// The name.
+        name: AgentName,
+    },
+    /// The agent is in the archive.
+    #[error("agent `{name}` is archived")]
+    AgentArchived {
+        /// Its name.
+        name: AgentName,
+    },
+    /// The agent is not in the archive.
+    #[error("agent `{agent}` is not archived")]
+    NotArchived {
+        /// Its name.
+        agent: AgentName,
+    },
+    /// The agent has a worktree.
+    #[error("agent `{agent}` is checked out in `{}`", path.display())]
+    CheckedOut {
+        /// The agent.
+        agent: AgentName,
+        /// The worktree.
+        path: PathBuf,
+    },
+    /// The agent has a session that is not over.
+    #[error("session {session} of `{agent}` is not over")]
+    SessionOpen {
+        /// The agent.
+        agent: AgentName,
+        /// The session.
+        session: String,
+    },
+    /// The agent has trace entries that are bound to no commit.
+    #[error("agent `{agent}` has trace entries that are bound to no commit")]
+    TracePending {
+        /// The agent.
+        agent: AgentName,
+    },
     /// There is no such agent.
     #[error("there is no agent `{name}`")]
     UnknownAgent {
@@ -307,6 +347,20 @@ pub enum Error {
         action: &'static str,
         /// The commit.
         commit: Option<Oid>,
+    },
+    /// A commit is no decision of a request that somebody could accept.
+    #[error("commit {commit} is no unverified decision of request `{request}`")]
+    NotADecision {
+        /// The commit.
+        commit: Oid,
+        /// The request.
+        request: String,
+    },
+    /// What a client sends back was handed out before something changed.
+    #[error("request `{request}` is not as it was when it was handed out")]
+    StaleState {
+        /// The request.
+        request: String,
     },
     /// It is too late to decide.
     #[error("request {request} expired at {deadline}")]

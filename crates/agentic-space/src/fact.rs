@@ -1,5 +1,6 @@
 //! Facts about agents, gathered from commits and edge objects, cached by what they were read from.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentic_model::commit::Claims;
@@ -21,9 +22,10 @@ impl Space {
         let mut facts = Vec::new();
         let mut edges = Vec::new();
         let notes = self.repository().list_refs("refs/notes/agentic/")?;
+        let notes: BTreeMap<String, Oid> =
+            notes.into_iter().map(|found| (found.name, found.target)).collect();
         for (name, head) in self.agent_names()? {
-            let tip = notes.iter().find(|found| found.name == name.notes_ref());
-            let tip = tip.map(|found| found.target);
+            let tip = notes.get(&name.notes_ref()).copied();
             let (of_commits, events) = self.facts_of(&name, head, tip)?;
             facts.extend(of_commits);
             edges.extend(events);

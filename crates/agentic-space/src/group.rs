@@ -93,12 +93,12 @@ fn lead(space: &Space, agent: &AgentName, own: Draft, others: Vec<Waiting>) -> R
     }
     let mut answers = match commit_all(space, agent, &drafts) {
         Ok(answers) => answers.into_iter(),
-        Err(error) => {
+        Err(_) => {
             // Nothing was written. Everybody hears the reason from an attempt of their own.
             for (told, draft) in callers.iter().zip(&drafts[1..]) {
                 tell(told, commit_alone(space, agent, draft));
             }
-            return Err(error);
+            return commit_alone(space, agent, &drafts[0]);
         }
     };
     let first = answers.next().expect("BUG: a batch has an answer for each draft");

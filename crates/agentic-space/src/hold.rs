@@ -1,12 +1,12 @@
 //! Holds: what waits for a human, in all sessions.
 
-use agentic_model::{AgentName, Instant, Value};
+use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{By, Path, RequestId, SessionId};
 
-use crate::decide::{Decision, Policy, find};
+use crate::decide::{Decision, Policy};
 use crate::session::folder::{list_open, read_journal};
 use crate::session::summary::{self, Asked, OpenHold};
-use crate::{Error, Result, Space};
+use crate::{Error, Result, Space, trust};
 
 /// A hold with what it asks of its decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Pending {
     pub policy: Policy,
     /// Whether it is too late to decide it.
     pub overdue: bool,
+    /// Commits on the branch that say they decide it, and do not count.
+    pub unverified: Vec<(Oid, Decision)>,
 }
 
 /// Which holds are wanted.
@@ -58,13 +60,14 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         let start = read_journal(space, &id)?.start().clone();
         for hold in summary.holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
-            let decisions = find(space, &start, &hold.id)?;
-            if policy.settle(&decisions).is_some() {
+            let policy = policy.at(hold.n_escalations, space.now());
+            let decisions = trust::find(space, &start, &hold.id)?;
+            if policy.settle(&decisions.counted).is_some() {
                 // Decided; whoever opens the session next applies it.
                 continue;
             }
             let overdue = policy.is_overdue(space.now());
-            found.push(Pending { hold, policy, overdue });
+            found.push(Pending { hold, policy, overdue, unverified: decisions.unverified });
         }
     }
     found.retain(|pending| matches(pending, filter));
@@ -99,7 +102,7 @@ pub enum Named {
         /// The id of the request.
         id: RequestId,
         /// The commit, if it was decided by one that can be read.
-        commit: Option<agentic_model::Oid>,
+        commit: Option<Oid>,
         /// The decision.
         decision: Option<Box<Decision>>,
     },
@@ -134,12 +137,16 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     let [asked] = named.as_slice() else { return Err(unknown()) };
     if let Some(hold) = summary.holds.iter().find(|hold| hold.id == asked.id) {
         let policy = Policy::of_payload(hold.reason, &hold.payload);
+        let policy = policy.at(hold.n_escalations, space.now());
         let overdue = policy.is_overdue(space.now());
-        return Ok(Named::Open(Box::new(Pending { hold: hold.clone(), policy, overdue })));
+        let start = read_journal(space, &session)?.start().clone();
+        let unverified = trust::find(space, &start, &hold.id)?.unverified;
+        let hold = hold.clone();
+        return Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified })));
     }
     let Some((_, _, by)) = &asked.answer else { return Err(unknown()) };
     let commit = match by {
-        By::Decision(commit) => agentic_model::Oid::parse(commit).ok(),
+        By::Decision(commit) => Oid::parse(commit).ok(),
         _ => None,
     };
     let decision = match commit {

@@ -4,7 +4,9 @@
 //! of its noun and reads top down: what it looks at outside any lock, what it checks under the
 //! agent's lock, the one transaction that decides it, and what follows. See `examples/tour.rs`.
 
+mod admission;
 pub mod agent;
+pub mod archive;
 pub mod batch;
 mod clock;
 pub mod commit;
@@ -20,13 +22,16 @@ pub mod kind;
 pub mod log;
 pub mod merge;
 pub mod object;
+mod policy;
 pub mod relate;
 pub mod session;
 mod space;
 pub mod spawn;
 pub mod sync;
+pub mod ticket;
 pub mod trace;
 pub mod tree;
+mod trust;
 pub mod worktree;
 
 pub use agentic_flow as flow;

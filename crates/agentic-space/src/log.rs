@@ -6,7 +6,7 @@ use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_store::git::CommitInfo;
 
 use crate::agent::kind_on;
-use crate::{Result, Space};
+use crate::{Error, Result, Space};
 
 /// One commit of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,29 +30,32 @@ pub struct Logged {
 }
 
 impl Space {
-    /// Lists an agent's own commits, newest first; with `kind`, those of the kind or of one that
-    /// specialises it.
+    /// Lists an agent's own commits, newest first, each one read when it is asked for; with `kind`,
+    /// those of the kind or of one that specialises it.
     ///
     /// # Errors
     /// Fails when there is no such agent or the kind is not registered.
-    pub fn log(&self, agent: &AgentName, kind: Option<&Kind>) -> Result<Vec<Logged>> {
+    pub fn log<'a>(
+        &'a self,
+        agent: &'a AgentName,
+        kind: Option<&'a Kind>,
+    ) -> Result<impl Iterator<Item = Result<Logged>> + 'a> {
         let head = self.head(agent)?;
         let kinds = self.kinds()?;
         if let Some(kind) = kind {
             self.check_kind(kind, agentic_model::kind::AGENT_COMMIT)?;
         }
         let notes = self.repository().notes(&agent.notes_ref())?;
-        let mut logged = Vec::new();
-        for info in self.own_commits(agent, head)? {
-            let claims = Claims::read(&info.message);
+        let describe = move |(info, claims): (CommitInfo, Claims)| {
             let found = kind_on(agent, &claims);
             if kind.is_some_and(|kind| !kinds.is_a(&found, kind)) {
-                continue;
+                return Ok(None);
             }
             let trace = notes.note(info.oid)?.as_deref().and_then(cid_in_note);
-            logged.push(self.logged(agent, info, found, claims, trace)?);
-        }
-        Ok(logged)
+            self.logged(agent, info, found, claims, trace).map(Some)
+        };
+        let steps = self.walk_own_commits(agent, head);
+        Ok(steps.map(move |step| step.and_then(&describe)).filter_map(Result::transpose))
     }
 
     /// Describes one commit as it stands on an agent's branch.
@@ -112,6 +115,11 @@ impl Space {
             && self.repository().find_ref(&name.branch_ref())?.is_some()
         {
             return Ok(Found::Agent(self.agent(&name)?));
+        }
+        if let Ok(name) = AgentName::parse(id)
+            && self.archived_agent(&name)?.is_some()
+        {
+            return Err(Error::AgentArchived { name });
         }
         if id.starts_with(Cid::PREFIX) {
             let cid = self.find_object(id)?;

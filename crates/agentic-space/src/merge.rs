@@ -234,6 +234,7 @@ fn transaction(
         notes,
         taken,
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     };

@@ -82,7 +82,10 @@ impl Space {
 
     /// Returns how this space is opened once more, by another thread.
     pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
-        let folder = self.repository.work_dir().unwrap_or(self.repository.common_dir());
+        // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository.
+        let leads_back = |folder: &&std::path::Path| folder.join(".git").exists();
+        let folder = self.repository.work_dir().filter(leads_back);
+        let folder = folder.unwrap_or(self.repository.common_dir());
         (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
     }
 
@@ -120,7 +123,13 @@ impl Space {
     /// Fails when there is no such agent.
     pub fn head(&self, agent: &AgentName) -> Result<Oid> {
         let head = self.repository.find_ref(&agent.branch_ref())?;
-        head.ok_or_else(|| Error::UnknownAgent { name: agent.clone() })
+        match head {
+            Some(head) => Ok(head),
+            None if self.repository.archive_entry(agent)?.is_some() => {
+                Err(Error::AgentArchived { name: agent.clone() })
+            }
+            None => Err(Error::UnknownAgent { name: agent.clone() }),
+        }
     }
 
     /// Returns the agent whose branch the current worktree has checked out.

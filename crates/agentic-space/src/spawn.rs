@@ -69,6 +69,9 @@ pub(crate) fn spawn_for(
     if repository.find_ref(&name.branch_ref())?.is_some() {
         return Err(Error::AgentExists { name: name.clone() });
     }
+    if repository.archive_entry(name)?.is_some() {
+        return Err(Error::NameArchived { name: name.clone() });
+    }
     let is_durable = match origin {
         Origin::Root => true,
         Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
@@ -90,6 +93,7 @@ pub(crate) fn spawn_for(
         }),
         taken: Taken::default(),
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     };

@@ -1,10 +1,13 @@
 //! Pushing and fetching: branches, notes and the registry, through git.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use agentic_model::{AgentName, Oid};
-use agentic_store::git::RefMove;
+use agentic_store::git::{ARCHIVE_REF, RefMove};
 use agentic_store::journal::{BranchMove, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
+use crate::archive::archive_stream;
 use crate::following::Following;
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
@@ -64,28 +67,39 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
     Ok(changed)
 }
 
+/// Which agents are pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// All that have a branch, and the archive. What is archived here goes from the remote's own
+    /// branches too, as far as the remote has nothing that the archive lacks.
+    All,
+    /// These.
+    Named(&'a [AgentName]),
+}
+
 /// Pushes branches and notes of agents, and the registry, in one atomic push.
 ///
 /// # Errors
 /// Fails with [`Error::RemoteMoved`] when the remote has something that is not here yet.
-pub fn push(space: &Space, remote: &str, agents: &[AgentName]) -> Result<Pushed> {
+pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     check_remote(space, remote)?;
-    let mut refs = Vec::new();
-    for agent in agents {
-        space.head(agent)?;
-        refs.push(agent.branch_ref());
-        if space.repository().find_ref(&agent.notes_ref())?.is_some() {
-            refs.push(agent.notes_ref());
-        }
-    }
+    let mut refs = refs_of(space, scope)?;
     if space.repository().find_ref(REGISTRY_REF)?.is_some() {
         refs.push(REGISTRY_REF.to_owned());
     }
     if refs.is_empty() {
         return Ok(Pushed { remote: remote.to_owned(), refs });
     }
-    let specs: Vec<String> = refs.iter().map(|name| format!("{name}:{name}")).collect();
-    let mut arguments = vec!["push", "--atomic", "--porcelain", remote];
+    let specs = refs.iter().map(|name| format!("{name}:{name}"));
+    let folded = match scope {
+        Scope::All => folded_away(space, remote)?,
+        Scope::Named(_) => Vec::new(),
+    };
+    let leases = folded.iter().map(|(name, at)| format!("--force-with-lease={name}:{at}"));
+    let deletions = folded.iter().map(|(name, _)| format!(":{name}"));
+    let specs: Vec<String> =
+        leases.chain([remote.to_owned()]).chain(specs).chain(deletions).collect();
+    let mut arguments = vec!["push", "--atomic", "--porcelain"];
     arguments.extend(specs.iter().map(String::as_str));
     let program = space.repository().git(&arguments)?;
     let message = format!("{}{}", program.stdout, program.stderr);
@@ -101,6 +115,65 @@ pub fn push(space: &Space, remote: &str, agents: &[AgentName]) -> Result<Pushed>
     };
     let refs = refs.into_iter().filter(is_new).collect();
     Ok(Pushed { remote: remote.to_owned(), refs })
+}
+
+/// Lists the refs that a push is about, the registry aside.
+fn refs_of(space: &Space, scope: Scope<'_>) -> Result<Vec<String>> {
+    let repository = space.repository();
+    let mut refs = Vec::new();
+    match scope {
+        Scope::All => {
+            let notes: BTreeSet<String> =
+                repository.list_refs("refs/notes/agentic/")?.into_iter().map(|r| r.name).collect();
+            for (agent, _) in space.agent_names()? {
+                refs.push(agent.branch_ref());
+                refs.extend(notes.get(&agent.notes_ref()).cloned());
+            }
+            refs.extend(repository.find_ref(ARCHIVE_REF)?.map(|_| ARCHIVE_REF.to_owned()));
+        }
+        Scope::Named(agents) => {
+            for agent in agents {
+                space.head(agent)?;
+                refs.push(agent.branch_ref());
+                let notes = agent.notes_ref();
+                refs.extend(repository.find_ref(&notes)?.map(|_| notes));
+            }
+        }
+    }
+    Ok(refs)
+}
+
+/// Lists the refs of a remote that the archive has here, with where they are there: those of
+/// archived agents that the remote has moved no further.
+fn folded_away(space: &Space, remote: &str) -> Result<Vec<(String, Oid)>> {
+    let repository = space.repository();
+    if repository.find_ref(ARCHIVE_REF)?.is_none() {
+        return Ok(Vec::new());
+    }
+    let arguments = ["ls-remote", "--refs", remote, "refs/heads/agents/*", "refs/notes/agentic/*"];
+    let listed = repository.git(&arguments)?.checked(&arguments)?;
+    let line = |line: &str| {
+        let (oid, name) = line.split_once('\t')?;
+        Some((name.to_owned(), Oid::parse(oid).ok()?))
+    };
+    let theirs: BTreeMap<String, Oid> = listed.lines().filter_map(line).collect();
+    let mut folded = Vec::new();
+    for (name, head) in &theirs {
+        let Some(agent) = AgentName::from_branch_ref(name) else { continue };
+        let Some(entry) = space.archived_agent(&agent)? else { continue };
+        let notes_ref = agent.notes_ref();
+        let notes = theirs.get(&notes_ref);
+        let has_notes = match (notes, entry.archived.notes) {
+            (None, _) => true,
+            (Some(theirs), Some(ours)) => repository.is_ancestor(*theirs, ours)?,
+            (Some(_), None) => false,
+        };
+        if has_notes && repository.is_ancestor(*head, entry.archived.head)? {
+            folded.push((name.clone(), *head));
+            folded.extend(notes.map(|tip| (notes_ref, *tip)));
+        }
+    }
+    Ok(folded)
 }
 
 /// Fetches, unites notes and the registry, and moves agents forward that have not diverged.
@@ -122,6 +195,12 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
             space.repository().unite_notes(REGISTRY_REF, theirs, &transaction)
         })?;
     }
+    unite_archive(space, remote, &mut fetched)?;
+    for agent in adopt {
+        if space.archived_agent(agent)?.is_some() {
+            return Err(Error::NameArchived { name: agent.clone() });
+        }
+    }
     let prefix = format!("refs/remotes/{remote}/agents/");
     for found in space.repository().list_refs(&prefix)? {
         let name = found.name.strip_prefix(&prefix).and_then(|name| AgentName::parse(name).ok());
@@ -138,6 +217,17 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
     // No journal holds what was fetched, so what is printed as done must be on the disk.
     space.repository().sync_filesystem()?;
     Ok(fetched)
+}
+
+fn unite_archive(space: &Space, remote: &str, fetched: &mut Fetched) -> Result<()> {
+    let theirs = format!("refs/agentic/remotes/{remote}/archive");
+    let Some(theirs) = space.repository().find_ref(&theirs)? else { return Ok(()) };
+    let signed = space.own_signatures()?;
+    let mut writer = Writer::open(space.repository(), &archive_stream(), space.now())?;
+    fetched.diverged = writer.with_refs(&[ARCHIVE_REF], || {
+        space.repository().unite_archive(theirs, (&signed.author, &signed.committer))
+    })?;
+    Ok(())
 }
 
 fn update_agent(
@@ -200,15 +290,17 @@ fn unite_transaction(space: &Space) -> Result<Transaction> {
         notes: None,
         taken: Taken::default(),
         follow: None,
+        fold: None,
         author: signatures.author,
         committer: signatures.committer,
     })
 }
 
-fn refspecs(remote: &str) -> [String; 2] {
+fn refspecs(remote: &str) -> [String; 3] {
     [
         format!("+refs/notes/agentic/*:refs/agentic/remotes/{remote}/notes/*"),
         format!("+refs/agentic/registry*:refs/agentic/remotes/{remote}/registry*"),
+        format!("+refs/agentic/archive*:refs/agentic/remotes/{remote}/archive*"),
     ]
 }
 

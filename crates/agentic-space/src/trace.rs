@@ -121,6 +121,7 @@ impl Space {
             }),
             taken: Taken { ..bound.taken },
             follow: None,
+            fold: None,
             author: signatures.author,
             committer: signatures.committer,
         };

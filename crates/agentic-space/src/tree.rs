@@ -85,11 +85,11 @@ fn assemble(
     children: &BTreeMap<AgentName, Vec<AgentName>>,
 ) -> Family {
     let mut order = vec![root.clone()];
+    let mut seen = BTreeSet::from([root]);
     let mut at = 0;
     while at < order.len() {
         let below = children.get(&order[at]).into_iter().flatten();
-        let fresh: Vec<AgentName> = below.filter(|name| !order.contains(name)).cloned().collect();
-        order.extend(fresh);
+        order.extend(below.filter(|name| seen.insert(*name)).cloned());
         at += 1;
     }
     let mut done = BTreeMap::<AgentName, Vec<Family>>::new();

@@ -8,15 +8,18 @@ pub mod boot;
 mod error;
 pub mod fault;
 pub mod file;
+mod fold;
 mod follow;
 pub mod git;
 pub mod journal;
 mod layout;
 mod lock;
 pub mod recovery;
+pub mod secret;
 mod writer;
 
 pub use crate::error::{Error, Result};
+pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;

@@ -16,7 +16,7 @@ use crate::journal::{
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::recovery::KEEP_MILLIS;
-use crate::{Error, Result, fault, follow};
+use crate::{Error, Result, fault, fold, follow};
 
 /// The most that a record holds of objects, in bytes: 8 MiB.
 const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
@@ -309,13 +309,8 @@ impl<'a> Writer<'a> {
     /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
     fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
         self.repository.write_objects(&transaction.objects)?;
-        let names: Vec<&str> = transaction
-            .branch
-            .iter()
-            .map(|branch| branch.name.as_str())
-            .chain(transaction.notes.iter().map(|notes| notes.name.as_str()))
-            .collect();
-        self.lock.announce(&names)?;
+        let names = names_of(transaction);
+        self.lock.announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
         fault::point("announced")?;
         if let Some(branch) = &transaction.branch {
             let why = format!("agentic: {}", transaction.verb);
@@ -334,6 +329,9 @@ impl<'a> Writer<'a> {
         if let Some(notes) = &transaction.notes {
             self.repository.apply_notes(notes, transaction)?;
             fault::point("after-notes")?;
+        }
+        if let Some(fold) = &transaction.fold {
+            fold::carry(self.repository, fold, transaction)?;
         }
         self.lock.retract()?;
         // A prune that ran between the first write and the move may have taken some away.
@@ -410,9 +408,8 @@ impl<'a> Writer<'a> {
 
     /// Waits for other programs' locks on the refs that will move, before anything is decided.
     fn wait_for_foreign_locks(&self, transaction: &Transaction) -> Result<()> {
-        let branch = transaction.branch.iter().map(|branch| &branch.name);
-        for name in branch.chain(transaction.notes.iter().map(|notes| &notes.name)) {
-            self.repository.wait_for_ref_lock(name)?;
+        for name in names_of(transaction) {
+            self.repository.wait_for_ref_lock(&name)?;
         }
         Ok(())
     }
@@ -440,6 +437,13 @@ impl<'a> Writer<'a> {
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
     }
+}
+
+/// Names the refs that a write moves.
+fn names_of(transaction: &Transaction) -> Vec<String> {
+    let branch = transaction.branch.iter().map(|branch| branch.name.clone());
+    let notes = transaction.notes.iter().map(|notes| notes.name.clone());
+    branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
 }
 
 /// Names the ref that keeps a commit which its branch does not have.

@@ -5,19 +5,23 @@
 //! repositories, [`run`] runs a program in it within a time limit, and [`GroundState`] is what must
 //! not change when a command is refused.
 
+mod cost;
 pub mod crash;
 mod kills;
 mod load;
 mod process;
 mod sandbox;
+mod scale;
 mod setup;
 mod state;
 mod worker;
 
+pub use crate::cost::{Bench, Hot, has_valgrind};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
 pub use crate::load::{Load, LoadReport, Work, put_under_load};
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
+pub use crate::scale::{Made, Scale, make};
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
 pub use crate::worker::{Part, work};

@@ -83,7 +83,7 @@ fn one(
     let text = format!("token-{number}-{round}-end");
     match work {
         Work::ReadersAmongWriters if number % 2 == 1 => {
-            space.agents()?;
+            space.agents()?.collect::<agentic_space::Result<Vec<_>>>()?;
             space.pending_trace(agent)?;
             Ok(Vec::new())
         }

@@ -3,11 +3,13 @@
 //! Ids are text, instants RFC 3339 in UTC. A field that has nothing to say is left out.
 
 mod agent;
+mod archive;
 mod commit;
 mod doctor;
 mod failure;
 mod flow;
 pub mod hold;
+pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
@@ -20,13 +22,14 @@ mod trace;
 mod worktree;
 
 pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
+pub use crate::archive::ArchivedView;
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
 pub use crate::flow::{
     CredentialView, CrosscheckView, FlowEventView, FlowHoldView, FlowStatusView, TranslateView,
 };
-pub use crate::hold::{DecideView, PendingView, VotesView};
+pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
 pub use crate::provider::{ProbeView, ProviderView};

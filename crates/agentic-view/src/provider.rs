@@ -47,8 +47,8 @@ pub struct ProbeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The tools that a server of tools offers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tools: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
 }
 
 impl From<&Listed> for ProviderView {
@@ -86,10 +86,11 @@ impl From<&Listed> for ProviderView {
 impl From<Probe> for ProbeView {
     fn from(probe: Probe) -> ProbeView {
         match probe {
-            Probe::Answers { tools } => ProbeView { ok: true, reason: None, tools },
-            Probe::Fails { reason } => {
-                ProbeView { ok: false, reason: Some(reason), tools: Vec::new() }
+            Probe::Answers { tools } => {
+                let tools = (!tools.is_empty()).then_some(tools);
+                ProbeView { ok: true, reason: None, tools }
             }
+            Probe::Fails { reason } => ProbeView { ok: false, reason: Some(reason), tools: None },
         }
     }
 }

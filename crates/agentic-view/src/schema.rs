@@ -11,9 +11,11 @@ use crate::*;
 pub fn schemas() -> BTreeMap<&'static str, Schema> {
     let mut all = BTreeMap::from([
         ("agents.json", schema_for!(Vec<AgentView>)),
+        ("archive.json", schema_for!(Vec<ArchivedView>)),
         ("commit.json", schema_for!(CommitView)),
         ("credentials.json", schema_for!(Vec<CredentialView>)),
         ("decide.json", schema_for!(DecideView)),
+        ("decide-from.json", schema_for!(Vec<AnsweredView>)),
         ("doctor.json", schema_for!(DoctorView)),
         ("error.json", schema_for!(FailureView)),
         ("fetch.json", schema_for!(FetchView)),

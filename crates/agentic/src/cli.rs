@@ -64,6 +64,7 @@ pub enum Verb {
     Log(commands::log::Args),
     Show(commands::show::Args),
     Agents(commands::agents::Args),
+    Archive(commands::archive::Args),
     Tree(commands::tree::Args),
     ForkPoint(commands::fork_point::Args),
     Briefing(commands::briefing::Args),

@@ -206,9 +206,32 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::TraceTooLong { .. } => {
             (REFUSED, "commit what is pending first, or keep large output in a file")
         }
-        other => return further_class_and_hint(other),
+        other => return archive_class_and_hint(other),
     };
     (class, hint.to_owned())
+}
+
+/// Does the same for the archive.
+fn archive_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
+    let back = |name| format!("`agentic archive --restore {name}` brings it back");
+    match error {
+        Error::NameArchived { name } => (CONFLICT, back(name)),
+        Error::AgentArchived { name } => (REFUSED, back(name)),
+        Error::NotArchived { .. } => {
+            (REFUSED, "`agentic archive --list` lists what is archived".to_owned())
+        }
+        Error::CheckedOut { agent, .. } => (
+            REFUSED,
+            format!("`agentic worktree remove {agent}`, or check something else out there"),
+        ),
+        Error::SessionOpen { session, .. } => {
+            (REFUSED, format!("let it end, or end it with `agentic session cancel {session}`"))
+        }
+        Error::TracePending { agent } => {
+            (REFUSED, format!("bind them with `agentic trace attach COMMIT --agent {agent}`"))
+        }
+        other => further_class_and_hint(other),
+    }
 }
 
 /// Does the same for objects, relations, merges and remotes.
@@ -271,6 +294,12 @@ fn session_class_and_hint(error: &Error) -> ((u8, &'static str), String) {
         Error::OtherRequest { .. } => (CONFLICT, "look at the request again: `agentic pending`"),
         Error::AlreadyDecided { .. } => {
             (DECIDED, "`agentic log AGENT --kind decision` shows decisions")
+        }
+        Error::NotADecision { .. } => {
+            (REFUSED, "`agentic pending` lists the unverified decisions of each hold")
+        }
+        Error::StaleState { .. } => {
+            (CONFLICT, "list it again with `agentic pending --format` and answer that")
         }
         Error::NotAllowed { .. } => {
             (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")

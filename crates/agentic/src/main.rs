@@ -4,6 +4,7 @@ mod alias;
 mod cli;
 mod commands;
 mod context;
+mod diff;
 mod failure;
 mod frontend;
 mod language;

@@ -4,6 +4,9 @@ use std::io::Write as _;
 
 use serde::Serialize;
 
+/// How much of a list is gathered before it is written, in bytes.
+const LISTING_BYTES: usize = 64 << 10;
+
 /// How a verb answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -22,6 +25,53 @@ impl Format {
                 print_bytes(format!("{json}\n").as_bytes());
             }
             Format::Text => print_text(&text(view)),
+        }
+    }
+}
+
+/// Prints a list whose items are made one by one. A short list that is given up prints nothing, a
+/// long one an array without its end.
+pub struct Listing {
+    format: Format,
+    gathered: String,
+    n_items: usize,
+}
+
+impl Listing {
+    /// Begins a list.
+    pub fn begin(format: Format) -> Listing {
+        Listing { format, gathered: String::new(), n_items: 0 }
+    }
+
+    /// Adds an item: the view as JSON, or the text that `text` makes of it.
+    pub fn item<V: Serialize>(&mut self, view: &V, text: impl FnOnce(&V) -> String) {
+        match self.format {
+            Format::Json => {
+                self.gathered.push(if self.n_items == 0 { '[' } else { ',' });
+                self.gathered += &serde_json::to_string(view).expect("views have text keys");
+            }
+            Format::Text => self.gathered += &text(view),
+        }
+        self.n_items += 1;
+        if self.gathered.len() >= LISTING_BYTES {
+            self.print();
+        }
+    }
+
+    /// Ends the list.
+    pub fn end(mut self) {
+        if self.format == Format::Json {
+            self.gathered += if self.n_items == 0 { "[]\n" } else { "]\n" };
+        }
+        self.print();
+    }
+
+    fn print(&mut self) {
+        let gathered = std::mem::take(&mut self.gathered);
+        match self.format {
+            Format::Json => print_bytes(gathered.as_bytes()),
+            // A reader that has gone away does not undo what was done.
+            Format::Text => drop(write!(anstream::stdout(), "{gathered}")),
         }
     }
 }

@@ -73,7 +73,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A decision has the shape of a review's verdict.
+    /// A decision has the shape of a review's verdict, and says who gave it.
     fn approve(&mut self, inner: &Approve, statement: &Statement) -> Found<Completion> {
         let found = self.expression(inner.question)?;
         if !self.ast.types.fits(found, TypeId::TEXT, Wrapping::Strict) {
@@ -82,7 +82,9 @@ impl Checker<'_> {
         }
         let approved = self.ast.symbols.intern("approved");
         let feedback = self.ast.symbols.intern("feedback");
-        let fields = [(approved, TypeId::BOOL), (feedback, TypeId::TEXT)];
+        let principal = self.ast.symbols.intern("principal");
+        let fields =
+            [(approved, TypeId::BOOL), (feedback, TypeId::TEXT), (principal, TypeId::TEXT)];
         let verdict = self.ast.types.intern(Type::Object(fields.into()));
         self.scope.set(&mut self.ast.types, inner.target.symbol, Some(verdict));
         Ok(Completion::Falls)

@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// Reads a decision: a map of `action` and, where the human said more, `value`.
+/// Reads a decision: a map of `action`, `principal` and, where the human said more, `value`.
 pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
     let decision = match answer {
         Answer::Ok(decision) => decision,
@@ -49,9 +49,13 @@ pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
         Some(Model::Text(text)) => text.clone(),
         Some(other) => agentic_model::json::to_text(other),
     };
-    let fields = vec![
+    let mut fields = vec![
         ("approved".into(), Data::Bool(APPROVING.contains(&action))),
         ("feedback".into(), Data::text(feedback)),
     ];
+    // Decisions of before do not name anybody.
+    if let Some(principal) = decision.get("principal").and_then(Model::as_text) {
+        fields.push(("principal".into(), Data::text(principal)));
+    }
     Data::object(fields).map_err(Fault::too_large)
 }

@@ -28,7 +28,7 @@ struct Decision {
     choice: String,
     actor: String,
     note: String,
-    /// What flows on instead of what was held.
+    /// What goes on in place of the input.
     edited: Option<Value>,
 }
 
@@ -39,7 +39,6 @@ impl Hold {
 
     fn decide(&self, decision: Decision, turn: &mut Turning) -> Step {
         let Decision { choice, actor, note, edited } = decision;
-        let input = edited.as_ref().unwrap_or(&self.input);
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
             ("choice", Value::text(&choice)),
@@ -57,12 +56,13 @@ impl Hold {
             let message = format!("`{choice}` is not one of the choices");
             return Step::Done(Err(Failure::new("ChoiceNotOffered", message)));
         }
+        let input = edited.unwrap_or_else(|| self.input.as_ref().clone());
         Step::Done(Ok(Value::map([
             ("choice", Value::Text(choice)),
             ("actor", Value::Text(actor)),
             ("note", Value::Text(note)),
-            ("text", Value::Text(text_of(input))),
-            ("input", input.clone()),
+            ("text", Value::Text(text_of(&input))),
+            ("input", input),
         ])))
     }
 
@@ -126,7 +126,7 @@ impl Decision {
         let text = |key: &str| value.get(key).and_then(Value::as_text);
         let choice = match (value, text("action")) {
             (Value::Text(choice), _) => choice.as_str(),
-            (_, Some("approve")) => ACCEPT,
+            (_, Some("approve" | "edit")) => ACCEPT,
             (_, Some("reject")) => REJECT,
             (_, Some("edit")) => ACCEPT,
             (_, Some("respond")) => text("value")?,
@@ -135,8 +135,12 @@ impl Decision {
         };
         let actor = text("actor").or_else(|| text("principal")).unwrap_or_default();
         let note = text("note").or_else(|| text("rationale")).unwrap_or_default();
-        let edited = value.get("value").filter(|_| text("action") == Some("edit")).cloned();
-        let (choice, actor, note) = (choice.to_owned(), actor.to_owned(), note.to_owned());
-        Some(Decision { choice, actor, note, edited })
+        let is_edit = text("action") == Some("edit");
+        Some(Decision {
+            choice: choice.to_owned(),
+            actor: actor.to_owned(),
+            note: note.to_owned(),
+            edited: value.get("value").filter(|_| is_edit).cloned(),
+        })
     }
 }

@@ -86,6 +86,17 @@ pub enum HoldReason {
     InDoubt,
 }
 
+impl HoldReason {
+    /// Returns the name, as it is shown and recorded.
+    pub fn name(self) -> &'static str {
+        match self {
+            HoldReason::Asked => "asked",
+            HoldReason::NotAllowed => "not-allowed",
+            HoldReason::InDoubt => "in-doubt",
+        }
+    }
+}
+
 /// A request that was withdrawn and has no answer yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Withdrawn {

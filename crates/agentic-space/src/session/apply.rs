@@ -1,13 +1,18 @@
 //! Applying decisions: what a durable decision does to the session that waits for it.
 
+use std::collections::BTreeSet;
+
 use agentic_model::{AgentName, Oid, Value};
-use agentic_replay::{Answer, By, Failure, HOLD, Hold};
+use agentic_replay::record::{EscalateRecord, VoteRecord};
+use agentic_replay::{Answer, By, Failure, HOLD, Hold, Note};
 use agentic_store::Writer;
 
 use super::drive::Driver;
 use super::folder::damaged;
+use super::trace::shown;
 use crate::Result;
 use crate::decide::{self, Action, Decision};
+use crate::policy::Escalation;
 
 impl<'a> Driver<'a> {
     /// Takes the agent's lock with no decision left that is durable and not applied.
@@ -41,42 +46,66 @@ impl<'a> Driver<'a> {
         let start = self.session.started().clone();
         let policy = decide::Policy::of(hold.reason, &hold.request);
         let mut found = decide::find(self.space, &start, &hold.id)?;
-        if found.is_empty() && policy.is_overdue(self.space.now()) {
+        // What was noted about the hold matters only where something can have been.
+        let open = match found.is_empty() && policy.escalations.is_empty() {
+            true => None,
+            false => {
+                let open = super::summary::read(self.space, &self.folder.id)?.holds;
+                open.into_iter().find(|open| open.id == hold.id)
+            }
+        };
+        let n_escalations = open.as_ref().map_or(0, |open| open.n_escalations);
+        let policy = policy.at(n_escalations, self.space.now());
+        for step in policy.escalations.iter().take(policy.level).skip(n_escalations) {
+            self.escalate(hold, step)?;
+        }
+        if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
             let decision = Decision::expired(hold, &policy, self.space.now());
-            decide::record_system(self.space, &start, &decision)?;
+            decide::record_system(self.space, &start, &decision, &policy)?;
             found = decide::find(self.space, &start, &hold.id)?;
         }
-        let votes: Vec<(Oid, Decision)> = found;
-        let Some((commit, decision)) = policy.settle(&votes) else {
-            return self.note_votes(hold, &votes);
+        let Some((commit, decision)) = policy.settle(&found) else {
+            let noted = open.iter().flat_map(|open| &open.votes);
+            let noted = noted.map(|vote| vote.decision.clone()).collect();
+            return self.note_votes(hold, &found, &noted);
         };
         self.apply(hold, commit.to_string(), decision, &policy)
     }
 
-    fn note_votes(&mut self, hold: &Hold, votes: &[(Oid, Decision)]) -> Result<()> {
-        let known = super::summary::read(self.space, &self.folder.id)?;
-        let noted: Vec<String> = known
-            .holds
-            .iter()
-            .filter(|open| open.id == hold.id)
-            .flat_map(|open| open.votes.iter().map(|vote| vote.decision.clone()))
-            .collect();
+    /// Records that a hold has gone on to other people, and tells the trace.
+    fn escalate(&mut self, hold: &Hold, step: &Escalation) -> Result<()> {
+        let why = "nobody decided in time".to_owned();
+        let request = self.folder.id.short_request(&hold.id);
+        let told = format!("escalated {request} to {}", shown(&step.to.join(", ")));
+        let path = hold.request.path.clone();
+        self.note(Note::Escalate(EscalateRecord { path, to: step.to.clone(), why }))?;
+        self.append_entries(self.entry("session", &told))
+    }
+
+    fn note_votes(
+        &mut self,
+        hold: &Hold,
+        votes: &[(Oid, Decision)],
+        noted: &BTreeSet<String>,
+    ) -> Result<()> {
         for (commit, decision) in votes {
             if noted.contains(&commit.to_string()) {
                 continue;
             }
-            let vote = agentic_replay::record::VoteRecord {
+            self.note(Note::Vote(VoteRecord {
                 path: hold.request.path.clone(),
                 decision: commit.to_string(),
                 principal: decision.principal.clone(),
                 action: decision.action.name().to_owned(),
-            };
-            let progress = self.session.note(agentic_replay::Note::Vote(vote), self.space.now());
-            let progress =
-                progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-            self.take_in(progress)?;
+            }))?;
         }
         Ok(())
+    }
+
+    fn note(&mut self, note: Note) -> Result<()> {
+        let progress = self.session.note(note, self.space.now());
+        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)
     }
 
     fn apply(

@@ -13,8 +13,8 @@ use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Stamp;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, Handling, Path, Performance, Program, Progress, Request, RequestId, Session,
-    SessionId, Stopped, Withdrawn,
+    Answer, By, EffectClass, Handling, Path, Performance, Program, Progress, Request, RequestId,
+    Session, SessionId, Stopped, Withdrawn,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
@@ -230,6 +230,10 @@ impl<'a> Driver<'a> {
     fn start_ready(&mut self) -> Result<()> {
         while let Some(performance) = self.ready.pop_front() {
             let path = performance.request.path.clone();
+            if performance.class != EffectClass::Pure {
+                // What was asked is durable before anything of it begins.
+                self.flush()?;
+            }
             if let Some(task) = self.to_work(&performance) {
                 self.flush()?;
                 self.note_retry(&performance)?;
@@ -403,9 +407,9 @@ impl<'a> Driver<'a> {
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
             let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
-            if let Some(commit) =
-                decide::record_system(self.space, self.session.started(), &decision)?
-            {
+            let policy = decide::Policy::of(agentic_replay::HoldReason::Asked, &withdrawn.request);
+            let start = self.session.started();
+            if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
                 by = By::Decision(commit.to_string());
             }
         }

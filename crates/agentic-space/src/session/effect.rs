@@ -189,7 +189,8 @@ pub fn ready_child(
     }
     check_flow(space, session, request).ok()?;
     let start = session.started();
-    let asker = Asker { session: start.session.to_string(), request: performance.id.to_string() };
+    let asker =
+        Asker { session: start.session.to_string(), request: Some(performance.id.to_string()) };
     let child = ensure_agent(space, session, performance, &asker).ok()?;
     child_begin(space, session, request, &child).ok()
 }

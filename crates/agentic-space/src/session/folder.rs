@@ -1,5 +1,6 @@
 //! Where a session in flight is kept: one folder with the log of its records and its long values.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Value, canonical};
@@ -208,6 +209,31 @@ pub fn list_open(space: &Space) -> Result<Vec<SessionId>> {
     ids.sort();
     ids.dedup();
     Ok(ids)
+}
+
+/// Lists the sessions of some agents that are not over, with their agents.
+pub fn open_sessions_of(
+    space: &Space,
+    agents: &BTreeSet<&AgentName>,
+) -> Result<Vec<(SessionId, AgentName)>> {
+    let layout = space.repository().layout();
+    let mut ids = list(&layout.open_sessions())?;
+    for agent in agents {
+        // Nothing was written to it here; its sessions may have come by fetch alone.
+        if !layout.journal(&agentic_store::Stream::Agent((*agent).clone())).exists() {
+            ids.extend(seal::sessions_of(space, agent)?);
+        }
+    }
+    let mut open = Vec::new();
+    for id in ids {
+        // One that is damaged is nobody's.
+        let Ok(journal) = read_journal(space, &id) else { continue };
+        let agent = journal.start().agent.clone();
+        if agents.contains(&agent) && !journal.is_over() {
+            open.push((id, agent));
+        }
+    }
+    Ok(open)
 }
 
 /// Lists all sessions that are known here, oldest first.

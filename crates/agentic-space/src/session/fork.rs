@@ -121,8 +121,11 @@ impl Parting<'_> {
 
     fn standing(&self, name: &AgentName) -> Result<(SessionId, Standing)> {
         let id = self.draft(name, None)?.session(self.journal, self.cut);
-        if self.space.head(name).is_err() {
-            return Ok((id, Standing::Absent));
+        match self.space.head(name) {
+            Ok(_) => {}
+            Err(Error::UnknownAgent { .. }) => return Ok((id, Standing::Absent)),
+            Err(Error::AgentArchived { .. }) => return Ok((id, Standing::Foreign)),
+            Err(error) => return Err(error),
         }
         let Some(genesis) = self.space.agent(name)?.genesis else {
             return Ok((id, Standing::Foreign));

@@ -55,7 +55,7 @@ pub fn blocks(space: &Space, id: &SessionId) -> Result<Vec<Value>> {
     let ended = match standing.state {
         State::Done => standing.result,
         State::Failed => standing.failure.map(|failure| failure.details),
-        State::Running | State::Held | State::Waiting | State::Cancelled => None,
+        State::Running | State::Held | State::Waiting | State::Cancelled | State::Diverged => None,
     };
     if let Some(blocks) = ended.as_ref().and_then(|value| value.get("blocks")?.as_list()) {
         return Ok(blocks.to_vec());

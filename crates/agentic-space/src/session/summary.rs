@@ -129,6 +129,8 @@ pub struct OpenHold {
     pub asked_at: Instant,
     /// The votes so far.
     pub votes: Vec<VoteRecord>,
+    /// How often it went on to other people.
+    pub n_escalations: usize,
 }
 
 /// Reads a session.
@@ -141,6 +143,12 @@ pub fn read(space: &Space, id: &SessionId) -> Result<Summary> {
 pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
     let id = journal.start().session;
     summarise(space, journal, &|| Folder::of(space, &id).is_driven(space))
+}
+
+/// Reads a session as if nobody were at work on it, so that what is under way counts as in doubt.
+pub(crate) fn read_at_rest(space: &Space, id: &SessionId) -> Result<Summary> {
+    let journal = read_journal(space, id)?;
+    summarise(space, &journal, &|| Ok(false))
 }
 
 /// Summarises a journal as it stood, when whoever appended to it was at work.
@@ -215,6 +223,7 @@ struct Open {
     /// When the next attempt is due, while none is under way.
     next_at: Option<Instant>,
     votes: Vec<VoteRecord>,
+    n_escalations: usize,
 }
 
 /// What has been read so far.
@@ -284,15 +293,16 @@ impl<'a> Reading<'a> {
                     open.votes.push(vote.clone());
                 }
             }
+            Body::Escalate(escalate) => {
+                if let Some(open) = self.open.get_mut(&escalate.path) {
+                    open.n_escalations += 1;
+                }
+            }
             Body::End(outcome) => self.end = Some(self.outcome(outcome)?),
             Body::Continue(next) => {
                 self.end = Some(Answered::Ok(self.value(&next.state)?));
             }
-            Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Upgrade(_)
-            | Body::Cancel(_)
-            | Body::ScopeEnd(_) => {}
+            Body::Signal(_) | Body::Upgrade(_) | Body::Cancel(_) | Body::ScopeEnd(_) => {}
         }
         Ok(())
     }
@@ -319,6 +329,7 @@ impl<'a> Reading<'a> {
             withdrawn: false,
             next_at: None,
             votes: Vec::new(),
+            n_escalations: 0,
         };
         self.open.insert(ask.path.clone(), open);
         Ok(())
@@ -386,6 +397,7 @@ impl<'a> Reading<'a> {
                         reason,
                         asked_at: open.at,
                         votes: open.votes.clone(),
+                        n_escalations: open.n_escalations,
                     },
                 ));
             }

@@ -25,7 +25,7 @@ impl Driver<'_> {
         events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
     }
 
-    fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
+    pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
         let kind = Kind::parse(kind).expect("a valid name");
         split_entry(&kind, self.space.now(), text.as_bytes())
     }
@@ -85,7 +85,7 @@ fn said(event: &Event) -> String {
 }
 
 /// Cuts a text for a trace entry, which is one line.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 

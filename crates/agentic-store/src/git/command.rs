@@ -46,6 +46,16 @@ pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
 /// # Errors
 /// Fails when there is no such program.
 pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Result<Program> {
+    run_git_with(directory, arguments, input, &[])
+}
+
+/// Does the same with variables of its own in its environment.
+pub(super) fn run_git_with(
+    directory: &Path,
+    arguments: &[&str],
+    input: &[u8],
+    environment: &[(String, String)],
+) -> Result<Program> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
     let mut child = Command::new("git")
         .current_dir(directory)
@@ -55,6 +65,7 @@ pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) ->
         .env_remove("GIT_INDEX_FILE")
         // A look at a worktree must not leave a lock behind when it is killed.
         .env("GIT_OPTIONAL_LOCKS", "0")
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -1,5 +1,6 @@
 //! The git repository, through gix. Nothing above this module names a gix type.
 
+mod archive;
 mod cached_tree;
 mod candidate;
 mod checkout;
@@ -14,17 +15,19 @@ mod pack;
 mod reference;
 mod repair;
 mod repository;
+mod signature;
 mod snapshot;
 mod tree;
 mod worktree;
 mod zone;
 
+pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes};
-pub use self::reference::{RefMove, RefName};
+pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch};
 pub use self::snapshot::{Snapshot, SnapshotSource};

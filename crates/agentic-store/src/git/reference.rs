@@ -6,12 +6,15 @@ use agentic_model::{Oid, Signature};
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
-use super::{Repository, to_id, to_oid};
+use super::{Repository, run_git_with_input, to_id, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
 
 /// How long a writer waits for another program's lock on a ref.
 pub(super) const REF_LOCK_WAIT: Duration = Duration::from_secs(1);
+
+/// The file in which git keeps many refs; it is rewritten when one of them goes.
+pub const PACKED_REFS: &str = "packed-refs";
 
 /// What became of a request to move a ref.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,6 +114,36 @@ impl Repository {
             name,
             deref: false,
         })
+    }
+
+    /// Deletes those refs that are where they are expected to be. Git itself does it, which rewrites
+    /// the file of packed refs once and syncs it.
+    ///
+    /// # Errors
+    /// Fails when git refuses for another reason than a ref that is elsewhere.
+    pub fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()> {
+        let Err(all) = self.delete_all(refs) else { return Ok(()) };
+        for (name, expect) in refs {
+            // One of them may have been moved; git then deletes none.
+            if self.find_ref(name)? == Some(*expect)
+                && self.delete_all(std::slice::from_ref(&(name.clone(), *expect))).is_err()
+                && self.find_ref(name)? == Some(*expect)
+            {
+                return Err(all);
+            }
+        }
+        Ok(())
+    }
+
+    fn delete_all(&self, refs: &[(String, Oid)]) -> Result<()> {
+        if refs.is_empty() {
+            return Ok(());
+        }
+        let lines = refs.iter().map(|(name, expect)| format!("delete {name} {expect}\n"));
+        let lines = lines.collect::<String>();
+        let arguments = ["update-ref", "--stdin"];
+        let program = run_git_with_input(self.common_dir(), &arguments, lines.as_bytes())?;
+        program.checked(&arguments).map(drop)
     }
 
     /// Applies an edit, waiting for a foreign lock.

@@ -88,6 +88,8 @@ impl Repository {
         match older.find(|tip| is_whole(**tip)) {
             Some(tip) => {
                 let path = self.common_dir().join(name);
+                let above = path.parent().expect("a ref stands in a folder");
+                std::fs::create_dir_all(above).map_err(Error::io("create", above))?;
                 file::replace(&path, format!("{tip}\n").as_bytes(), Persistence::Lazy)
             }
             None => Ok(()),

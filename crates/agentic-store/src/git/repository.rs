@@ -37,13 +37,15 @@ impl Repository {
     /// # Errors
     /// Fails when there is none, and when its refs are kept in a format that gix does not see.
     pub fn discover(directory: &Path) -> Result<Repository> {
+        // Of a relative path gix takes a bare repository's own name for `.git`.
+        let place = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
         // As git does, a ceiling elsewhere is of no account.
         let options = gix::discover::upwards::Options {
             match_ceiling_dir_or_error: false,
             ..Default::default()
         };
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-            directory,
+            &place,
             options,
             Default::default(),
         );

@@ -5,6 +5,7 @@
 
 mod backwards;
 mod cut;
+mod fold;
 pub mod frame;
 mod log;
 mod read;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::Carried;
+pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, payloads};
 pub use self::read::{
     Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,

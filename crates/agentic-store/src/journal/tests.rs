@@ -33,6 +33,7 @@ fn transaction(count: u64, from: u64) -> Transaction {
         notes: None,
         taken: Taken { from, count },
         follow: None,
+        fold: None,
         author: signature.clone(),
         committer: signature,
     }

@@ -2,6 +2,7 @@
 
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature, Value};
 
+use super::fold::Fold;
 use super::record::{Fields, oid_or_null};
 use crate::{Error, Result};
 
@@ -113,6 +114,8 @@ pub struct Transaction {
     pub taken: Taken,
     /// The worktree that follows the branch.
     pub follow: Option<Follow>,
+    /// The refs that the archive keeps instead, or gives back.
+    pub fold: Option<Fold>,
     /// Who did the work.
     pub author: Signature,
     /// In whose repository.
@@ -134,6 +137,7 @@ impl Transaction {
             notes: Some(NotesEdit { name: notes_ref.into(), notes: Vec::new(), objects }),
             taken: Taken::default(),
             follow: None,
+            fold: None,
             author,
             committer,
         }
@@ -178,6 +182,9 @@ impl Transaction {
             Some(Follow::Files(path)) => map.insert("files".to_owned(), Value::text(path)),
             None => None,
         };
+        if let Some(fold) = &self.fold {
+            map.insert("fold".to_owned(), fold.to_value());
+        }
         Value::Map(map)
     }
 
@@ -191,6 +198,7 @@ impl Transaction {
             notes: fields.optional("notes").map(read_notes).transpose()?,
             taken: Taken { from: fields.count("from")?, count: fields.count("count")? },
             follow: read_follow(&fields),
+            fold: fields.optional("fold").map(Fold::from_value).transpose()?,
             author: read_signature(fields.get("author")?)?,
             committer: read_signature(fields.get("committer")?)?,
         })

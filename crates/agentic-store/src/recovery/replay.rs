@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::{Instant, Oid};
 
 use super::{Mended, Recovered, findings};
-use crate::git::{RefMove, RefState, Repository};
+use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository};
 use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
@@ -39,6 +39,7 @@ struct Edits {
 /// Fails when a journal is damaged or the repository cannot be written.
 pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Result<Vec<Recovered>> {
     let mut report = Vec::new();
+    let streams = &archive_first(streams);
     repository.set_damaged_objects_aside()?;
     for stream in streams {
         let _lock = lock(repository, stream)?;
@@ -48,6 +49,9 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
     let mut notes: BTreeMap<String, Edits> = BTreeMap::new();
     for stream in streams {
         let _lock = lock(repository, stream)?;
+        if is_archived(repository, stream)? {
+            continue;
+        }
         let records = journal::records(repository.layout(), stream)?;
         collect_notes(&records, &mut notes);
         let decided = decided(records);
@@ -59,7 +63,9 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
         repository.restore_notes_ref(name, &edits.tips, edits.known)?;
     }
     for stream in streams {
-        apply_notes(repository, stream)?;
+        if !is_archived(repository, stream)? {
+            apply_notes(repository, stream)?;
+        }
         let writer = Writer::open(repository, stream, now)?;
         report.extend(findings(&writer));
         drop(writer);
@@ -67,6 +73,23 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
         report.extend(mended.map(|mended| recovered(stream, mended)));
     }
     Ok(report)
+}
+
+/// Puts the archive before the agents: what it has by now does not come back from a journal.
+fn archive_first(streams: &[Stream]) -> Vec<Stream> {
+    let archive = Stream::of_branch(ARCHIVE_REF);
+    let (mut first, others): (Vec<Stream>, Vec<Stream>) =
+        streams.iter().cloned().partition(|stream| *stream == archive);
+    first.extend(others);
+    first
+}
+
+/// Tells whether a stream is that of an agent which only the archive has.
+fn is_archived(repository: &Repository, stream: &Stream) -> Result<bool> {
+    let Some(agent) = stream.agent() else { return Ok(false) };
+    let is_gone = repository.ref_state(&agent.branch_ref()) == RefState::Absent;
+    // An archive that cannot be read has nobody; the doctor tells.
+    Ok(is_gone && repository.archive_entry(agent).is_ok_and(|entry| entry.is_some()))
 }
 
 /// Keeps the transactions that were decided: those that were not given up.

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use crate::context::Context;
-use crate::output::counted;
+use crate::output::{Listing, counted};
 
 /// List the agents
 ///
@@ -29,11 +29,14 @@ enum Line {
 /// Runs the verb.
 pub fn run(context: &Context, _: Args) -> Outcome {
     let space = context.space()?;
-    let mut lines: Vec<Line> =
-        space.agents()?.iter().map(|agent| Line::Here(AgentView::from(agent))).collect();
-    let remote = space.remote_agents()?;
-    lines.extend(remote.iter().map(|agent| Line::Remote(RemoteAgentView::from(agent))));
-    context.format.answer(lines.as_slice(), |lines| lines.iter().map(text).collect());
+    let mut listing = Listing::begin(context.format);
+    for agent in space.agents()? {
+        listing.item(&Line::Here(AgentView::from(&agent?)), text);
+    }
+    for agent in space.remote_agents()? {
+        listing.item(&Line::Remote(RemoteAgentView::from(&agent)), text);
+    }
+    listing.end();
     Ok(ExitCode::SUCCESS)
 }
 

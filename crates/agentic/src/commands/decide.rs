@@ -1,22 +1,26 @@
 //! `agentic decide`
 
 mod choice;
+mod prompt;
+mod reply;
 
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
-use agentic_space::decide::{Action, Decision, Draft, decide};
+use agentic_space::decide::{Action, Decision, Draft, decide, proposed};
 use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::{find_run, resume};
 use agentic_space::{Error, Space};
-use agentic_view::{DecideView, state_name};
+use agentic_view::interop::Protocol;
+use agentic_view::{DecideView, PendingView, state_name};
+use clap::ValueEnum;
 
 use super::Outcome;
 use super::session::principal;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Format, print_text, talk, warn, warn_deferred};
+use crate::output::{Format, print_text, warn, warn_deferred};
 
 /// Answer a hold; the answer is a commit on the agent's branch
 ///
@@ -26,14 +30,24 @@ use crate::output::{Format, print_text, talk, warn, warn_deferred};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// A request as `agentic pending` prints it, or an agent with one open hold
-    request: String,
+    /// A request as `agentic pending` prints it, an agent with one open hold, or the key of a run
+    #[arg(required_unless_present = "from")]
+    request: Option<String>,
     /// approve, reject, edit or respond
     #[arg(value_parser = action)]
     action: Option<Action>,
     /// The value, where the action takes one
     #[arg(long, value_name = "JSON", value_parser = json_value)]
     value: Option<Value>,
+    /// One of the choices that are offered: accept, reject or another
+    #[arg(long, value_name = "CHOICE", conflicts_with_all = ["action", "value"])]
+    choice: Option<String>,
+    /// The node of a pipeline that asks, where the run has several holds
+    #[arg(long, value_name = "NODE", conflicts_with = "from")]
+    hold: Option<String>,
+    /// Make an unverified decision your own
+    #[arg(long, value_name = "OID", conflicts_with_all = ["action", "value", "choice"])]
+    accept: Option<String>,
     /// Why
     #[arg(short, long, value_name = "WHY", default_value = "")]
     message: String,
@@ -43,49 +57,68 @@ pub struct Args {
     /// Who decides, such as user:ada
     #[arg(long, value_name = "PRINCIPAL", visible_alias = "as")]
     by: Option<String>,
-    /// The node of a pipeline that asks, where the request is the key of its run
-    #[arg(long, value_name = "NODE")]
-    hold: Option<String>,
-    /// One of the choices of a pipeline's hold: accept approves, reject rejects, others respond
-    #[arg(long, value_name = "C", conflicts_with_all = ["action", "value"])]
-    choice: Option<String>,
+    /// Decide only: the session runs on elsewhere
+    #[arg(long)]
+    only: bool,
+    /// Read the answers of a client from standard input, in this form
+    #[arg(long, value_name = "FORMAT", conflicts_with_all =
+        ["request", "action", "value", "choice", "accept", "message", "expect", "only"])]
+    from: Option<Form>,
+}
+
+/// The forms of answers.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// What an MCP client sends back
+    Mcp,
+    /// An A2A message
+    A2a,
+}
+
+/// What a person answers.
+struct Said {
+    action: Action,
+    value: Option<Value>,
+    why: String,
+    shown: Option<String>,
+    accepts: Option<(agentic_model::Oid, String)>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     refuse_agents(&space)?;
-    let args = spelled_out(&space, args)?;
-    let principal = match args.by {
-        Some(principal) => principal,
+    let principal = match &args.by {
+        Some(principal) => principal.clone(),
         None => principal(&space)?,
     };
-    let pending = match find_hold(&space, &args.request)? {
+    match args.from {
+        Some(Form::Mcp) => return reply::run(context, &space, Protocol::Mcp, principal),
+        Some(Form::A2a) => return reply::run(context, &space, Protocol::A2a, principal),
+        None => {}
+    }
+    let pending = match named(&space, &args)? {
         Named::Open(pending) => *pending,
         Named::Decided { session, id, commit, decision } => {
             let request = session.short_request(&id);
-            return repeated(
-                context,
-                &space,
-                &args.action,
-                &args.value,
-                &principal,
-                Earlier { request, session, commit, decision },
-            );
+            let earlier = Earlier { request, session, commit, decision };
+            let (action, value) = match &args.choice {
+                Some(choice) => choice::action_of(choice),
+                None => (args.action, args.value),
+            };
+            return repeated(context, &space, (action, value), &principal, earlier);
         }
     };
-    let (action, value) = match args.action {
-        Some(action) => (action, args.value),
-        None => ask(&pending)?,
-    };
-    choice::refuse_not_offered(&pending, action, value.as_ref())?;
+    let said = said(&space, &pending, &args)?;
     let draft = Draft {
-        action,
-        value,
-        rationale: args.message,
+        action: said.action,
+        value: said.value,
+        rationale: said.why,
         expect: args.expect,
         principal,
         client: "cli",
+        shown: said.shown,
+        accepts: said.accepts,
     };
     let done = match decide(&space, &pending, &draft) {
         Ok(done) => done,
@@ -102,41 +135,56 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if context.format == Format::Text {
         print_text(&format!("{} {}", done.decision.action.name(), done.commit));
     }
-    if let Err(error) = resume(&space, &done.session) {
+    let follows = if args.only { Ok(()) } else { resume(&space, &done.session) };
+    if let Err(error) = follows {
         warn(&format!("the decision stands; the session cannot go on: {error}"));
     }
     if context.format == Format::Json {
-        show(
-            context,
-            &space,
-            &pending.hold.session.short_request(&pending.hold.id),
-            &done.decision,
-            done.commit.to_string(),
-            &done.session,
-        )?;
+        let request = pending.hold.session.short_request(&pending.hold.id);
+        let commit = done.commit.to_string();
+        show(context, &space, &request, &done.decision, commit, &done.session)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Replaces what is said of a pipeline by the request and the action that it stands for.
-fn spelled_out(space: &Space, args: Args) -> Result<Args, Failure> {
-    let request = match &args.hold {
-        Some(node) => choice::request_at(space, &args.request, node)?,
-        None if find_hold(space, &args.request).is_ok() => args.request.clone(),
+/// Finds the hold that the arguments name.
+fn named(space: &Space, args: &Args) -> Result<Named, Failure> {
+    let request = args.request.as_deref().unwrap_or_default();
+    if let Some(node) = &args.hold {
+        return Ok(find_hold(space, &choice::request_at(space, request, node)?)?);
+    }
+    find_hold(space, request).or_else(|error| {
         // The key of a run stands for its agent; anything else is told as it was said.
-        None => {
-            let run = find_run(space, &args.request).and_then(|id| space.session(&id));
-            run.map_or(args.request.clone(), |run| run.agent.to_string())
-        }
-    };
+        let run = find_run(space, request).and_then(|id| space.session(&id));
+        Ok(find_hold(space, run.map_err(|_| error)?.agent.as_str())?)
+    })
+}
+
+/// Takes the answer from the arguments, from the decision that is accepted, or from the person.
+fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> {
+    let (why, shown, accepts) = (args.message.clone(), None, None);
+    if let Some(oid) = &args.accept {
+        let commit = space.repository().resolve_commit(oid)?;
+        let proposed = proposed(space, pending, commit)?;
+        let why = if why.is_empty() { proposed.rationale } else { why };
+        let (action, value) = (proposed.action, proposed.value);
+        return Ok(Said { action, value, why, shown, accepts: Some((commit, proposed.principal)) });
+    }
     let (action, value) = match &args.choice {
-        Some(choice) => {
-            let (action, value) = choice::action_of(choice);
-            (Some(action), value)
-        }
-        None => (args.action, args.value),
+        Some(choice) => choice::action_of(choice),
+        None => (args.action, args.value.clone()),
     };
-    Ok(Args { request, action, value, ..args })
+    if let Some(action) = action {
+        return Ok(Said { action, value, why, shown, accepts });
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Err(Failure::usage("no action was given", "say approve, reject, edit or respond"));
+    }
+    let view = PendingView::new(pending, pending.hold.asked_at);
+    let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
+    let asked = prompt::ask(&view, &mut input, &mut output)?;
+    let why = if why.is_empty() { asked.why } else { why };
+    Ok(Said { action: asked.action, value: asked.value, why, shown: Some(asked.shown), accepts })
 }
 
 /// What was decided before.
@@ -151,13 +199,12 @@ struct Earlier {
 fn repeated(
     context: &Context,
     space: &Space,
-    action: &Option<Action>,
-    value: &Option<Value>,
+    (action, value): (Option<Action>, Option<Value>),
     principal: &str,
     earlier: Earlier,
 ) -> Outcome {
     if let (Some(decision), Some(commit)) = (&earlier.decision, earlier.commit) {
-        let same = *action == Some(decision.action) && *value == decision.value;
+        let same = action == Some(decision.action) && value == decision.value;
         if same && decision.principal == principal {
             match context.format {
                 Format::Text => print_text(&format!("{} {commit}", decision.action.name())),
@@ -223,38 +270,6 @@ fn refuse_agents(space: &Space) -> Result<(), Failure> {
         )),
         None => Ok(()),
     }
-}
-
-/// Shows what is asked and asks, on a terminal.
-fn ask(pending: &Pending) -> Result<(Action, Option<Value>), Failure> {
-    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        return Err(Failure::usage("no action was given", "say approve, reject, edit or respond"));
-    }
-    let view = agentic_view::PendingView::new(pending, pending.hold.asked_at);
-    talk(&format!("{} asks: {}", view.agent, view.question.as_deref().unwrap_or(&view.kind)));
-    let payload = serde_json::to_string_pretty(&view.payload).expect("views have text keys");
-    talk(&payload);
-    talk(&format!("[{}]? ", view.actions.join("/")));
-    let answer = read_line()?;
-    let action = Action::parse(answer.trim()).ok_or_else(|| {
-        Failure::usage(&format!("`{}` is no action", answer.trim()), "nothing was decided")
-    })?;
-    if !matches!(action, Action::Edit | Action::Respond) {
-        return Ok((action, None));
-    }
-    talk("value as JSON: ");
-    let value = json::from_text(read_line()?.trim())
-        .map_err(|error| Failure::schema(&error.to_string(), "nothing was decided"))?;
-    Ok((action, Some(value)))
-}
-
-fn read_line() -> Result<String, Failure> {
-    // The question stands on the terminal before the answer is read.
-    let _ = std::io::stderr().flush();
-    let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    read.map_err(|error| Failure::io("read the answer", &error))?;
-    Ok(line)
 }
 
 fn action(text: &str) -> Result<Action, String> {

@@ -1,11 +1,15 @@
 //! `agentic demo`
 //!
 //! The demo runs real commands of this binary and of git, and prints what they print: nothing in it
-//! is scripted but the commands.
+//! is scripted but the commands. One of them it kills.
+
+mod story;
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant as Moment};
 
+use self::story::{Ends, Step};
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -22,135 +26,12 @@ pub struct Args {
     keep: Option<PathBuf>,
 }
 
-/// One step of the story: where it happens, what is said, and the command.
-struct Step {
-    folder: &'static str,
-    says: &'static str,
-    command: &'static [&'static str],
-    input: &'static str,
-}
-
-const BEFORE: &str = "const TOKEN_TTL: u64 = 60;\n\nfn refresh() {}\n";
-const AFTER: &str = "const TOKEN_TTL: u64 = 60;\n\n/// Only one worker refreshes; the others wait.\nfn refresh() {}\n";
-
-/// How the repository comes to be; its output is not shown.
-const SETUP: &[&[&str]] = &[
-    &["init", "--quiet", "--initial-branch=main", "."],
-    &["config", "user.name", "Ada Example"],
-    &["config", "user.email", "ada@example.com"],
-    &["config", "commit.gpgSign", "false"],
-    &["add", "."],
-    &["commit", "--quiet", "--message=Start"],
-];
-
-const BEGINNING: &[Step] = &[Step {
-    folder: "repo",
-    says: "An agent is a branch, seeded by a briefing, here with a worktree of its own.",
-    command: &[
-        "agentic",
-        "spawn",
-        "fix-auth",
-        "-m",
-        "Fix the token refresh race",
-        "--at",
-        "main",
-        "--worktree",
-        "../fix-auth",
-    ],
-    input: "",
-}];
-
-const STORY: &[Step] = &[
-    Step {
-        folder: "fix-auth",
-        says: "What it saw and said is appended to its trace, durable at once.",
-        command: &[
-            "agentic",
-            "trace",
-            "add",
-            "--kind",
-            "tool",
-            "cargo test refresh: 2 workers refreshed at once",
-        ],
-        input: "",
-    },
-    Step {
-        folder: "fix-auth",
-        says: "What it did is a typed commit; the trace is bound to it as a git note.",
-        command: &[
-            "agentic",
-            "commit",
-            "-m",
-            "Let one worker refresh",
-            "--kind",
-            "refactor",
-            "--field",
-            "severity=\"high\"",
-            "--trace",
-        ],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "A sub-agent begins where its parent stands, and needs no worktree to commit.",
-        command: &["agentic", "spawn", "review", "--from", "fix-auth", "-m", "Review the fix"],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "",
-        command: &[
-            "agentic",
-            "commit",
-            "--agent",
-            "review",
-            "-m",
-            "Waiters need a deadline",
-            "--kind",
-            "finding",
-            "--stdin",
-        ],
-        input: "{\"REVIEW.md\": \"A waiter may wait for ever.\\n\"}",
-    },
-    Step {
-        folder: "repo",
-        says: "Who reviews whom is asserted; who came from whom and who merged follows from commits.",
-        command: &["agentic", "relate", "review", "reviews", "fix-auth"],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "",
-        command: &["agentic", "merge", "review", "--into", "fix-auth"],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "",
-        command: &["agentic", "merge", "fix-auth", "--into", "main", "-m", "Take the fix"],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "The family of agents, and what holds between them.",
-        command: &["agentic", "tree"],
-        input: "",
-    },
-    Step { folder: "repo", says: "", command: &["agentic", "relations"], input: "" },
-    Step {
-        folder: "repo",
-        says: "Stock git sees all of it: history, traces, and a sound repository.",
-        command: &["git", "log", "--graph", "--format=%h %an: %s", "main"],
-        input: "",
-    },
-    Step {
-        folder: "repo",
-        says: "",
-        command: &["git", "log", "-1", "--format=%s%n%N", "--notes=agentic/fix-auth", "main^2^"],
-        input: "",
-    },
-    Step { folder: "repo", says: "", command: &["git", "fsck", "--strict"], input: "" },
-];
+/// How often the demo looks whether the time to kill has come.
+const POLL: Duration = Duration::from_millis(10);
+/// How long it waits for that.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The exit code of what waits for a human.
+const HELD: i32 = 4;
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
@@ -176,44 +57,80 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 fn tell(stage: &Path) -> Result<(), Failure> {
     let repo = stage.join("repo");
-    write(&repo, "auth.rs", BEFORE)?;
-    for arguments in SETUP {
-        let step = [&["git"], *arguments].concat();
-        let output = execute(&repo, &step, "")?;
-        if !output.0 {
-            return Err(broken(&step, &output.1));
+    write(&repo, "auth.rs", story::BEFORE)?;
+    for command in story::SETUP {
+        let (status, output) = finish(start(&repo, command, "")?, command)?;
+        if !status.success() {
+            return Err(broken(command, &output));
         }
     }
-    BEGINNING.iter().try_for_each(|step| play(stage, step))?;
-    write(&stage.join("fix-auth"), "auth.rs", AFTER)?;
-    STORY.iter().try_for_each(|step| play(stage, step))
+    story::BEGINNING.iter().try_for_each(|step| play(stage, step))?;
+    write(&stage.join("fix-auth"), "auth.rs", story::AFTER)?;
+    story::WORK.iter().try_for_each(|step| play(stage, step))?;
+    write(stage, "release.rhai", story::FLOW)?;
+    write(stage, "upload.sh", story::UPLOAD)?;
+    story::SESSION.iter().try_for_each(|step| play(stage, step))?;
+    story::PROOF.iter().try_for_each(|step| play(stage, step))
 }
 
 fn play(stage: &Path, step: &Step) -> Result<(), Failure> {
     if !step.says.is_empty() {
         print_text(&format!("\u{1b}[1m{}\u{1b}[0m", step.says));
     }
-    let quoted: Vec<String> = step.command.iter().map(|word| quote(word)).collect();
     let input = match step.input {
         "" => String::new(),
         input => format!(" <<< '{}'", input.trim_end()),
     };
-    print_text(&format!("\u{1b}[2m{} $\u{1b}[0m {}{input}", step.folder, quoted.join(" ")));
-    let (success, output) = execute(&stage.join(step.folder), step.command, step.input)?;
+    print_text(&format!("\u{1b}[2m{} $\u{1b}[0m {}{input}", step.folder, step.command));
+    let mut child = start(&stage.join(step.folder), step.command, step.input)?;
+    if let Ends::KilledAt(file) = step.ends {
+        kill_at(&mut child, &stage.join(file), step.command)?;
+    }
+    let (status, output) = finish(child, step.command)?;
     let indented: String = output.lines().map(|line| format!("  {line}\n")).collect();
     print_text(&indented);
-    if success { Ok(()) } else { Err(broken(step.command, &output)) }
+    let is_as_told = match step.ends {
+        Ends::Well => status.success(),
+        Ends::Held => status.code() == Some(HELD),
+        Ends::KilledAt(_) => status.code().is_none(),
+    };
+    if !is_as_told {
+        return Err(broken(step.command, &output));
+    }
+    if let Ends::KilledAt(_) = step.ends {
+        print_text(&format!("  ({status})"));
+    }
+    Ok(())
 }
 
-/// Runs a command and returns whether it succeeded, with everything that it printed.
-fn execute(folder: &Path, command: &[&str], input: &str) -> Result<(bool, String), Failure> {
-    let cannot = |error: std::io::Error| Failure::io(&format!("run `{}`", command[0]), &error);
-    let program = match command[0] {
+/// Kills the command, and nothing else, once the file is there; what the command had started ends
+/// when the file is gone.
+fn kill_at(child: &mut Child, file: &Path, command: &str) -> Result<(), Failure> {
+    let cannot = |error: std::io::Error| Failure::io(&format!("kill `{command}`"), &error);
+    let begun_at = Moment::now();
+    while !file.exists() {
+        let has_ended = child.try_wait().map_err(cannot)?.is_some();
+        if has_ended || begun_at.elapsed() > PATIENCE {
+            let _ = child.kill();
+            return Err(broken(command, "it did not come to what the demo kills it in"));
+        }
+        std::thread::sleep(POLL);
+    }
+    child.kill().map_err(cannot)?;
+    child.wait().map_err(cannot)?;
+    std::fs::remove_file(file).map_err(cannot)
+}
+
+/// Starts a command of the story.
+fn start(folder: &Path, command: &str, input: &str) -> Result<Child, Failure> {
+    let cannot = |error: std::io::Error| Failure::io(&format!("run `{command}`"), &error);
+    let words = words(command);
+    let program = match words[0].as_str() {
         "agentic" => std::env::current_exe().map_err(cannot)?,
         other => PathBuf::from(other),
     };
     let mut child = Command::new(program)
-        .args(&command[1..])
+        .args(&words[1..])
         .current_dir(folder)
         .env_remove("AGENTIC_AGENT")
         .env_remove("GIT_DIR")
@@ -228,10 +145,16 @@ fn execute(folder: &Path, command: &[&str], input: &str) -> Result<(bool, String
         // A command that does not read its input is not disturbed by it.
         let _ = std::io::Write::write_all(&mut stdin, input.as_bytes());
     }
-    let output = child.wait_with_output().map_err(cannot)?;
+    Ok(child)
+}
+
+/// Waits for a command; returns how it ended, with everything that it printed.
+fn finish(child: Child, command: &str) -> Result<(ExitStatus, String), Failure> {
+    let output = child.wait_with_output();
+    let output = output.map_err(|error| Failure::io(&format!("run `{command}`"), &error))?;
     let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
     text.push_str(&String::from_utf8_lossy(&output.stderr));
-    Ok((output.status.success(), text))
+    Ok((output.status, text))
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
@@ -241,12 +164,21 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), Failure> {
         .map_err(|error| Failure::io(&format!("write `{}`", path.display()), &error))
 }
 
-fn broken(command: &[&str], output: &str) -> Failure {
-    let message = format!("`{}` failed: {}", command.join(" "), output.trim());
+fn broken(command: &str, output: &str) -> Failure {
+    let message = format!("`{command}` did not end as the story says: {}", output.trim());
     Failure::refused(&message, "the demo needs git 2.30 or later and a folder it can write to")
 }
 
-fn quote(word: &str) -> String {
-    let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=^:".contains(c));
-    if plain { word.to_owned() } else { format!("'{word}'") }
+/// Splits a command at blanks; single quotes keep words together.
+fn words(command: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut is_quoted = false;
+    for character in command.chars() {
+        match (character, is_quoted) {
+            ('\'', _) => is_quoted = !is_quoted,
+            (' ', false) => words.push(String::new()),
+            _ => words.last_mut().expect("there is always a word").push(character),
+        }
+    }
+    words
 }

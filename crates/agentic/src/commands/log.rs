@@ -7,6 +7,7 @@ use agentic_view::{EntryView, LogView};
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
+use crate::output::Listing;
 
 /// List an agent's own commits, newest first
 ///
@@ -32,21 +33,19 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     let agent = context.agent(&space, args.agent.as_ref())?;
-    let mut logged = space.log(&agent, args.kind.as_ref())?;
-    logged.truncate(args.limit.unwrap_or(usize::MAX));
-    let mut traces = Vec::new();
-    for commit in &logged {
+    let logged = space.log(&agent, args.kind.as_ref())?;
+    let mut listing = Listing::begin(context.format);
+    for commit in logged.take(args.limit.unwrap_or(usize::MAX)) {
+        let commit = commit?;
         let shown = match commit.trace {
             Some(cid) if args.trace => Some(space.trace_by_cid(cid, Some(commit.info.oid))?),
             _ => None,
         };
-        traces.push(shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default());
+        let trace = shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default();
+        let view = LogView::new(&commit, Some(agent.to_string()));
+        listing.item(&view, |view| paragraph(view, &trace));
     }
-    let views: Vec<LogView> =
-        logged.iter().map(|logged| LogView::new(logged, Some(agent.to_string()))).collect();
-    context.format.answer(views.as_slice(), |views| {
-        views.iter().zip(&traces).map(|(view, trace)| paragraph(view, trace)).collect()
-    });
+    listing.end();
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,7 @@
 //! One file for each verb: its arguments, and what it does with them.
 
 pub mod agents;
+pub mod archive;
 pub mod briefing;
 pub mod check;
 pub mod commit;
@@ -57,6 +58,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Log(args) => log::run(&context, args),
         Verb::Show(args) => show::run(&context, args),
         Verb::Agents(args) => agents::run(&context, args),
+        Verb::Archive(args) => archive::run(&context, args),
         Verb::Tree(args) => tree::run(&context, args),
         Verb::ForkPoint(args) => fork_point::run(&context, args),
         Verb::Briefing(args) => briefing::run(&context, args),

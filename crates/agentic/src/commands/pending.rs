@@ -3,12 +3,16 @@
 use std::process::ExitCode;
 
 use agentic_model::AgentName;
+use agentic_space::Space;
 use agentic_space::hold::{Filter, Overdue, pending};
-use agentic_view::{PendingView, hold};
+use agentic_space::ticket::hand_out;
+use agentic_view::{PendingView, interop};
 use clap::ValueEnum;
 
+use super::session::principal;
 use super::{Outcome, agent_name};
 use crate::context::Context;
+use crate::failure::Failure;
 use crate::output::print_text;
 
 /// List what waits for a human, oldest first
@@ -32,6 +36,9 @@ pub struct Args {
     /// Another form than ours
     #[arg(long, value_name = "FORMAT")]
     format: Option<Form>,
+    /// Who will answer in that form, such as user:ada
+    #[arg(long, value_name = "PRINCIPAL", requires = "format")]
+    by: Option<String>,
 }
 
 /// The forms of the list.
@@ -59,14 +66,25 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let views: Vec<PendingView> =
         found.iter().map(|pending| PendingView::new(pending, now)).collect();
     match args.format {
-        Some(Form::Mcp) => print_text(&hold::mcp(&found).to_string()),
-        Some(Form::A2a) => print_text(&hold::a2a(&found, now).to_string()),
+        Some(Form::Mcp) => {
+            let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
+            print_text(&interop::mcp(&found, &ticket).to_string());
+        }
+        Some(Form::A2a) => {
+            let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
+            print_text(&interop::a2a(&found, &ticket, now).to_string());
+        }
         Some(Form::Json) => crate::output::Format::Json.answer(views.as_slice(), |_| String::new()),
         None => {
             context.format.answer(views.as_slice(), |views| views.iter().map(paragraph).collect())
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who the answers will come from: whom the caller names, else who the caller is.
+fn who(space: &Space, named: Option<String>) -> Result<String, Failure> {
+    named.map_or_else(|| principal(space), Ok)
 }
 
 fn paragraph(view: &PendingView) -> String {
@@ -79,8 +97,17 @@ fn paragraph(view: &PendingView) -> String {
     if !view.assignees.is_empty() {
         text.push_str(&format!("    for {}\n", view.assignees.join(", ")));
     }
+    if view.escalated > 0 {
+        text.push_str("    escalated, because nobody decided in time\n");
+    }
     if let Some(votes) = &view.votes {
         text.push_str(&format!("    {} of {} approvals\n", votes.have, votes.need));
+    }
+    for claim in &view.unverified {
+        text.push_str(&format!(
+            "    unverified: {} by {}: `agentic decide {} --accept {}`\n",
+            claim.action, claim.principal, view.request, claim.commit
+        ));
     }
     text
 }

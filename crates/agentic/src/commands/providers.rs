@@ -93,8 +93,7 @@ fn line(view: &ProviderView) -> String {
         (None, None) => ("", None),
     };
     let reason = reason.map(|reason| format!("  {reason}\n")).unwrap_or_default();
-    let tools = view.probe.as_ref().filter(|probe| !probe.tools.is_empty());
-    let tools = tools.map(|probe| format!("  offers {}\n", probe.tools.join(", ")));
-    let tools = tools.unwrap_or_default();
+    let tools = view.probe.as_ref().and_then(|probe| probe.tools.as_ref());
+    let tools = tools.map(|tools| format!("  offers {}\n", tools.join(", "))).unwrap_or_default();
     format!("{} {protocol}{model}{place}{key}{default}{state}\n{reason}{tools}", view.name)
 }

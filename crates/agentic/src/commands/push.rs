@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use agentic_model::AgentName;
 use agentic_space::Space;
+use agentic_space::sync::{Scope, push};
 use agentic_view::PushView;
 
 use super::{Outcome, agent_name};
@@ -11,6 +12,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 
 /// Push branches and notes of agents, and the registry of kinds, in one atomic push
+///
+/// Without names also the archive; what is archived here then goes from the branches of the remote,
+/// as far as the remote has nothing that the archive lacks.
 ///
 /// Example: agentic push fix-auth --remote origin
 #[derive(Debug, clap::Args)]
@@ -28,11 +32,11 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     let remote = remote(&space, args.remote)?;
-    let agents = match args.agents.is_empty() {
-        true => space.agent_names()?.into_iter().map(|(name, _)| name).collect(),
-        false => args.agents,
+    let scope = match args.agents.as_slice() {
+        [] => Scope::All,
+        named => Scope::Named(named),
     };
-    let pushed = agentic_space::sync::push(&space, &remote, &agents)?;
+    let pushed = push(&space, &remote, scope)?;
     context.format.answer(&PushView::from(&pushed), |view| {
         view.pushed.iter().map(|name| format!("{name}\n")).collect()
     });

@@ -22,8 +22,8 @@ use crate::program::{self, Program};
 /// Run a program
 ///
 /// A run is in memory: nothing of it is kept, and it needs no repository. With --session, and for
-/// a pipeline with a temporal block, it is durable. The language follows from the name of the file, .agent or .as. A program of AgentLang
-/// needs the name of one of its pipelines, or --test.
+/// a pipeline with a temporal block, it is durable. The language follows from the name of the file,
+/// .agent or .as. A program of AgentLang needs the name of one of its pipelines, or --test.
 ///
 /// Example: agentic run review.agent main --input '{"topic":"parsers"}'
 #[derive(Debug, clap::Args)]

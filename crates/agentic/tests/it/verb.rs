@@ -157,6 +157,31 @@ pub const VERBS: &[Verb] = &[
          echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace",
         "agentic trace add --agent alice second",
     ),
+    on_alice(
+        "archive",
+        "agentic spawn alice -m x; agentic spawn bob --from alice -m y
+         agentic trace add --agent alice first
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace",
+        "agentic archive alice bob",
+    ),
+    on_alice(
+        "archive of an agent that has rested, beside others",
+        "agentic spawn alice -m x; agentic spawn zoe -m y; agentic archive zoe
+         git pack-refs --all; git branch agents/bob main",
+        "AGENTIC_NOW=1800001000000 agentic archive alice bob",
+    ),
+    on_alice(
+        "restore",
+        "agentic spawn alice -m x; agentic trace add --agent alice first
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin --trace
+         agentic archive alice",
+        "agentic archive --restore alice",
+    ),
+    on_alice(
+        "restore of an agent that had rested",
+        "agentic spawn alice -m x; AGENTIC_NOW=1800001000000 agentic archive alice",
+        "agentic archive --restore alice",
+    ),
     Verb {
         name: "fetch",
         setup: Setup::TwoSpaces,

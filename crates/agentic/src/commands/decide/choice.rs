@@ -4,7 +4,6 @@ use agentic_model::Value;
 use agentic_replay::{HOLD, Path};
 use agentic_space::Space;
 use agentic_space::decide::Action;
-use agentic_space::hold::Pending;
 use agentic_space::session::find_run;
 
 use crate::failure::Failure;
@@ -33,30 +32,10 @@ pub fn request_at(space: &Space, run: &str, node: &str) -> Result<String, Failur
 }
 
 /// Returns the action of a choice, with its value.
-pub fn action_of(choice: &str) -> (Action, Option<Value>) {
+pub fn action_of(choice: &str) -> (Option<Action>, Option<Value>) {
     match choice {
-        "accept" => (Action::Approve, None),
-        "reject" => (Action::Reject, None),
-        other => (Action::Respond, Some(Value::text(other))),
+        "accept" => (Some(Action::Approve), None),
+        "reject" => (Some(Action::Reject), None),
+        other => (Some(Action::Respond), Some(Value::text(other))),
     }
-}
-
-/// Refuses an answer that a hold does not offer, before anything is recorded.
-pub fn refuse_not_offered(
-    pending: &Pending,
-    action: Action,
-    value: Option<&Value>,
-) -> Result<(), Failure> {
-    let choices = pending.hold.payload.get("choices").and_then(Value::as_list);
-    let Some(choices) = choices.filter(|_| pending.hold.ask.kind == HOLD) else { return Ok(()) };
-    let is_offered =
-        action != Action::Respond || value.is_some_and(|value| choices.contains(value));
-    if is_offered {
-        return Ok(());
-    }
-    let offered: Vec<&str> = choices.iter().filter_map(Value::as_text).collect();
-    Err(Failure::not_allowed(
-        "the answer is not one of the choices",
-        &format!("the hold offers {}", offered.join(", ")),
-    ))
 }

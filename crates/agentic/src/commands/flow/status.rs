@@ -82,7 +82,7 @@ fn ended(summary: &Summary) -> Option<End> {
         State::Done => summary.result.clone().map(End::Done),
         State::Failed => summary.failure.clone().map(End::Failed),
         State::Cancelled => Some(End::Cancelled),
-        State::Running | State::Held | State::Waiting => None,
+        State::Running | State::Held | State::Waiting | State::Diverged => None,
     }
 }
 

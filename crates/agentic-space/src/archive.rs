@@ -1,0 +1,244 @@
+//! Archiving: agents that are done leave their refs for one ref that keeps them all.
+//!
+//! An archived agent costs nothing in listings, pushes and lookups of refs. Its branch and notes
+//! are parents of the archive's commits, so git keeps, checks and carries them; restoring puts the
+//! same two refs back. Its name stays taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_model::AgentName;
+use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
+use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
+use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
+
+use crate::session::folder::open_sessions_of;
+use crate::space::{Signatures, Written};
+use crate::{Error, Result, Space};
+
+/// How many agents one write archives; of each, two files are open meanwhile.
+pub const ARCHIVE_AGENTS_MAX: usize = 128;
+
+/// What became of archiving or restoring.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// The agents with their refs, by name.
+    pub entries: Vec<ArchiveEntry>,
+    /// Whether everything is visible.
+    pub written: Written,
+}
+
+impl Space {
+    /// Lists the agents that only the archive has, by name.
+    ///
+    /// # Errors
+    /// Fails when refs or the archive cannot be read.
+    pub fn archived_agents(&self) -> Result<Vec<ArchiveEntry>> {
+        let open: BTreeSet<AgentName> =
+            self.agent_names()?.into_iter().map(|(name, _)| name).collect();
+        let mut entries =
+            self.repository().archive_entries(self.repository().find_ref(ARCHIVE_REF)?)?;
+        entries.retain(|entry| !open.contains(&entry.archived.agent));
+        Ok(entries)
+    }
+
+    /// Finds an agent that only the archive has.
+    ///
+    /// # Errors
+    /// Fails when refs or the archive cannot be read.
+    pub fn archived_agent(&self, name: &AgentName) -> Result<Option<ArchiveEntry>> {
+        match self.repository().find_ref(&name.branch_ref())? {
+            Some(_) => Ok(None),
+            None => Ok(self.repository().archive_entry(name)?),
+        }
+    }
+}
+
+/// Archives agents: up to [`ARCHIVE_AGENTS_MAX`] of them by one write.
+///
+/// # Errors
+/// Fails when one of them does not exist, is checked out, or has a session that is not over or
+/// trace entries that are bound to no commit; none is archived then.
+pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
+    let mut agents: Vec<AgentName> = agents.to_vec();
+    agents.sort_by_cached_key(archive_order);
+    agents.dedup();
+    check_closed(space, &agents)?;
+    for agent in &agents {
+        check_pending(space, agent)?;
+    }
+    let mut moved = Moved::default();
+    for part in agents.chunks(ARCHIVE_AGENTS_MAX) {
+        let (entries, written) = archive_part(space, part)?;
+        moved.entries.extend(entries);
+        moved.written.deferred = moved.written.deferred.or(written.deferred);
+    }
+    moved.entries.sort_by(|left, right| left.archived.agent.cmp(&right.archived.agent));
+    Ok(moved)
+}
+
+fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry>, Written)> {
+    let repository = space.repository();
+    let signatures = space.own_signatures()?;
+
+    // The archive's lock comes before those of agents, here and where agents are restored.
+    let mut archive = Writer::open(repository, &archive_stream(), space.now())?;
+    let mut writers = BTreeMap::new();
+    for agent in agents.iter().collect::<BTreeSet<_>>() {
+        let stream = Stream::Agent(agent.clone());
+        writers.insert(agent, Writer::open(repository, &stream, space.now())?);
+    }
+    let worktrees = repository.layout().space_lock("worktree");
+    let _no_worktree_is_added = Lock::take(&worktrees, repository.common_dir())?;
+    check_closed(space, agents)?;
+    let mut entries = Vec::new();
+    for (agent, writer) in &writers {
+        if writer.standing().is_some_and(|standing| standing.n_pending > 0) {
+            return Err(Error::TracePending { agent: (*agent).clone() });
+        }
+        entries.push(entry_of(space, agent)?);
+    }
+
+    repository.wait_for_ref_lock(PACKED_REFS)?;
+    archive.begin(None, repository.find_ref(ARCHIVE_REF)?, space.now())?;
+    // What the archive names must not be younger on the disk than the archive, nor its journal than
+    // the record in it.
+    repository.sync_filesystem()?;
+    let transaction = folding_away(space, &entries, signatures)?;
+    let expect = transaction.branch.as_ref().and_then(|step| step.expect);
+    let outcome = archive.carry_out(transaction, space.durability(), space.now())?;
+    let is_visible = matches!(outcome, Outcome::Done);
+    let written = Written::from_outcome(outcome, ARCHIVE_REF, expect)?;
+    if is_visible {
+        for entry in &entries {
+            check_gone(space, &entry.archived)?;
+        }
+        for (agent, _lock) in &writers {
+            // A journal that stays costs room and nothing else; the doctor removes it.
+            let _kept = drop_journal(repository, &Stream::Agent((*agent).clone()), space.now());
+        }
+    }
+    Ok((entries, written))
+}
+
+/// Restores agents: each with the branch and the notes that it had.
+///
+/// # Errors
+/// Fails when one of them is not archived; none is restored then.
+pub fn restore(space: &Space, agents: &[AgentName]) -> Result<Moved> {
+    let agents: BTreeSet<&AgentName> = agents.iter().collect();
+    for agent in &agents {
+        check_archived(space, agent)?;
+    }
+    let mut moved = Moved::default();
+    for agent in agents {
+        let (entry, written) = restore_one(space, agent)?;
+        moved.entries.push(entry);
+        moved.written.deferred = moved.written.deferred.or(written.deferred);
+    }
+    Ok(moved)
+}
+
+fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Written)> {
+    let repository = space.repository();
+    // Whoever archived it and died may not have been done with its refs.
+    let _archive = Writer::open(repository, &archive_stream(), space.now())?;
+    let stream = Stream::Agent(agent.clone());
+    let mut writer = Writer::open(repository, &stream, space.now())?;
+    let entry = check_archived(space, agent)?;
+    let head = entry.archived.head;
+    let genesis = space.find_genesis(agent, head)?;
+    let signatures = space.own_signatures()?;
+    writer.begin(genesis, Some(head), space.now())?;
+    repository.sync_filesystem()?;
+    let transaction = Transaction {
+        verb: "restore".to_owned(),
+        objects: Vec::new(),
+        branch: Some(BranchMove { name: agent.branch_ref(), expect: None, new: head }),
+        notes: None,
+        taken: Taken::default(),
+        follow: None,
+        fold: Some(Fold::Back(entry.archived.clone())),
+        author: signatures.author,
+        committer: signatures.committer,
+    };
+    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    let written = match Written::from_outcome(outcome, agent.as_str(), None) {
+        Err(Error::HeadMoved { .. }) => return Err(Error::AgentExists { name: agent.clone() }),
+        other => other?,
+    };
+    Ok((entry, written))
+}
+
+pub(crate) fn archive_stream() -> Stream {
+    Stream::of_branch(ARCHIVE_REF)
+}
+
+fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
+    let head = space.head(agent)?;
+    let notes = space.repository().find_ref(&agent.notes_ref())?;
+    Ok(ArchiveEntry { archived: Archived { agent: agent.clone(), head, notes }, at: space.now() })
+}
+
+fn folding_away(
+    space: &Space,
+    entries: &[ArchiveEntry],
+    Signatures { author, committer }: Signatures,
+) -> Result<Transaction> {
+    let draft = space.repository().draft_archive(entries, None, &author, &committer)?;
+    let away = entries.iter().map(|entry| entry.archived.clone()).collect();
+    Ok(Transaction {
+        verb: "archive".to_owned(),
+        objects: draft.objects,
+        branch: Some(draft.step),
+        notes: None,
+        taken: Taken::default(),
+        follow: None,
+        fold: Some(Fold::Away(away)),
+        author,
+        committer,
+    })
+}
+
+/// Checks that nobody works on these agents: they exist, have no worktree and no open session.
+fn check_closed(space: &Space, agents: &[AgentName]) -> Result<()> {
+    for agent in agents {
+        space.head(agent)?;
+    }
+    let wanted: BTreeSet<&AgentName> = agents.iter().collect();
+    for worktree in space.repository().worktrees()? {
+        let agent = worktree.branch.as_deref().and_then(AgentName::from_branch_ref);
+        if let Some(agent) = agent.filter(|agent| wanted.contains(agent)) {
+            return Err(Error::CheckedOut { agent, path: worktree.path });
+        }
+    }
+    if let Some((session, agent)) = open_sessions_of(space, &wanted)?.into_iter().next() {
+        return Err(Error::SessionOpen { agent, session: session.short() });
+    }
+    Ok(())
+}
+
+fn check_pending(space: &Space, agent: &AgentName) -> Result<()> {
+    let stream = Stream::Agent(agent.clone());
+    let tail = agentic_store::journal::tail(space.repository().layout(), &stream)?;
+    match tail.is_some_and(|record| record.standing.n_pending > 0) {
+        true => Err(Error::TracePending { agent: agent.clone() }),
+        false => Ok(()),
+    }
+}
+
+/// A branch that git moved at the last moment stays.
+fn check_gone(space: &Space, archived: &Archived) -> Result<()> {
+    match space.repository().find_ref(&archived.agent.branch_ref())? {
+        None => Ok(()),
+        found => Err(Error::HeadMoved {
+            branch: archived.agent.to_string(),
+            expected: archived.head.to_string(),
+            found,
+        }),
+    }
+}
+
+fn check_archived(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
+    let entry = space.archived_agent(agent)?;
+    entry.ok_or_else(|| Error::NotArchived { agent: agent.clone() })
+}

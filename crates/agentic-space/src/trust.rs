@@ -1,0 +1,177 @@
+//! Which of the commits that look like decisions count.
+//!
+//! A decision counts because its record is in the agent's journal here, because the session has
+//! noted it as a vote, or because it is signed by a key that git's configuration names for the
+//! person who it says decided (`agentic.deciders`, values `user:NAME SSH-KEY`) and that person
+//! could have decided so. That is the only way for decisions that arrive by push. Everything else
+//! is shown, and decides nothing.
+
+use std::collections::BTreeSet;
+
+use agentic_model::{Instant, Oid, Value};
+use agentic_replay::{Journal, RequestId, StartRecord};
+use agentic_store::Stream;
+use agentic_store::journal;
+
+use crate::decide::{Draft, check};
+use crate::decision::Decision;
+use crate::policy::Policy;
+use crate::session::{OpenHold, folder, summary};
+use crate::{Result, Space};
+
+/// The setting that names who may decide by push, and with which keys.
+const DECIDERS: &str = "agentic.deciders";
+
+/// The commits that say they decide one request, oldest first.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Those that count.
+    pub counted: Vec<(Oid, Decision)>,
+    /// Those that do not.
+    pub unverified: Vec<(Oid, Decision)>,
+}
+
+/// Finds the commits that say they decide a request.
+///
+/// # Errors
+/// Fails when history or the journal cannot be read.
+pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found> {
+    let mut found = Found::default();
+    let claimed = claimed(space, start, id)?;
+    if claimed.is_empty() {
+        return Ok(found);
+    }
+    let journal = folder::read_journal(space, &start.session)?;
+    let used = used(&journal, start, id);
+    let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
+    let mut recorded = recorded(space, start)?;
+    if !claims.is_subset(&recorded) {
+        recorded.extend(noted(space, &journal)?);
+    }
+    for (commit, decision) in claimed {
+        if used.contains(&commit) {
+            continue;
+        }
+        if recorded.contains(&commit) {
+            found.counted.push((commit, decision));
+            continue;
+        }
+        match signed(space, start, id, (commit, &decision))? {
+            Some(decision) => found.counted.push((commit, decision)),
+            None => found.unverified.push((commit, decision)),
+        }
+    }
+    Ok(found)
+}
+
+/// Lists what looks like a decision of the request on the branch since the session began.
+fn claimed(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oid, Decision)>> {
+    let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
+    let wanted = id.to_string();
+    let mut claimed = Vec::new();
+    for commit in space.repository().first_parents(head) {
+        let commit = commit?;
+        if start.head.as_deref() == Some(commit.oid.to_string().as_str()) {
+            break;
+        }
+        let decision = Decision::read(space, &commit.message);
+        claimed.extend(
+            decision
+                .filter(|decision| decision.request == wanted)
+                .map(|decision| (commit.oid, decision)),
+        );
+    }
+    claimed.reverse();
+    Ok(claimed)
+}
+
+/// Lists the decisions of a request that have let its effect begin. A decision counts once: an
+/// effect that a crash then caught is a new question.
+fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid> {
+    let mut session = start.session.to_string();
+    let mut path = None;
+    let mut used = BTreeSet::new();
+    for record in journal.records() {
+        match &record.body {
+            agentic_replay::Body::Start(start) => session = start.session.to_string(),
+            agentic_replay::Body::Ask(ask)
+                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
+            {
+                path = Some(ask.path.clone());
+            }
+            agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
+                used.extend(Oid::parse(&permit.decision).ok());
+            }
+            _ => {}
+        }
+    }
+    used
+}
+
+/// Lists the commits that are decisions by record: those of `decide` transactions.
+fn recorded(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
+    let stream = Stream::Agent(start.agent.clone());
+    let mut commits = BTreeSet::new();
+    for record in journal::records(space.repository().layout(), &stream)? {
+        commits.extend(record.decisions());
+    }
+    Ok(commits)
+}
+
+/// Lists the commits that the session has noted as votes.
+fn noted(space: &Space, journal: &Journal) -> Result<BTreeSet<Oid>> {
+    let holds = summary::of_journal(space, journal)?.holds;
+    let votes = holds.iter().flat_map(|hold| &hold.votes);
+    Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
+}
+
+/// Returns the decision as its signer signed it, if that person could have decided so.
+fn signed(
+    space: &Space,
+    start: &StartRecord,
+    id: &RequestId,
+    (commit, claim): (Oid, &Decision),
+) -> Result<Option<Decision>> {
+    let keys = keys_of(space, &claim.principal)?;
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let Some(message) = space.repository().message_signed_by(commit, &keys)? else {
+        return Ok(None);
+    };
+    // What counts is what was signed, not what another tool shows in its place.
+    let Some(decision) = Decision::read(space, &message) else { return Ok(None) };
+    let holds = summary::read_at_rest(space, &start.session)?.holds;
+    let hold = holds.into_iter().find(|hold| hold.id == *id);
+    let may =
+        hold.is_some_and(|hold| decision.request == id.to_string() && may(space, &hold, &decision));
+    Ok((may && decision.principal == claim.principal).then_some(decision))
+}
+
+/// Lists the keys by which a person may decide from elsewhere.
+fn keys_of(space: &Space, principal: &str) -> Result<Vec<String>> {
+    let settings = space.repository().git(&["config", "--get-all", DECIDERS])?.stdout;
+    let named = settings.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
+    let keys = named.filter(|(name, _)| *name == principal);
+    Ok(keys.map(|(_, key)| key.trim().to_owned()).collect())
+}
+
+/// Tells whether the person could have made this decision when they say that they made it.
+fn may(space: &Space, hold: &OpenHold, decision: &Decision) -> bool {
+    let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
+    let Some(decided_at) = text("decided_at").and_then(Instant::parse) else { return false };
+    let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, decided_at.min(space.now()));
+    let draft = Draft {
+        action: decision.action,
+        value: decision.value.clone(),
+        rationale: String::new(),
+        expect: Some(text("request_hash").unwrap_or_default().to_owned()),
+        principal: decision.principal.clone(),
+        client: "push",
+        shown: None,
+        accepts: None,
+    };
+    let same_question = text("reason") == Some(hold.reason.name());
+    same_question && !policy.is_overdue(decided_at) && check(space, hold, &policy, &draft).is_ok()
+}

@@ -1,0 +1,124 @@
+//! Signatures of commits, made and verified by the `git` program.
+//!
+//! Only SSH signatures are verified: the keys that count are then exactly those that the caller
+//! names, whatever key rings the user has.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use agentic_model::commit::CommitData;
+use agentic_model::{Oid, Signature};
+
+use super::Repository;
+use super::command::{Program, run_git_with};
+use crate::{Error, Result};
+
+/// The name that stands for the keys of the caller in the list that git reads.
+const SIGNER: &str = "signer";
+/// How the header of a commit with an SSH signature begins, whatever the hash of the repository.
+const SSH_HEADERS: [&str; 2] =
+    ["gpgsig -----BEGIN SSH SIGNATURE-----", "gpgsig-sha256 -----BEGIN SSH SIGNATURE-----"];
+
+/// Two verifications at once have files of their own.
+static VERIFICATIONS: AtomicU64 = AtomicU64::new(0);
+
+impl Repository {
+    /// Writes a commit with the signature that git's configuration says (`user.signingKey`,
+    /// `gpg.format`) and returns its bytes. No ref names it.
+    ///
+    /// # Errors
+    /// Fails with what git says when it cannot sign.
+    pub fn sign_commit(&self, data: &CommitData) -> Result<Vec<u8>> {
+        let (tree, parents) = (data.tree.to_string(), data.parents.iter().map(Oid::to_string));
+        let parents: Vec<String> = parents.collect();
+        let mut arguments = vec!["-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S"];
+        for parent in &parents {
+            arguments.extend(["-p", parent]);
+        }
+        arguments.push(&tree);
+        let mut environment = person_of("AUTHOR", &data.author);
+        environment.extend(person_of("COMMITTER", &data.committer));
+        let program = self.run(&arguments, data.message.as_bytes(), &environment)?;
+        let oid = program.checked(&["commit-tree", "-S"])?;
+        let bytes = self.raw_commit(oid.trim())?;
+        let is_ours = bytes.starts_with(&format!("tree {tree}\n"))
+            && bytes.split_once("\n\n").is_some_and(|(_, message)| message == data.message);
+        if is_ours {
+            return Ok(bytes.into_bytes());
+        }
+        let message = "git changed the commit while signing it".to_owned();
+        Err(Error::GitProgram { command: "commit-tree -S".to_owned(), message })
+    }
+
+    /// Returns the message of a commit if one of these SSH public keys signed it.
+    ///
+    /// # Errors
+    /// Fails when there is no `git` program or the list of keys cannot be written.
+    pub fn message_signed_by(&self, oid: Oid, keys: &[String]) -> Result<Option<String>> {
+        let name = oid.to_string();
+        let Ok(raw) = self.raw_commit(&name) else { return Ok(None) };
+        let Some((headers, message)) = raw.split_once("\n\n") else { return Ok(None) };
+        let is_ssh = |line: &str| SSH_HEADERS.contains(&line);
+        if keys.is_empty() || !headers.lines().any(is_ssh) {
+            return Ok(None);
+        }
+        let list = self.write_signers(keys)?;
+        let setting = format!("gpg.ssh.allowedSignersFile={}", list.display());
+        let arguments = [
+            "--no-replace-objects",
+            "-c",
+            &setting,
+            "-c",
+            "gpg.minTrustLevel=fully",
+            "verify-commit",
+            "--raw",
+            &name,
+        ];
+        let program = self.run(&arguments, b"", &[]);
+        // The list is of no use any more.
+        let _ = std::fs::remove_file(&list);
+        let program = program?;
+        let is_good = format!("Good \"git\" signature for {SIGNER} with ");
+        let is_good = program.stderr.lines().any(|line| line.starts_with(&is_good));
+        Ok((program.success && is_good).then(|| message.to_owned()))
+    }
+
+    /// Reads a commit as it is stored, whatever takes its place for others.
+    fn raw_commit(&self, name: &str) -> Result<String> {
+        let arguments = ["--no-replace-objects", "cat-file", "commit", name];
+        self.run(&arguments, b"", &[])?.checked(&arguments[1..])
+    }
+
+    fn write_signers(&self, keys: &[String]) -> Result<PathBuf> {
+        let n = VERIFICATIONS.fetch_add(1, Ordering::Relaxed);
+        let name = format!("signers-{}-{n}", std::process::id());
+        let path = self.layout().root().join(name);
+        let lines = keys.iter().map(|key| format!("{SIGNER} namespaces=\"git\" {key}\n"));
+        std::fs::create_dir_all(self.layout().root())
+            .and_then(|()| std::fs::write(&path, lines.collect::<String>()))
+            .map_err(Error::io("write", &path))?;
+        Ok(path)
+    }
+
+    fn run(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        environment: &[(String, String)],
+    ) -> Result<Program> {
+        let directory = self.work_dir().unwrap_or(self.common_dir());
+        run_git_with(directory, arguments, input, environment)
+    }
+}
+
+fn person_of(role: &str, signature: &Signature) -> Vec<(String, String)> {
+    // The header ends in seconds and offset, which is how git takes a date.
+    let header = signature.to_header();
+    let date = header.rsplitn(3, ' ').take(2).collect::<Vec<_>>();
+    let date = format!("@{} {}", date[1], date[0]);
+    vec![
+        (format!("GIT_{role}_NAME"), signature.person.name.clone()),
+        (format!("GIT_{role}_EMAIL"), signature.person.email.clone()),
+        (format!("GIT_{role}_DATE"), date),
+    ]
+}

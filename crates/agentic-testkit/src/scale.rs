@@ -1,0 +1,177 @@
+//! A repository with very many agents, made quickly, to measure what a verb costs in it.
+//!
+//! Agents are made by `git fast-import` with the bytes that the verbs would write: a genesis, a
+//! commit, and notes with the briefing and a trace. Then all but some of them are archived by the
+//! verb itself.
+
+use std::io::{BufWriter, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant as Moment;
+
+use agentic_space::model::commit::Claims;
+use agentic_space::model::{
+    AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
+};
+use agentic_space::{Options, Space, archive};
+
+use crate::Error;
+
+/// How many agents are made before git packs their refs.
+const PART: usize = 10_000;
+/// When everything happens, in seconds: long ago, so that nothing is young.
+const AT: i64 = 1_700_000_000;
+
+/// How large a repository is to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Scale {
+    /// How many agents it has.
+    pub n_agents: usize,
+    /// How many of them are not archived.
+    pub n_open: usize,
+    /// How many trace entries each agent has bound.
+    pub n_entries_each: usize,
+}
+
+/// How long making it took, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub struct Made {
+    /// The agents.
+    pub agents: f64,
+    /// Archiving.
+    pub archive: f64,
+}
+
+/// Makes such a repository in a folder that does not exist yet.
+///
+/// # Errors
+/// Fails when the folder exists, or git or the store refuses.
+pub fn make(folder: &Path, scale: Scale) -> Result<Made, Error> {
+    std::fs::create_dir(folder).map_err(Error::file("make the folder"))?;
+    git(folder, &["init", "--quiet", "--initial-branch=main"])?;
+    for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")]
+    {
+        git(folder, &["config", key, value])?;
+    }
+    let started = Moment::now();
+    let mut from = 0;
+    while from < scale.n_agents {
+        let to = (from + PART).min(scale.n_agents);
+        import(folder, from..to, scale.n_entries_each)?;
+        git(folder, &["pack-refs", "--all"])?;
+        from = to;
+    }
+    git(folder, &["symbolic-ref", "HEAD", "refs/heads/agents/a0"])?;
+    git(folder, &["branch", "main", "agents/a0"])?;
+    git(folder, &["symbolic-ref", "HEAD", "refs/heads/main"])?;
+    let agents = started.elapsed().as_secs_f64();
+    let started = Moment::now();
+    let closed: Vec<AgentName> = (scale.n_open..scale.n_agents).map(name).collect();
+    if !closed.is_empty() {
+        let space = Space::open(folder, Options::default()).map_err(refused)?;
+        archive::archive(&space, &closed).map_err(refused)?;
+    }
+    git(folder, &["repack", "-a", "-d", "--quiet"])?;
+    git(folder, &["pack-refs", "--all"])?;
+    Ok(Made { agents, archive: started.elapsed().as_secs_f64() })
+}
+
+fn import(
+    folder: &Path,
+    numbers: std::ops::Range<usize>,
+    n_entries_each: usize,
+) -> Result<(), Error> {
+    let mut command = Command::new("git");
+    command.args(["fast-import", "--quiet", "--force"]).current_dir(folder).stdin(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::file("start git"))?;
+    let pipe = child.stdin.take().expect("the pipe was asked for");
+    let mut stream = BufWriter::with_capacity(1 << 20, pipe);
+    for (mark, number) in numbers.enumerate() {
+        let said = write_agent(&name(number), mark + 1, n_entries_each);
+        stream.write_all(&said).map_err(Error::file("write to git"))?;
+    }
+    stream.flush().map_err(Error::file("write to git"))?;
+    drop(stream);
+    let status = child.wait().map_err(Error::file("wait for git"))?;
+    let command = "git fast-import".to_owned();
+    match status.success() {
+        true => Ok(()),
+        false => Err(Error::Command { command, said: status.to_string() }),
+    }
+}
+
+/// Writes one agent for `git fast-import`.
+fn write_agent(agent: &AgentName, mark: usize, n_entries: usize) -> Vec<u8> {
+    let (who, branch) = (Person::of_agent(agent), agent.branch_ref());
+    let briefing = Briefing::of_text(&format!("Work as {agent}")).to_object().expect("short");
+    let claims = |kind: &str| Claims {
+        kind: Kind::parse(kind).ok(),
+        agent: Some(agent.clone()),
+        ..Claims::default()
+    };
+    let genesis = Claims { briefing: Some(briefing.cid()), ..claims("spawn") };
+    let genesis = genesis.write(&format!("Spawn {agent}")).expect("a message");
+    let work = claims("finding").write("Look into it").expect("a message");
+    let (trace, note) = trace_of(agent, n_entries);
+    let mut out = Vec::new();
+    let commit = |out: &mut Vec<u8>, name: &str, mark: &str, message: &str| {
+        let head = format!(
+            "commit {name}\n{mark}author {0} <{1}> {AT} +0000\n\
+             committer Ada <ada@example.com> {AT} +0000\n",
+            who.name, who.email
+        );
+        out.extend_from_slice(head.as_bytes());
+        data(out, message.as_bytes());
+    };
+    commit(&mut out, &branch, "", &genesis);
+    commit(&mut out, &branch, &format!("mark :{mark}\n"), &work);
+    out.extend_from_slice(b"M 100644 inline found.txt\n");
+    data(&mut out, format!("found by {agent}\n").as_bytes());
+    commit(&mut out, &agent.notes_ref(), "", "agentic commit\n");
+    for object in [&briefing, &trace] {
+        let line = format!("M 100644 inline objects/{}/{}\n", object.kind(), object.cid());
+        out.extend_from_slice(line.as_bytes());
+        data(&mut out, object.bytes());
+    }
+    out.extend_from_slice(format!("N inline :{mark}\n").as_bytes());
+    data(&mut out, note.as_bytes());
+    out
+}
+
+fn trace_of(agent: &AgentName, n_entries: usize) -> (Object, String) {
+    let entry = |number: usize| Entry {
+        kind: Kind::parse("log").expect("a valid name"),
+        at: Instant::from_millis(AT * 1000),
+        body: Value::text(format!("step {number} of {agent}")),
+        continues: false,
+    };
+    let trace = ConsoleTrace { agent: agent.clone(), entries: (0..n_entries).map(entry).collect() };
+    let object = trace.to_objects().expect("short").pop().expect("there is one");
+    let note = trace.note_text(object.cid());
+    (object, note)
+}
+
+fn data(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.extend_from_slice(format!("data {}\n", bytes.len()).as_bytes());
+    out.extend_from_slice(bytes);
+    out.push(b'\n');
+}
+
+fn name(number: usize) -> AgentName {
+    AgentName::parse(&format!("a{number}")).expect("a valid name")
+}
+
+fn refused(error: agentic_space::Error) -> Error {
+    Error::Command { command: "agentic archive".to_owned(), said: error.to_string() }
+}
+
+fn git(folder: &Path, arguments: &[&str]) -> Result<(), Error> {
+    let mut command = Command::new("git");
+    command.args(arguments).current_dir(folder);
+    let output = command.output().map_err(Error::file("start git"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(Error::Command { command: format!("git {}", arguments.join(" ")), said })
+}

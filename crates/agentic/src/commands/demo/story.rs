@@ -1,0 +1,150 @@
+//! What the demo does: files that there are at the beginning, and the commands in order.
+
+/// One step: where it happens, what is said before it, the command, and how it ends.
+pub struct Step {
+    /// The folder, in the folder of the demo.
+    pub folder: &'static str,
+    /// What is said; nothing, if empty.
+    pub says: &'static str,
+    /// The command: words between blanks, or in single quotes.
+    pub command: &'static str,
+    /// Its standard input.
+    pub input: &'static str,
+    /// How it must end.
+    pub ends: Ends,
+}
+
+/// How a command of the demo ends.
+#[derive(Clone, Copy)]
+pub enum Ends {
+    /// With success.
+    Well,
+    /// With the exit code of what waits for a human.
+    Held,
+    /// The demo kills it as soon as this file is there.
+    KilledAt(&'static str),
+}
+
+impl Step {
+    const fn new(folder: &'static str, command: &'static str) -> Step {
+        Step { folder, says: "", command, input: "", ends: Ends::Well }
+    }
+
+    const fn saying(self, says: &'static str) -> Step {
+        Step { says, ..self }
+    }
+
+    const fn fed(self, input: &'static str) -> Step {
+        Step { input, ..self }
+    }
+
+    const fn ending(self, ends: Ends) -> Step {
+        Step { ends, ..self }
+    }
+}
+
+/// The source file before the agent works on it.
+pub const BEFORE: &str = "const TOKEN_TTL: u64 = 60;\n\nfn refresh() {}\n";
+/// The same file after it.
+pub const AFTER: &str = "const TOKEN_TTL: u64 = 60;\n\n/// Only one worker refreshes; the others wait.\nfn refresh() {}\n";
+
+/// The flow of the session: a test, a question, an upload.
+pub const FLOW: &str = r#"exec("echo tested >> ../happened");
+let answer = hold("Release 1.4.1?", #{ payload: #{ version: "1.4.1" } });
+if answer.action == "reject" { return "not released"; }
+exec("sh ../upload.sh");
+"released " + answer.value.version
+"#;
+/// The upload: it goes on while [`UPLOADING`] is there, half a minute at most.
+pub const UPLOAD: &str = r#"echo uploaded >> ../happened
+touch ../uploading
+n=0
+while [ -e ../uploading ] && [ $n -lt 300 ]; do sleep 0.1; n=$((n + 1)); done
+"#;
+/// The file that tells that the upload is under way.
+pub const UPLOADING: &str = "uploading";
+
+/// How the repository comes to be; its output is not shown.
+pub const SETUP: &[&str] = &[
+    "git init --quiet --initial-branch=main .",
+    "git config user.name 'Ada Example'",
+    "git config user.email ada@example.com",
+    "git config commit.gpgSign false",
+    "git add .",
+    "git commit --quiet --message=Start",
+];
+
+/// Until the agent edits the source file.
+pub const BEGINNING: &[Step] = &[Step::new(
+    "repo",
+    "agentic spawn fix-auth -m 'Fix the token refresh race' --at main --worktree ../fix-auth",
+)
+.saying("An agent is a branch, seeded by a briefing, here with a worktree of its own.")];
+
+/// What agents do, and how their work comes together.
+pub const WORK: &[Step] = &[
+    Step::new(
+        "fix-auth",
+        "agentic trace add --kind tool 'cargo test refresh: 2 workers refreshed at once'",
+    )
+    .saying("What it saw and said is appended to its trace, durable at once."),
+    Step::new(
+        "fix-auth",
+        "agentic commit -m 'Let one worker refresh' --kind refactor --field 'severity=\"high\"' --trace",
+    )
+    .saying("What it did is a typed commit; the trace is bound to it as a git note."),
+    Step::new("repo", "agentic spawn review --from fix-auth -m 'Review the fix'")
+        .saying("A sub-agent begins where its parent stands, and needs no worktree to commit."),
+    Step::new(
+        "repo",
+        "agentic commit --agent review -m 'Waiters need a deadline' --kind finding --stdin",
+    )
+    .fed("{\"REVIEW.md\": \"A waiter may wait for ever.\\n\"}"),
+    Step::new("repo", "agentic relate review reviews fix-auth").saying(
+        "Who reviews whom is asserted; who came from whom and who merged follows from commits.",
+    ),
+    Step::new("repo", "agentic merge review --into fix-auth"),
+    Step::new("repo", "agentic merge fix-auth --into main -m 'Take the fix'"),
+    Step::new("repo", "agentic tree").saying("The family of agents, and what holds between them."),
+    Step::new("repo", "agentic relations"),
+];
+
+/// A session: held, decided, killed, asked what happened, forked.
+pub const SESSION: &[Step] = &[
+    Step::new("repo", "agentic spawn release --at main -m 'Release the fix'")
+        .saying("A session is a durable run of a flow. What only a human may decide, it holds."),
+    Step::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
+        .ending(Ends::Held),
+    Step::new("repo", "agentic pending"),
+    Step::new("repo", "agentic decide release approve -m 'Tests are green'")
+        .saying(
+            "A decision is a commit, durable before anything follows. Here the process is killed in what follows.",
+        )
+        .ending(Ends::KilledAt(UPLOADING)),
+    Step::new("repo", "agentic session resume release")
+        .saying(
+            "The session goes on from its records. Nothing is done twice; what may have happened is a question.",
+        )
+        .ending(Ends::Held),
+    Step::new("repo", "agentic pending"),
+    Step::new("repo", "cat ../happened"),
+    Step::new(
+        "repo",
+        "agentic decide release respond --value '{\"status\": 0}' -m 'The server has it'",
+    ),
+    Step::new("repo", "agentic session fork release --at 4 --as postponed")
+        .saying("A fork goes another way from any record, on a branch of its own, asked anew.")
+        .ending(Ends::Held),
+    Step::new("repo", "agentic decide postponed reject -m 'Not on a Friday'"),
+    Step::new("repo", "agentic session list"),
+    Step::new("repo", "cat ../happened"),
+];
+
+/// What stock git says to all of it.
+pub const PROOF: &[Step] = &[
+    Step::new("repo", "git log --graph '--format=%h %an: %s' agents/release agents/postponed")
+        .saying("Stock git sees all of it: history, traces, and a sound repository."),
+    Step::new("repo", "git log -1 --format=%s%n%N --notes=agentic/fix-auth main^2^"),
+    Step::new("repo", "git log -1 --format=%s%n%N --notes=agentic/release agents/release"),
+    Step::new("repo", "git fsck --strict"),
+];
