@@ -301,7 +301,7 @@ impl<'a> Driver<'a> {
             let session = self.folder.id.to_string();
             let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
             let call = self.executor.provided(request, stamp, &self.work_folder());
-            return call.map(Task::Provider);
+            return call.map(|call| Task::Provider(Box::new(call)));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)

@@ -76,7 +76,7 @@ pub(super) enum Task {
     /// Call an endpoint.
     Call(Call),
     /// Call a provider.
-    Provider(ProviderCall),
+    Provider(Box<ProviderCall>),
     /// Run a child session, in a space that is opened so.
     Child(Box<Begin>, (PathBuf, Options)),
 }

@@ -341,12 +341,7 @@ impl Journal {
     }
 
     /// Makes the frames of records that follow the last one; returns the last of them too.
-    fn encode(
-        &self,
-        bodies: Vec<(Body, Standing)>,
-        at: Instant,
-        synced: u64,
-    ) -> Result<Encoded> {
+    fn encode(&self, bodies: Vec<(Body, Standing)>, at: Instant, synced: u64) -> Result<Encoded> {
         let (mut seq, mut prev) = (self.last.seq, self.last_hash);
         let mut bytes = Vec::new();
         let mut last = None;
