@@ -117,7 +117,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
         return Err(Failure::refused(&message, "run it with `--adapter mock`"));
     }
-    let setting = durable::Setting { agent: args.agent, key: args.run_id };
+    let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
     if !args.session && !setting.is_empty() && program.language != Language::Pipeline {
         return Err(Failure::usage(
             "a run in memory has neither agent nor key",
@@ -158,20 +158,29 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             "use `agentic session start AGENT --flow FILE`",
         )),
         Language::Context => {
-            let wish = context::Wish {
-                input,
-                mock: args.mock,
-                dry_run: args.dry_run,
-                script: args.script,
-                trace: args.trace,
-                quiet: args.quiet,
-                entry: args.entry,
-                variant: args.variant.into_iter().collect(),
-                calls: if args.branches { Calls::Children } else { Calls::Contexts },
-                session,
-            };
+            let wish = context_wish(args, input, session);
             context::run(context, &program, wish)
         }
+    }
+}
+
+/// Gathers what the command line asks of a program of the context language.
+fn context_wish(
+    args: Args,
+    input: Option<String>,
+    session: Option<durable::Setting>,
+) -> context::Wish {
+    context::Wish {
+        input,
+        mock: args.mock,
+        dry_run: args.dry_run,
+        script: args.script,
+        trace: args.trace,
+        quiet: args.quiet,
+        entry: args.entry,
+        variant: args.variant.into_iter().collect(),
+        calls: if args.branches { Calls::Children } else { Calls::Contexts },
+        session,
     }
 }
 
