@@ -59,7 +59,7 @@ impl Folder {
     /// Writes the sealed records back where the session has none of its own: it was fetched, or its
     /// folder is gone.
     pub fn restore(&self, space: &Space) -> Result<()> {
-        if self.exists() && !journal::payloads(&self.log())?.is_empty() {
+        if self.exists() && journal::first_payload(&self.log())?.is_some() {
             return Ok(());
         }
         let sealed = seal::frames(space, &self.id)?;
