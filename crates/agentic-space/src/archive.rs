@@ -11,7 +11,7 @@ use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
-use crate::session::folder::open_sessions_of;
+use crate::session::listing::open_sessions_of;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 

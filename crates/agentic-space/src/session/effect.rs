@@ -9,9 +9,11 @@ use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
+use super::beginning::Beginning;
 use super::drive::Driver;
 use super::folder::Folder;
 use super::language::{Language, part_of_pipeline};
+use super::listing::list_open;
 use super::start::{Begin, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
@@ -365,11 +367,9 @@ pub fn child_of(
         return None;
     }
     let key = child_key(&session.started().session, request);
-    let open = super::folder::list_open(space).ok()?;
-    open.into_iter().find(|id| {
-        let summary = super::summary::read(space, id);
-        summary.is_ok_and(|summary| summary.key == key)
-    })
+    let has_key =
+        |id: &SessionId| Beginning::of(space, id).is_ok_and(|beginning| beginning.start.key == key);
+    list_open(space).ok()?.into_iter().find(has_key)
 }
 
 /// Lists the children of a session that are not over.
@@ -377,9 +377,9 @@ pub fn child_of(
 /// # Errors
 /// Fails when the sessions cannot be listed.
 pub fn children(space: &Space, parent: &SessionId) -> Result<Vec<SessionId>> {
-    let open = super::folder::list_open(space)?;
     let is_child = |id: &SessionId| {
-        super::summary::read(space, id).is_ok_and(|summary| summary.child_of == Some(*parent))
+        Beginning::of(space, id)
+            .is_ok_and(|beginning| parent_of(&beginning.start.key) == Some(*parent))
     };
-    Ok(open.into_iter().filter(is_child).collect())
+    Ok(list_open(space)?.into_iter().filter(is_child).collect())
 }

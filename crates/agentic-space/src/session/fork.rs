@@ -56,7 +56,7 @@ pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId>
         drop(parting.attempt(&name, None)?);
         parting.make_agent(&name, &fork_id)?;
     }
-    let mut driver = match folder.frames(space)?.is_empty() {
+    let mut driver = match folder.first_frame(space)?.is_none() {
         false => Driver::load_locked(space, folder, lock)?,
         true => {
             let begun = parting.attempt(&name, Some(space.head(&name)?.to_string()))?;
@@ -109,7 +109,7 @@ impl Parting<'_> {
             let (id, standing) = self.standing(&name)?;
             let is_free = match standing {
                 Standing::Absent => true,
-                Standing::Made => Folder::of(self.space, &id).frames(self.space)?.is_empty(),
+                Standing::Made => Folder::of(self.space, &id).first_frame(self.space)?.is_none(),
                 Standing::Foreign => false,
             };
             if is_free {

@@ -1,11 +1,12 @@
 //! Sessions: durable runs of flows on behalf of agents.
 //!
 //! What a session is, and what every record means, is decided in `agentic-replay`. Here is what
-//! surrounds it: the folder that keeps its records ([`folder`]), the summary that is read from them
+//! surrounds it: the folder that keeps its records ([`folder`]), how it is found ([`listing`]), the summary that is read from them
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
 mod apply;
+pub(crate) mod beginning;
 mod context;
 pub(crate) mod drive;
 mod effect;
@@ -13,6 +14,7 @@ mod executor;
 pub(crate) mod folder;
 mod fork;
 mod language;
+pub(crate) mod listing;
 mod load;
 mod performer;
 mod process;
@@ -23,6 +25,7 @@ mod retry;
 mod run;
 mod script;
 mod seal;
+mod segment;
 mod start;
 pub mod summary;
 pub(crate) mod trace;
@@ -93,7 +96,15 @@ impl Space {
     /// # Errors
     /// Fails when the folders cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionId>> {
-        folder::list_all(self)
+        listing::list_all(self)
+    }
+
+    /// Counts the sessions of this space.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn n_sessions(&self) -> Result<usize> {
+        Ok(listing::list_known(self)?.len())
     }
 
     /// Finds the session that a text names: an id or a unique prefix of eight or more digits, or
@@ -102,7 +113,7 @@ impl Space {
     /// # Errors
     /// Fails when there is none, or several.
     pub fn find_session(&self, text: &str) -> Result<SessionId> {
-        folder::find(self, text)
+        listing::find(self, text)
     }
 }
 

@@ -6,8 +6,9 @@ use agentic_replay::{Opening, Session, SessionId};
 
 use super::drive::Driver;
 use super::effect::parent_of;
-use super::folder::{Folder, list_open, read_journal};
+use super::folder::{Folder, read_journal};
 use super::language::kinds_of;
+use super::listing::{list_open, with_key};
 use super::{Language, program_of, seal};
 use crate::{Error, Result, Space};
 
@@ -84,7 +85,7 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let program = program_of(space, &folder, &begin.flow)?;
-    if !folder.frames(space)?.is_empty() {
+    if folder.first_frame(space)?.is_some() {
         return Driver::load_locked(space, folder, lock);
     }
     check_key(space, &opening, &id)?;
@@ -99,15 +100,11 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
 
 /// Refuses a key that names another session of the agent.
 fn check_key(space: &Space, opening: &Opening, id: &SessionId) -> Result<()> {
-    for other in super::folder::list_all(space)? {
-        let Ok(journal) = read_journal(space, &other) else { continue };
-        let start = journal.start();
-        let same_key = start.agent == opening.agent && start.key == opening.key;
-        if same_key && start.parent.is_none() && other != *id {
-            return Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() });
-        }
+    let taken = with_key(space, &opening.agent, &opening.key)?;
+    match taken.into_iter().find(|other| other != id) {
+        Some(other) => Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Finishes what a crash left of a session and runs it as far as it goes; then whatever waits for
