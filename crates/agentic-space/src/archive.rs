@@ -112,7 +112,7 @@ fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry
         for entry in &entries {
             check_gone(space, &entry.archived)?;
         }
-        for (agent, _lock) in &writers {
+        for agent in writers.keys() {
             // A journal that stays costs room and nothing else; the doctor removes it.
             let _kept = drop_journal(repository, &Stream::Agent((*agent).clone()), space.now());
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentic_lang_context::OWN_FLOW;
 use agentic_lang_pipeline::run::RunResult;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
@@ -16,6 +17,9 @@ use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
+
+/// How much of an agent's name its children bear, so that those of children stay short enough.
+const STEM_BYTES_MAX: usize = 45;
 
 /// What became of an effect.
 pub enum Performed {
@@ -229,8 +233,8 @@ fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Requ
     Ok(())
 }
 
-/// Reads the flow of a child: a stored one by its id, its source, or a program that is a part of
-/// the session's own.
+/// Reads the flow of a child: that of its parent, a stored one by its id, its source, or a program
+/// that is a part of the session's own.
 fn child_flow(
     space: &Space,
     session: &Session<Box<dyn Program>>,
@@ -241,6 +245,10 @@ fn child_flow(
         return part_of_pipeline(&flow_of(space, &folder, &session.flow())?, program);
     }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
+    if flow == OWN_FLOW {
+        let folder = Folder::of(space, &session.started().session);
+        return flow_of(space, &folder, &session.flow());
+    }
     match Cid::parse(flow) {
         Ok(cid) => flow_of(space, &Folder::of(space, &session.started().session), &cid),
         Err(_) => flow_object(flow),
@@ -300,9 +308,15 @@ fn child_names(
     if let Some(name) = text("name") {
         return Ok(vec![parse(name).map_err(bad)?]);
     }
-    let own = parse(&format!("{agent}-{}", &id[..8])).map_err(bad)?;
+    let own = parse(&format!("{}-{}", stem(agent), &id[..8])).map_err(bad)?;
     let telling = text("suffix").and_then(|suffix| parse(&format!("{agent}-{suffix}")).ok());
     Ok(telling.into_iter().chain([own]).collect())
+}
+
+/// Returns how the names of an agent's children begin.
+fn stem(parent: &AgentName) -> &str {
+    let parent = parent.as_str();
+    parent.get(..STEM_BYTES_MAX).unwrap_or(parent)
 }
 
 fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {

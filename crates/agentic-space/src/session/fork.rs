@@ -8,6 +8,7 @@ use agentic_replay::{
 
 use super::drive::Driver;
 use super::folder::{Folder, Values, read_journal};
+use super::language::kinds_of;
 use super::load::replay_error;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
@@ -163,8 +164,7 @@ impl Parting<'_> {
         head: Option<String>,
     ) -> Result<(Session<Box<dyn Program>>, Progress)> {
         let space = self.space;
-        let language = Language::of(self.flow)?;
-        let (kinds, engine) = (language.kinds(), language.engine());
+        let (kinds, engine) = (kinds_of(self.flow)?, Language::of(self.flow)?.engine());
         let values = Values::of(space, self.journal);
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;

@@ -6,6 +6,7 @@
 //! effects and applies decisions.
 
 mod apply;
+mod context;
 pub(crate) mod drive;
 mod effect;
 mod executor;
@@ -13,6 +14,7 @@ pub(crate) mod folder;
 mod fork;
 mod language;
 mod load;
+mod performer;
 mod process;
 mod rebuild;
 mod replay;
@@ -27,10 +29,12 @@ pub(crate) mod trace;
 mod unsynced;
 mod work;
 
+pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
+pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
@@ -124,6 +128,7 @@ fn program_with(
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source, trace),
         Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
+        Language::Context => return context::program(flow, source),
     }
     let mut modules = BTreeMap::new();
     collect_modules(space, folder, source, &mut modules)?;

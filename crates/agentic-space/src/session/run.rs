@@ -5,7 +5,7 @@ use agentic_replay::record::{CancelMode, Outcome, Why};
 use agentic_replay::{Body, By, Journal, Path, Record, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values, list_all, read_journal};
-use super::language::{self, Language};
+use super::language::{self, Language, kinds_of};
 use super::load::replay_error;
 use super::summary::{self, State};
 use super::{flow_of, source_of};
@@ -68,7 +68,7 @@ pub fn blocks(space: &Space, id: &SessionId) -> Result<Vec<Value>> {
     let before_cancel = before_cancel(&journal);
     let program = language::pipeline(&flow, source_of(&flow)?)?;
     let values = Values::of(space, &journal);
-    let (engine, kinds) = (Language::Pipeline.engine(), Language::Pipeline.kinds());
+    let (engine, kinds) = (Language::Pipeline.engine(), kinds_of(&flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let loaded = Session::load(&before_cancel, program, setting, &mut |_, _| {});
     let (session, _) = loaded.map_err(|error| replay_error(id, error))?;

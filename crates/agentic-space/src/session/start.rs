@@ -7,6 +7,7 @@ use agentic_replay::{Opening, Session, SessionId};
 use super::drive::Driver;
 use super::effect::parent_of;
 use super::folder::{Folder, list_open, read_journal};
+use super::language::kinds_of;
 use super::{Language, program_of, seal};
 use crate::{Error, Result, Space};
 
@@ -79,7 +80,6 @@ pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
-    let language = Language::of(&begin.flow)?;
     let opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
@@ -91,7 +91,8 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
     seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
-    let begun = Session::start(opening, space.now(), program, &language.kinds()).map_err(bad)?;
+    let kinds = kinds_of(&begin.flow)?;
+    let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     // The driver that starts a session also runs it: a later one would have to doubt its effects.
     Driver::begin(space, folder, lock, begun)
 }
