@@ -67,6 +67,9 @@ pub struct Journal {
     last_hash: RecordHash,
 }
 
+/// The last of some records, with its hash.
+type Last = (Record, RecordHash);
+
 /// What opening a journal found.
 #[derive(Debug)]
 pub enum Opened {
@@ -339,7 +342,7 @@ impl Journal {
         bodies: Vec<(Body, Standing)>,
         at: Instant,
         synced: u64,
-    ) -> Result<(Vec<u8>, Option<(Record, RecordHash)>)> {
+    ) -> Result<(Vec<u8>, Option<Last>)> {
         let (mut seq, mut prev) = (self.last.seq, self.last_hash);
         let mut bytes = Vec::new();
         let mut last = None;
