@@ -7,6 +7,7 @@
 mod call;
 mod expression;
 mod generate;
+mod sharing;
 mod statement;
 mod structure;
 mod usage;
@@ -54,6 +55,13 @@ impl Binding {
             Binding::Function(..) | Binding::Resource(..) | Binding::Agent(_) => false,
         }
     }
+}
+
+/// Finds the calls of agents that cannot run as programs of their own.
+pub(crate) fn refuse_sharing(loaded: &Loaded) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    sharing::check(loaded, &mut findings);
+    findings
 }
 
 /// Checks a loaded program. `authorized` names the `npm:` and `node:` tools that the host offers.

@@ -15,15 +15,23 @@
 //! - [`provider`] performs requests without a world: mocks, scripts, memories, a workspace in
 //!   memory.
 
+/// The name of the language, as sessions pin it.
+pub const LANGUAGE: &str = "context";
+
+/// The version of the meaning of programs. Every change that can alter a request raises it.
+pub const SEMANTICS_VERSION: u32 = 1;
+
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
 pub use crate::format::format;
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, Finding, IMPORT_CHAIN_MAX, Resolver};
 pub use crate::module::{
-    CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, check, compile,
+    Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, check, compile,
 };
+pub use crate::outline::{Declaration, Outline, Sort, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};
+pub use crate::run::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
 pub use crate::run::{DEBUG_EVENT, Run, TRACE_EVENT};
 pub use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 pub use crate::value::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
@@ -43,6 +51,7 @@ mod format;
 mod lexer;
 mod load;
 mod module;
+mod outline;
 mod parser;
 mod reply;
 mod run;

@@ -19,6 +19,19 @@ pub struct CheckOptions {
     pub dialect: Option<Dialect>,
     /// The addresses of `npm:` and `node:` tools that the host offers.
     pub authorized_tools: BTreeSet<String>,
+    /// What a call of an agent is.
+    pub calls: Calls,
+}
+
+/// What a call of an agent is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Calls {
+    /// A part of the run, with a trace of its own.
+    #[default]
+    Contexts,
+    /// A program of its own: a request of kind `spawn`. It works on copies of its arguments, so a
+    /// call whose callee may change one is refused.
+    Children,
 }
 
 /// What a check found.
@@ -41,6 +54,7 @@ pub(crate) struct Shared {
     pub sources: Vec<Source>,
     pub dialects: Vec<Dialect>,
     pub code: Code,
+    pub calls: Calls,
 }
 
 /// Where a run begins. The default is the main function of the main agent.
@@ -128,7 +142,7 @@ pub fn compile(
     }
     let code = crate::compile::compile(&loaded);
     let (sources, dialects) = sources_of(loaded);
-    Ok(Module { shared: Arc::new(Shared { sources, dialects, code }) })
+    Ok(Module { shared: Arc::new(Shared { sources, dialects, code, calls: options.calls }) })
 }
 
 /// Loads and analyzes; the sources come back apart when a text could not be parsed.
@@ -141,6 +155,9 @@ fn read(
     let load::Outcome { loaded, broken, mut findings } = outcome;
     if broken.is_empty() {
         findings.extend(analyze::analyze(&loaded, &options.authorized_tools));
+        if findings.is_empty() && options.calls == Calls::Children {
+            findings.extend(analyze::refuse_sharing(&loaded));
+        }
         return (loaded, None, findings);
     }
     let mut broken = broken;

@@ -7,6 +7,7 @@
 
 mod answer;
 mod call;
+mod child;
 mod fault;
 mod generate;
 mod input;
@@ -26,9 +27,11 @@ use agentic_replay::{
     Delivery, End, Event, Failure, Path, Position, Program, Request, Start, Turn,
 };
 
+pub use self::child::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
 pub use self::generate::MODEL_REQUEST;
 pub use self::input::INPUT_REQUEST;
 pub use self::resource::{MEMORY_REQUEST, TOOL_REQUEST};
+pub(crate) use self::trace::camel;
 
 use crate::code::Place;
 use crate::json::{self, Json};
@@ -68,6 +71,8 @@ struct World {
     events: Vec<Event>,
     now: Instant,
     steps_left: u64,
+    /// How many programs lie around this one.
+    child_depth: u32,
 }
 
 /// Which candidate of a `use` a run takes, and why.
@@ -111,6 +116,7 @@ impl Run {
             events: Vec::new(),
             now: Instant::from_millis(0),
             steps_left,
+            child_depth: 0,
         };
         Run {
             world,

@@ -1,6 +1,10 @@
 //! What a run reported: a list of `{kind, data}` events in the order in which they completed.
 
+mod prompts;
+
 use agentic_replay::Event;
+
+pub use crate::trace::prompts::prompts;
 
 use crate::json::{self, Json, compact};
 use crate::run::TRACE_EVENT;
@@ -14,9 +18,13 @@ const EMPTY: &str = "(empty trace)";
 
 /// Collects the trace out of the events of a run; events of other kinds are left out.
 pub fn collect<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Json> {
-    let traces = events.into_iter().filter(|event| event.kind == TRACE_EVENT);
-    let texts = traces.filter_map(|event| json::wire_text(&event.data));
+    let texts = events.into_iter().filter_map(text_of);
     texts.filter_map(|text| json::parse_within(text, TRACE_NESTING_MAX).ok()).collect()
+}
+
+/// Returns the JSON of one event of the trace; nothing for an event of another kind.
+pub fn text_of(event: &Event) -> Option<&str> {
+    json::wire_text(&event.data).filter(|_| event.kind == TRACE_EVENT)
 }
 
 /// Prints a trace as an indented list, one line for every event.

@@ -105,6 +105,7 @@ fn side_by_side(criterion: &mut Criterion) {
 }
 
 /// Returns how much memory this process holds, as Linux says it.
+#[expect(clippy::disallowed_methods, reason = "a bench may look at its own process")]
 fn resident_bytes() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());

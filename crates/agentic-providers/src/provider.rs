@@ -13,7 +13,8 @@ use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Call, MODEL_REQUEST, Models, TASK_REQUEST, answer_of, prompt_of, task_answer, task_prompt,
+    Call, MODEL_REQUEST, Models, Piece, TASK_REQUEST, answer_of, prompt_of, task_answer,
+    task_prompt,
 };
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
@@ -49,11 +50,22 @@ impl Providers {
 
     /// Performs a request; nothing for a kind that is not a provider's.
     pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
+        self.perform_heard(request, stamp, cancel, None)
+    }
+
+    /// Does the same; a `listener` hears the reply of a model piece by piece.
+    pub fn perform_heard<'a>(
+        &self,
+        request: &Request,
+        stamp: &Stamp,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    ) -> Option<Answer> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
-                let mut call = Call { limit, ..Call::new(cancel) };
+                let mut call = Call { cancel, limit, listener };
                 let model = self.models.find(payload);
                 Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
             }

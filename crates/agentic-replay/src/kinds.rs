@@ -54,7 +54,20 @@ pub enum Storage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kinds {
     rules: BTreeMap<String, KindRule>,
+    classes: BTreeMap<String, Classes>,
 }
+
+/// The class of the effect of each request of a kind.
+#[derive(Debug, Clone, Copy)]
+struct Classes(fn(&Request) -> EffectClass);
+
+impl PartialEq for Classes {
+    fn eq(&self, other: &Classes) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Classes {}
 
 impl KindRule {
     /// Makes a rule without retries whose payloads stand in the records.
@@ -86,7 +99,7 @@ impl Kinds {
             KindRule { retries_max, ..KindRule::new(handling) }
         };
         let rules = rules.map(|(kind, handling)| (kind.to_owned(), rule(kind, handling)));
-        Kinds { rules: rules.collect() }
+        Kinds { rules: rules.collect(), classes: BTreeMap::new() }
     }
 
     /// Adds a kind, or replaces what was known about it.
@@ -94,8 +107,17 @@ impl Kinds {
         self.rules.insert(kind.into(), rule);
     }
 
+    /// Adds a kind of effects whose class is told by each request, or replaces what was known
+    /// about it.
+    pub fn set_classes(&mut self, kind: impl Into<String>, class: fn(&Request) -> EffectClass) {
+        self.classes.insert(kind.into(), Classes(class));
+    }
+
     /// Returns the rule for a request. HTTP is read or once by its method.
     pub fn rule(&self, request: &Request) -> KindRule {
+        if let Some(Classes(class)) = self.classes.get(&request.kind) {
+            return KindRule::new(Handling::Effect(class(request)));
+        }
         if let Some(rule) = self.rules.get(&request.kind) {
             return rule.clone();
         }

@@ -11,7 +11,7 @@ use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
-use crate::session::folder::open_sessions_of;
+use crate::session::listing::open_sessions_of;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
@@ -112,7 +112,7 @@ fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry
         for entry in &entries {
             check_gone(space, &entry.archived)?;
         }
-        for (agent, _lock) in &writers {
+        for agent in writers.keys() {
             // A journal that stays costs room and nothing else; the doctor removes it.
             let _kept = drop_journal(repository, &Stream::Agent((*agent).clone()), space.now());
         }

@@ -4,7 +4,9 @@ use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{By, Path, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
-use crate::session::folder::{list_open, read_journal};
+use crate::session::beginning::Beginning;
+use crate::session::folder::read_journal;
+use crate::session::listing::list_open;
 use crate::session::summary::{self, Asked, OpenHold};
 use crate::{Error, Result, Space, trust};
 
@@ -51,13 +53,14 @@ pub enum Overdue {
 pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
     for id in list_open(space)? {
-        let Ok(summary) = summary::read(space, &id) else { continue };
-        if summary.holds.is_empty()
-            || filter.agent.as_ref().is_some_and(|agent| *agent != summary.agent)
+        if let Some(agent) = &filter.agent
+            && Beginning::of(space, &id).is_ok_and(|beginning| beginning.start.agent != *agent)
         {
             continue;
         }
-        let start = read_journal(space, &id)?.start().clone();
+        let Ok(journal) = read_journal(space, &id) else { continue };
+        let Ok(summary) = summary::of_journal(space, &journal) else { continue };
+        let start = journal.start().clone();
         for hold in summary.holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
@@ -131,7 +134,8 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
         };
     };
     let session = space.find_session(session).map_err(|_| unknown())?;
-    let summary = summary::read(space, &session)?;
+    let journal = read_journal(space, &session)?;
+    let summary = summary::of_journal(space, &journal)?;
     let named: Vec<&Asked> =
         summary.asked.iter().filter(|asked| asked.id.to_string().starts_with(request)).collect();
     let [asked] = named.as_slice() else { return Err(unknown()) };
@@ -139,8 +143,7 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
         let policy = Policy::of_payload(hold.reason, &hold.payload);
         let policy = policy.at(hold.n_escalations, space.now());
         let overdue = policy.is_overdue(space.now());
-        let start = read_journal(space, &session)?.start().clone();
-        let unverified = trust::find(space, &start, &hold.id)?.unverified;
+        let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
         let hold = hold.clone();
         return Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified })));
     }

@@ -83,6 +83,7 @@ pub enum Verb {
     Push(commands::push::Args),
     Fetch(commands::fetch::Args),
     Run(Box<commands::run::Args>),
+    Repl(commands::repl::Args),
     Check(commands::check::Args),
     Fmt(commands::fmt::Args),
     #[command(subcommand)]

@@ -1,9 +1,11 @@
 //! The front ends of the languages, behind one face: what is wrong with a program, and how it
 //! looks laid out anew.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_diag::{Diagnostic, Source};
+use agentic_lang_context::Calls;
 use agentic_lang_pipeline::Findings;
 use agentic_plan::Registry;
 
@@ -18,6 +20,14 @@ pub enum Layout {
     Text(String),
     /// It has errors of syntax.
     Broken(Checked),
+}
+
+/// A compiled program of the context language.
+pub struct ContextProgram {
+    /// The program.
+    pub module: agentic_lang_context::Module,
+    /// The texts that it imports, by their paths.
+    pub files: BTreeMap<String, String>,
 }
 
 /// Looks for errors and warnings, without running anything. Only pipelines need a registry.
@@ -44,7 +54,7 @@ pub fn check(
             let findings = agentic_flow::check(source.text());
             Ok(Checked::of(source, findings))
         }
-        Language::Context => Ok(match compile_context(context, program)? {
+        Language::Context => Ok(match compile_context(context, program, Calls::Contexts)? {
             Ok(_) => Checked::of(Source::new(program.name.as_str(), program.text()?), Vec::new()),
             Err(checked) => checked,
         }),
@@ -111,20 +121,36 @@ fn readable(bytes: &[u8]) -> &str {
 pub fn compile_context(
     context: &Context,
     program: &Program,
-) -> Result<Result<agentic_lang_context::Module, Checked>, Failure> {
+    calls: Calls,
+) -> Result<Result<ContextProgram, Checked>, Failure> {
     let source = Source::new(program.name.as_str(), program.text()?);
+    let mut files = BTreeMap::new();
     let mut resolver = |path: &str| {
-        let read = std::fs::read(context.directory.join(path)).map_err(|error| error.to_string());
-        String::from_utf8(read?).map_err(|_| "it is not UTF-8 text".to_owned())
+        let text = read_import(context, path)?;
+        files.insert(path.to_owned(), text.clone());
+        Ok(text)
     };
     let options = agentic_lang_context::CheckOptions {
         dialect: program.dialect,
+        calls,
         ..agentic_lang_context::CheckOptions::default()
     };
     let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
-    Ok(compiled.map_err(|checked| {
-        let findings = checked.findings.into_iter();
-        let findings = findings.map(|finding| (finding.file, finding.diagnostic)).collect();
-        Checked { sources: checked.sources, findings }
-    }))
+    Ok(match compiled {
+        Ok(module) => Ok(ContextProgram { module, files }),
+        Err(checked) => Err(of_context(checked)),
+    })
+}
+
+/// Reads a text that a program imports, or says why that cannot be.
+pub fn read_import(context: &Context, path: &str) -> Result<String, String> {
+    let read = std::fs::read(context.directory.join(path)).map_err(|error| error.to_string());
+    String::from_utf8(read?).map_err(|_| "it is not UTF-8 text".to_owned())
+}
+
+/// Takes over what was found in a program of the context language.
+pub fn of_context(checked: agentic_lang_context::Checked) -> Checked {
+    let findings = checked.findings.into_iter();
+    let findings = findings.map(|finding| (finding.file, finding.diagnostic)).collect();
+    Checked { sources: checked.sources, findings }
 }

@@ -12,6 +12,8 @@ mod memory;
 mod output;
 mod program;
 mod registry;
+mod screen;
+mod script;
 
 use std::process::ExitCode;
 

@@ -1,7 +1,9 @@
 //! Runs in memory: no repository, no record, gone when they end.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::{Cid, Value};
@@ -9,9 +11,15 @@ use agentic_providers::credential::Caller;
 use agentic_providers::endpoint::{Call, Exchange};
 use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
-use agentic_replay::{Answer, End, Event, Failure, Program, Request, Seed, Start};
+use agentic_providers::provider::Stamp;
+use agentic_replay::{
+    Answer, End, Event, Failure, NOT_DATA, Path, Program, Request, RequestHash, RequestId, Seed,
+    Start, Stopped,
+};
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor};
+
+use crate::screen::Screen;
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
@@ -26,8 +34,36 @@ pub fn run(
     folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    let run = unique();
-    drive(program, input, Memory { executor: Mutex::new(executor), folder, run }, sink)
+    drive(program, input, Memory::new(executor, folder), sink)
+}
+
+/// What was asked of a run, and what it was answered.
+#[derive(Debug, Clone, Default)]
+pub struct Answers(BTreeMap<Path, (RequestHash, Answer)>);
+
+/// Who performs the requests of a run that repeats an earlier one.
+pub struct Again {
+    /// Who performs what is new.
+    pub executor: Executor,
+    /// Where programs run.
+    pub folder: PathBuf,
+    /// What was asked before.
+    pub answers: Answers,
+}
+
+/// Runs a program to its end; what it asked before is answered as it was then. Returns all answers.
+pub fn run_again(
+    program: impl Program,
+    input: Value,
+    again: Again,
+    sink: &mut dyn FnMut(Event),
+) -> (End, Answers) {
+    let memory = Memory::new(again.executor, again.folder);
+    let answers = Arc::new(Mutex::new(again.answers));
+    let performer = Remembering { memory, answers: Arc::clone(&answers) };
+    let end = drive(program, input, performer, sink);
+    let answers = answers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (end, answers)
 }
 
 /// Runs a program to its end, with somebody else who performs its requests.
@@ -51,7 +87,36 @@ fn start(input: Value) -> Start {
 /// Returns what no other run has.
 fn unique() -> Cid {
     let now = Clock::System.now();
-    Cid::of(format!("{} {}", now.millis(), std::process::id()).as_bytes())
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    Cid::of(format!("{} {} {number}", now.millis(), std::process::id()).as_bytes())
+}
+
+/// How often this process needed what no other run has.
+static RUNS: AtomicU64 = AtomicU64::new(0);
+
+/// Performs a request once, however often it is asked.
+struct Remembering {
+    memory: Memory,
+    answers: Arc<Mutex<Answers>>,
+}
+
+impl Performer for Remembering {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let Ok(hash) = request.hash() else { return self.memory.perform(request, cancel) };
+        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lock().0.get(&request.path).filter(|(known, _)| *known == hash).cloned();
+        if let Some((_, answer)) = known {
+            self.memory.executor().fold(request, &answer);
+            return answer;
+        }
+        let answer = self.memory.perform(request, cancel);
+        lock().0.insert(request.path.clone(), (hash, answer.clone()));
+        answer
+    }
+
+    fn place(&self, request: &Request) -> Place {
+        self.memory.place(request)
+    }
 }
 
 /// Performs the requests of a run.
@@ -59,9 +124,15 @@ struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
     run: Cid,
+    screen: Mutex<Screen>,
 }
 
 impl Memory {
+    fn new(executor: Executor, folder: PathBuf) -> Memory {
+        let (executor, screen) = (Mutex::new(executor), Mutex::default());
+        Memory { executor, folder, run: unique(), screen }
+    }
+
     /// A panic under the lock leaves counters behind, never half of one.
     fn executor(&self) -> MutexGuard<'_, Executor> {
         self.executor.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,6 +160,28 @@ impl Memory {
         self.executor().responded(&url, reply)
     }
 
+    /// Calls a provider.
+    fn provide(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        let hash = match request.hash() {
+            Ok(hash) => hash,
+            Err(error) => return Answer::Failed(Failure::new(NOT_DATA, error.to_string())),
+        };
+        let session = self.run.to_string();
+        let request_id = RequestId::derive(&session, &request.path, &hash);
+        let stamp = Stamp { session, request_id, at: Clock::System.now() };
+        let call = self.executor().provided(request, stamp, &self.folder);
+        let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
+        // One reply at a time is shown; others under way meanwhile are not.
+        match self.screen.try_lock() {
+            Ok(mut screen) if screen.is_terminal() => {
+                let answer = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
+                screen.end();
+                answer
+            }
+            Ok(_) | Err(_) => call.perform(cancel, None),
+        }
+    }
+
     fn caller(&self, request: &Request) -> Caller {
         self.executor().caller(request, self.folder.clone(), self.run.to_string())
     }
@@ -108,6 +201,9 @@ impl Performer for Memory {
         if let Some(call) = call {
             return self.call(call, request);
         }
+        if self.executor().is_provided(request) {
+            return self.provide(request, cancel);
+        }
         let computed = self.executor().compute(request);
         computed.unwrap_or_else(|| {
             let message = format!("nothing in memory performs `{}`", request.kind);
@@ -117,7 +213,9 @@ impl Performer for Memory {
 
     fn place(&self, request: &Request) -> Place {
         let executor = self.executor();
-        let takes_time = executor.command(request).is_some() || executor.call(request).is_some();
+        let takes_time = executor.command(request).is_some()
+            || executor.call(request).is_some()
+            || executor.is_provided(request);
         if takes_time { Place::Pool } else { Place::Inline }
     }
 }

@@ -55,6 +55,14 @@ impl Program {
     }
 }
 
+/// Reads the text of a program, or of standard input for `-`.
+pub fn read_text(context: &Context, name: &str) -> Result<String, Failure> {
+    let bytes = read_bytes(context, name)?;
+    let language = Language::Context;
+    let program = Program { name: name.to_owned(), language, bytes, dialect: None };
+    program.text().map(str::to_owned)
+}
+
 /// Reads the version that a program is held to.
 pub fn dialect(text: &str) -> Result<Dialect, String> {
     Version::parse(text).map(Dialect::strict).ok_or_else(|| "a version is like 0.1.18".to_owned())

@@ -20,6 +20,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("reqwest", &["agentic-providers"]),
     ("rhai", &["agentic-flow"]),
     ("rmcp", &["agentic-mcp"]),
+    ("rustyline", &["agentic"]),
     ("rusqlite", &["agentic-providers"]),
     ("schemars", &["agentic-view"]),
     ("serde_cbor", &["agentic-conformance"]),

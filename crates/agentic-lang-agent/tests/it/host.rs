@@ -124,7 +124,7 @@ impl Simulation {
             step.opened = open;
         }
         loop {
-            let Step { opened, withdrawn, events: said, end } = step;
+            let Step { opened, withdrawn, events: said, end, scopes: _ } = step;
             events.extend(said);
             if let Some(end) = end {
                 return Some(Outcome { end, events });

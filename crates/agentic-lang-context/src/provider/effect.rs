@@ -6,6 +6,9 @@ use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 
 use super::text_field;
 
+/// The programs that are built in and only read.
+const READING_PROGRAMS: [&str; 4] = ["//find", "//grep", "//read-range", "//sed"];
+
 /// Says to which class of effects a request belongs; nothing for a kind that is not of the
 /// language.
 pub fn effect_class(request: &Request) -> Option<EffectClass> {
@@ -22,8 +25,10 @@ pub fn effect_class(request: &Request) -> Option<EffectClass> {
 }
 
 fn tool_class(uri: &str, method: &str) -> EffectClass {
-    match (uri.split(':').next().unwrap_or_default(), method) {
-        ("file", "read" | "list") | ("env", _) | ("sh", _) => EffectClass::Read,
+    let (scheme, rest) = uri.split_once(':').unwrap_or((uri, ""));
+    match (scheme, method) {
+        ("file", "read" | "list") | ("env", _) => EffectClass::Read,
+        ("sh", _) if READING_PROGRAMS.contains(&rest) => EffectClass::Read,
         ("file", "write" | "patch" | "undo") => EffectClass::Idempotent,
         ("http" | "https", "get" | "head") => EffectClass::Read,
         _ => EffectClass::Once,

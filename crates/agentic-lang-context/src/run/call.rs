@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::ast::ImportKind;
 use crate::code::Place;
 use crate::json::Json;
+use crate::module::Calls;
 use crate::value::{Handle, Value};
 
 use super::fault::Fault;
@@ -19,13 +20,21 @@ impl World {
         self.enter(task, function, self.place(at), FrameKind::Function)
     }
 
-    /// Calls a function of an agent as a child context: its own requests, its own trace.
+    /// Calls a function of an agent, as a child context or as a program of its own.
     pub(super) fn call_agent(
-        &self,
+        &mut self,
         task: &mut Task,
         function: u32,
         at: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<Flow, Fault> {
+        match self.module.calls {
+            Calls::Contexts => self.enter_agent(task, function, at).map(|()| Flow::Next),
+            Calls::Children => self.spawn_child(task, function, at),
+        }
+    }
+
+    /// Calls a function of an agent as a child context: its own requests, its own trace.
+    fn enter_agent(&self, task: &mut Task, function: u32, at: usize) -> Result<(), Fault> {
         let place = self.place(at);
         let code = &self.module.code;
         let called = &code.functions[function as usize];
@@ -100,7 +109,7 @@ impl World {
         Ok(Flow::Next)
     }
 
-    fn names_of(&self, function: u32) -> (Arc<str>, Arc<str>) {
+    pub(super) fn names_of(&self, function: u32) -> (Arc<str>, Arc<str>) {
         let code = &self.module.code;
         let function = &code.functions[function as usize];
         (code.agents[function.agent as usize].name.clone(), function.name.clone())
@@ -125,7 +134,7 @@ impl World {
                 Ok(Flow::Next)
             }
             Value::Handle(Handle::Agent(agent)) => {
-                self.call_agent_named(task, *agent, &name, args, at).map(|()| Flow::Next)
+                self.call_agent_named(task, *agent, &name, args, at)
             }
             Value::Handle(Handle::Resource(resource)) => {
                 match self.module.code.resources[*resource as usize].kind {
@@ -141,15 +150,15 @@ impl World {
     }
 
     fn call_agent_named(
-        &self,
+        &mut self,
         task: &mut Task,
         agent: u32,
         name: &Arc<str>,
         args: Vec<Value>,
         at: usize,
-    ) -> Result<(), Fault> {
-        let code = &self.module.code;
-        let agent = &code.agents[agent as usize];
+    ) -> Result<Flow, Fault> {
+        let module = self.module.clone();
+        let agent = &module.code.agents[agent as usize];
         let Some(function) = agent.functions.get(name) else {
             let message = format!("the agent `{}` has no function `{name}`", agent.name);
             return Err(Fault::new(self.place(at), message));

@@ -22,8 +22,8 @@ pub(super) struct Fault {
 pub(super) enum FaultKind {
     /// Of the program; it carries its position in its text.
     Program,
-    /// Of several iterations, whose messages carry their positions already.
-    Iterations,
+    /// Of iterations or of a child, whose messages carry their positions already.
+    Inner,
     Limit,
 }
 
@@ -49,14 +49,14 @@ impl World {
                 let position = self.module.position(fault.place);
                 format!("{} at {}:{}", fault.message, position.line, position.column)
             }
-            FaultKind::Iterations => fault.message.clone(),
+            FaultKind::Inner => fault.message.clone(),
         }
     }
 
     pub fn failure(&self, fault: &Fault) -> Failure {
         let position = self.module.position(fault.place);
         let code = match fault.kind {
-            FaultKind::Program | FaultKind::Iterations => PROGRAM_FAILED,
+            FaultKind::Program | FaultKind::Inner => PROGRAM_FAILED,
             FaultKind::Limit => LIMIT,
         };
         let details = Data::map([

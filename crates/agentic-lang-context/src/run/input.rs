@@ -26,7 +26,10 @@ pub(super) struct InputState {
 
 impl World {
     /// Makes the task of the program itself.
-    pub(super) fn entry_task(&self, function: u32, start: &Start) -> Result<Task, Fault> {
+    pub(super) fn entry_task(&mut self, function: u32, start: &Start) -> Result<Task, Fault> {
+        if let Some(child) = self.child_task(start) {
+            return child;
+        }
         let called = &self.module.code.functions[function as usize];
         let mut task = Task::new(Scope::root(), 0);
         if called.params == 0 {

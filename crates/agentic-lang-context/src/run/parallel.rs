@@ -124,7 +124,7 @@ impl World {
             .map(|(index, fault)| format!("[{index}] {}", self.message(fault)))
             .collect();
         let message = format!("parallel for failed: {}", messages.join("; "));
-        Err((Fault { message, place, kind: FaultKind::Iterations }, failed))
+        Err((Fault { message, place, kind: FaultKind::Inner }, failed))
     }
 }
 

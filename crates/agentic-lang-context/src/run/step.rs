@@ -143,7 +143,7 @@ impl World {
                 task.stack.push(Value::object(entries));
             }
             Op::Call(function) => self.call(task, function, at)?,
-            Op::CallAgent(function) => self.call_agent(task, function, at)?,
+            Op::CallAgent(function) => return self.call_agent(task, function, at),
             Op::CallMethod { name, args } => return self.call_method(task, name, args, at),
             Op::ForStart(site) => self.for_start(task, site, at)?,
             Op::ForNext { site, exit } => self.for_next(task, site, exit, at)?,
@@ -171,6 +171,7 @@ impl World {
         match waits {
             Waits::Model => self.model_answered(task),
             Waits::Resource(call) => self.resource_answered(task, call),
+            Waits::Child(call) => self.child_answered(task, call),
             Waits::Input(state) => self.input_answered(task, state),
             Waits::Fork => self.fork_over(task),
         }

@@ -5,6 +5,7 @@ use agentic_replay::{Answer, Scope};
 use crate::json::Json;
 use crate::value::Value;
 
+use super::child::ChildCall;
 use super::generate::Generation;
 use super::input::InputState;
 use super::parallel::Fork;
@@ -71,6 +72,8 @@ pub(super) enum Waits {
     /// The innermost generation's model.
     Model,
     Resource(ResourceCall),
+    /// A call of an agent that is a program of its own.
+    Child(ChildCall),
     Input(InputState),
     /// The iterations of its fork.
     Fork,

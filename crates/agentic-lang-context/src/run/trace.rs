@@ -333,7 +333,7 @@ fn camel_keys(json: &Json) -> Json {
     Json::object(renamed)
 }
 
-fn camel(key: &str) -> String {
+pub(crate) fn camel(key: &str) -> String {
     let mut parts = key.split('_');
     let mut name = parts.next().unwrap_or_default().to_owned();
     for part in parts {

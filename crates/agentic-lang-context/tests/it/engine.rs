@@ -6,11 +6,11 @@ use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json, compact, parse};
 use agentic_lang_context::provider::{MockMemory, MockModel, Reply, ScriptedModel};
 use agentic_lang_context::{
-    CheckOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault, RunOptions, Tracing,
+    Calls, CheckOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault, RunOptions, Tracing,
     Version, compile, trace,
 };
 use agentic_model::Instant;
-use agentic_replay::{End, Run, Seed, Start};
+use agentic_replay::{Answer, End, Run, Seed, Start, Stopped};
 
 use crate::host::{Drive, Memories, Model, Order, Providers, Record, Tools};
 
@@ -291,4 +291,37 @@ fn an_unknown_variant_is_refused_where_it_is_declared() {
     drive.options.variant.insert("main.as#A.__main[x]".into(), "c".into());
     let end = shown(&drive.live(providers(None)).end);
     assert!(end.contains("no candidate `c` at 8:1"), "{end}");
+}
+
+#[test]
+fn a_call_of_an_agent_can_be_a_program_of_its_own() {
+    let text = "main agent A { main func(i) { [B.f(i.n), own(1)] } func own(x) { x } }\n\
+                agent B { func f(n) { C(n + 1) } }\nagent C { main func(n) { n * 2 } }";
+    let options = CheckOptions { calls: Calls::Children, ..CheckOptions::default() };
+    let none = &mut |_: &str| Err("no files here".to_owned());
+    let module = compile(Source::new("main.as", text), &options, none).expect("it is sound");
+    let mut calls = Vec::new();
+    let input = json::to_value(&parse(r#"{"n":2}"#).expect("the case is valid"));
+    let end = run_family(&module, input, &mut calls);
+    assert_eq!(shown(&end), "[6,1]");
+    assert_eq!(calls, ["B.f [2] 1", "C.__main [3] 2"]);
+}
+
+/// Runs a program and each child that it asks for.
+fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<String>) -> End {
+    let program = module.run(&EntryPoint::default(), RunOptions::default()).expect("it is there");
+    let start = Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) };
+    let finished = agentic_replay::run_to_end(program, &start, |request| {
+        assert_eq!((request.kind.as_str(), request.path.as_str()), ("spawn", "0"));
+        let input = request.payload.get("input").expect("a child has an input").clone();
+        let text = |key| input.get(key).and_then(|text| text.as_text()).expect("it is a text");
+        let depth = input.get("depth").and_then(|depth| depth.as_int()).expect("it is a number");
+        calls.push(format!("{} {} {depth}", text("call"), text("args")));
+        match run_family(module, input, calls) {
+            End::Done(value) => Answer::Ok(value),
+            End::Failed(failure) => Answer::Failed(failure),
+            End::Cancelled => Answer::Cancelled(Stopped::Stopped),
+        }
+    });
+    finished.end
 }

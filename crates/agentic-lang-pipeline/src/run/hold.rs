@@ -128,7 +128,6 @@ impl Decision {
             (Value::Text(choice), _) => choice.as_str(),
             (_, Some("approve" | "edit")) => ACCEPT,
             (_, Some("reject")) => REJECT,
-            (_, Some("edit")) => ACCEPT,
             (_, Some("respond")) => text("value")?,
             (_, Some(_)) => return None,
             (_, None) => text("choice")?,

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 
 use agentic_model::{Instant, Object, Value};
+use agentic_providers::provider::Stamp;
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
     Answer, By, EffectClass, Handling, Path, Performance, Program, Progress, Request, RequestId,
@@ -269,6 +270,7 @@ impl<'a> Driver<'a> {
         let path = &running.performance.request.path;
         let answer = match came {
             Came::Exec(ended) => ended.answer,
+            Came::Answer(answer) => answer,
             Came::Program { name, outcome } => self.executor.printed(&name, outcome),
             Came::Reply { url, reply } => self.executor.responded(&url, reply),
             Came::Child(ran) => {
@@ -294,6 +296,12 @@ impl<'a> Driver<'a> {
         }
         if let Some(call) = self.executor.call(request) {
             return Some(Task::Call(call));
+        }
+        if self.executor.is_provided(request) {
+            let session = self.folder.id.to_string();
+            let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
+            let call = self.executor.provided(request, stamp, &self.work_folder());
+            return call.map(|call| Task::Provider(Box::new(call)));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)

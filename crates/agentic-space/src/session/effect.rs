@@ -2,20 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use agentic_lang_context::OWN_FLOW;
 use agentic_lang_pipeline::run::RunResult;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
+use super::beginning::Beginning;
 use super::drive::Driver;
 use super::folder::Folder;
 use super::language::{Language, part_of_pipeline};
+use super::listing::list_open;
 use super::start::{Begin, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
+
+/// How much of an agent's name its children bear, so that those of children stay short enough.
+const STEM_BYTES_MAX: usize = 45;
 
 /// What became of an effect.
 pub enum Performed {
@@ -229,8 +235,8 @@ fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Requ
     Ok(())
 }
 
-/// Reads the flow of a child: a stored one by its id, its source, or a program that is a part of
-/// the session's own.
+/// Reads the flow of a child: that of its parent, a stored one by its id, its source, or a program
+/// that is a part of the session's own.
 fn child_flow(
     space: &Space,
     session: &Session<Box<dyn Program>>,
@@ -241,6 +247,10 @@ fn child_flow(
         return part_of_pipeline(&flow_of(space, &folder, &session.flow())?, program);
     }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
+    if flow == OWN_FLOW {
+        let folder = Folder::of(space, &session.started().session);
+        return flow_of(space, &folder, &session.flow());
+    }
     match Cid::parse(flow) {
         Ok(cid) => flow_of(space, &Folder::of(space, &session.started().session), &cid),
         Err(_) => flow_object(flow),
@@ -300,9 +310,15 @@ fn child_names(
     if let Some(name) = text("name") {
         return Ok(vec![parse(name).map_err(bad)?]);
     }
-    let own = parse(&format!("{agent}-{}", &id[..8])).map_err(bad)?;
+    let own = parse(&format!("{}-{}", stem(agent), &id[..8])).map_err(bad)?;
     let telling = text("suffix").and_then(|suffix| parse(&format!("{agent}-{suffix}")).ok());
     Ok(telling.into_iter().chain([own]).collect())
+}
+
+/// Returns how the names of an agent's children begin.
+fn stem(parent: &AgentName) -> &str {
+    let parent = parent.as_str();
+    parent.get(..STEM_BYTES_MAX).unwrap_or(parent)
 }
 
 fn child_genesis(space: &Space, child: &AgentName) -> Result<String> {
@@ -351,11 +367,9 @@ pub fn child_of(
         return None;
     }
     let key = child_key(&session.started().session, request);
-    let open = super::folder::list_open(space).ok()?;
-    open.into_iter().find(|id| {
-        let summary = super::summary::read(space, id);
-        summary.is_ok_and(|summary| summary.key == key)
-    })
+    let has_key =
+        |id: &SessionId| Beginning::of(space, id).is_ok_and(|beginning| beginning.start.key == key);
+    list_open(space).ok()?.into_iter().find(has_key)
 }
 
 /// Lists the children of a session that are not over.
@@ -363,9 +377,9 @@ pub fn child_of(
 /// # Errors
 /// Fails when the sessions cannot be listed.
 pub fn children(space: &Space, parent: &SessionId) -> Result<Vec<SessionId>> {
-    let open = super::folder::list_open(space)?;
     let is_child = |id: &SessionId| {
-        super::summary::read(space, id).is_ok_and(|summary| summary.child_of == Some(*parent))
+        Beginning::of(space, id)
+            .is_ok_and(|beginning| parent_of(&beginning.start.key) == Some(*parent))
     };
-    Ok(open.into_iter().filter(is_child).collect())
+    Ok(list_open(space)?.into_iter().filter(is_child).collect())
 }

@@ -7,7 +7,7 @@
 //! [`Executor::responded`] make the answer from what they gave.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
 use agentic_lang_pipeline::native::Natives;
@@ -17,9 +17,12 @@ use agentic_plan::{AuthSource, Registry};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
-use super::language::{Language, handlers};
+use super::context::Cast;
+use super::language::{Language, handlers, kinds_of};
+use super::performer::{Performer, ProviderCall};
 use super::script::Script;
 use crate::Result;
 
@@ -45,6 +48,8 @@ pub struct Executor {
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
     auth: BTreeMap<String, AuthSource>,
+    /// Who answers a program of the context language.
+    performer: Option<Performer>,
 }
 
 /// A program to be run for a request.
@@ -63,12 +68,41 @@ impl Executor {
     /// Fails when the object is no program.
     pub fn new(flow: &Object) -> Result<Executor> {
         let language = Language::of(flow)?;
-        let (kinds, handlers) = (language.kinds(), handlers(flow));
+        if language == Language::Context {
+            return Ok(Executor::of_cast(&Cast::of(flow)?));
+        }
+        let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
         let auth = auth_of(flow);
-        Ok(Executor { language, kinds, handlers, mock, natives, script, invoked_by, auth })
+        let performer = None;
+        Ok(Executor {
+            language,
+            kinds,
+            handlers,
+            mock,
+            natives,
+            script,
+            invoked_by,
+            auth,
+            performer,
+        })
+    }
+
+    /// Makes the executor of a program of the context language.
+    pub fn of_cast(cast: &Cast) -> Executor {
+        Executor {
+            language: Language::Context,
+            kinds: cast.kinds(),
+            handlers: BTreeMap::new(),
+            mock: MockTasks::default(),
+            natives: Natives::default(),
+            script: Script::default(),
+            invoked_by: None,
+            auth: BTreeMap::new(),
+            performer: Some(Performer::new(cast)),
+        }
     }
 
     /// Returns who makes the call of a request in a run: with what its agent needs.
@@ -100,6 +134,7 @@ impl Executor {
         }
         match self.language {
             Language::Rhai => None,
+            Language::Context => self.performer.as_mut()?.answer(request),
             Language::AgentLang => self.mock.perform(request),
             Language::Pipeline => match RequestKind::of(request)? {
                 RequestKind::Native => Some(self.perform_native(request)),
@@ -125,7 +160,7 @@ impl Executor {
     /// Says whether the children of the program run at once. Scripts run theirs one after the
     /// other.
     pub fn runs_children_at_once(&self) -> bool {
-        self.language == Language::Pipeline
+        matches!(self.language, Language::Pipeline | Language::Context)
     }
 
     /// Says whether a request is answered from a script.
@@ -134,19 +169,33 @@ impl Executor {
     }
 
     /// Takes note of a request that was answered before.
-    pub fn fold(&mut self, request: &Request) {
+    pub fn fold(&mut self, request: &Request, answer: &Answer) {
         // What was answered from a script took its turn.
         let _ = self.script.next(request);
         if self.language == Language::AgentLang {
             // The recorded answer counts; what is needed is what it left behind.
             let _ = self.mock.perform(request);
         }
+        if let Some(performer) = &mut self.performer {
+            performer.fold(request, answer);
+        }
+    }
+
+    /// Says whether a provider performs a request.
+    pub fn is_provided(&self, request: &Request) -> bool {
+        self.performer.as_ref().is_some_and(|performer| performer.is_outside(request))
+    }
+
+    /// Returns the call of a provider that performs a request; what it needs is configured in a
+    /// folder.
+    pub fn provided(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
+        self.performer.as_ref()?.call(request, stamp, folder)
     }
 
     /// Returns the program that performs a request.
     pub fn command(&self, request: &Request) -> Option<CommandLine> {
         match self.language {
-            Language::Rhai => None,
+            Language::Rhai | Language::Context => None,
             Language::AgentLang if request.kind == TASK => {
                 let task = request.payload.get("task").and_then(Value::as_text)?;
                 let argv = self.handlers.get(task)?.clone();
@@ -259,7 +308,9 @@ impl Executor {
     fn codes(&self) -> (&'static str, &'static str) {
         match self.language {
             Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
-            Language::Rhai | Language::Pipeline => ("AgentFailed", "InvalidOutput"),
+            Language::Rhai | Language::Pipeline | Language::Context => {
+                ("AgentFailed", "InvalidOutput")
+            }
         }
     }
 
@@ -268,7 +319,7 @@ impl Executor {
         let text = text.trim();
         match self.language {
             Language::AgentLang => read_line(text),
-            Language::Rhai | Language::Pipeline => json::from_text(text)
+            Language::Rhai | Language::Pipeline | Language::Context => json::from_text(text)
                 .map(Answer::Ok)
                 .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
         }

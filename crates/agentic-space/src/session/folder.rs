@@ -1,18 +1,16 @@
 //! Where a session in flight is kept: one folder with the log of its records and its long values.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use agentic_model::{AgentName, Cid, Kind, Map, Object, Value, canonical};
-use agentic_replay::{Body, Journal, Objects, Record, SessionId};
+use agentic_model::{Cid, Kind, Map, Object, Value};
+use agentic_replay::{Body, Journal, Objects, SessionId};
 use agentic_store::file::{self, Persistence};
 use agentic_store::{Lock, journal};
 
+use super::beginning::Beginning;
 use super::seal;
 use crate::{Error, Result, Space};
 
-/// The fewest digits of an id that are accepted.
-const PREFIX_DIGITS_MIN: usize = 8;
 /// How many forks of forks are followed.
 const FORKS_MAX: usize = 4096;
 
@@ -49,10 +47,19 @@ impl Folder {
         if own.is_empty() { seal::frames(space, &self.id) } else { Ok(own) }
     }
 
+    /// Reads the bytes of the session's first own record alone.
+    pub fn first_frame(&self, space: &Space) -> Result<Option<Vec<u8>>> {
+        let own = if self.exists() { journal::first_payload(&self.log())? } else { None };
+        match own {
+            Some(own) => Ok(Some(own)),
+            None => Ok(seal::frames(space, &self.id)?.into_iter().next()),
+        }
+    }
+
     /// Writes the sealed records back where the session has none of its own: it was fetched, or its
     /// folder is gone.
     pub fn restore(&self, space: &Space) -> Result<()> {
-        if self.exists() && !journal::payloads(&self.log())?.is_empty() {
+        if self.exists() && journal::first_payload(&self.log())?.is_some() {
             return Ok(());
         }
         let sealed = seal::frames(space, &self.id)?;
@@ -133,29 +140,16 @@ pub fn read_journal(space: &Space, id: &SessionId) -> Result<Journal> {
     while let Some((id, end)) = next {
         let frames = Folder::of(space, &id).frames(space)?;
         let first = frames.first().ok_or_else(|| Error::UnknownSession { id: id.to_string() })?;
-        let (first_seq, parent) = beginning(&id, first)?;
-        let n = usize::try_from(end.saturating_sub(first_seq)).unwrap_or(usize::MAX);
+        let beginning = Beginning::from_frame(&id, first)?;
+        let n = usize::try_from(end.saturating_sub(beginning.seq)).unwrap_or(usize::MAX);
         shares.push(frames.into_iter().take(n).collect());
         if shares.len() > FORKS_MAX {
             return Err(damaged(&id, "it is a fork of too many forks"));
         }
-        next = parent;
+        next = beginning.start.parent.map(|point| (point.session, point.seq));
     }
     let frames = shares.into_iter().rev().flatten();
     Journal::read(frames).map_err(|error| damaged(id, &error.to_string()))
-}
-
-/// Reads from a session's first own record where it begins, and what it was forked from.
-fn beginning(id: &SessionId, first: &[u8]) -> Result<(u64, Option<(SessionId, u64)>)> {
-    let value = canonical::decode(first).map_err(|error| damaged(id, &error.to_string()))?;
-    let record = Record::from_value(value).map_err(|error| damaged(id, &error.to_string()))?;
-    match record.body {
-        Body::Start(start) => {
-            let parent = start.parent.map(|point| (point.session, point.seq));
-            Ok((record.seq, parent))
-        }
-        _ => Err(damaged(id, "it does not begin with a start")),
-    }
 }
 
 /// The error of a session whose records are damaged.
@@ -193,135 +187,9 @@ impl Objects for Values<'_> {
     }
 }
 
-/// Lists the sessions that are not over.
-pub fn list_open(space: &Space) -> Result<Vec<SessionId>> {
-    let layout = space.repository().layout();
-    let mut ids = list(&layout.open_sessions())?;
-    // Of an agent that nothing was written to here, sessions may have come by fetch alone.
-    for (agent, _) in space.agent_names()? {
-        if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
-            let sealed = seal::sessions_of(space, &agent)?;
-            let is_open =
-                |id: &SessionId| read_journal(space, id).is_ok_and(|journal| !journal.is_over());
-            ids.extend(sealed.into_iter().filter(is_open));
-        }
-    }
-    ids.sort();
-    ids.dedup();
-    Ok(ids)
-}
-
-/// Lists the sessions of some agents that are not over, with their agents.
-pub fn open_sessions_of(
-    space: &Space,
-    agents: &BTreeSet<&AgentName>,
-) -> Result<Vec<(SessionId, AgentName)>> {
-    let layout = space.repository().layout();
-    let mut ids = list(&layout.open_sessions())?;
-    for agent in agents {
-        // Nothing was written to it here; its sessions may have come by fetch alone.
-        if !layout.journal(&agentic_store::Stream::Agent((*agent).clone())).exists() {
-            ids.extend(seal::sessions_of(space, agent)?);
-        }
-    }
-    let mut open = Vec::new();
-    for id in ids {
-        // One that is damaged is nobody's.
-        let Ok(journal) = read_journal(space, &id) else { continue };
-        let agent = journal.start().agent.clone();
-        if agents.contains(&agent) && !journal.is_over() {
-            open.push((id, agent));
-        }
-    }
-    Ok(open)
-}
-
-/// Lists all sessions that are known here, oldest first.
-pub fn list_all(space: &Space) -> Result<Vec<SessionId>> {
-    let layout = space.repository().layout();
-    let mut ids = list(&layout.open_sessions())?;
-    ids.extend(list(&layout.ended_sessions())?);
-    ids.extend(seal::sessions(space)?);
-    ids.sort();
-    ids.dedup();
-    let started = |id: &SessionId| {
-        let frames = Folder::of(space, id).frames(space).unwrap_or_default();
-        let record = frames.first().and_then(|frame| canonical::decode(frame).ok());
-        let at = record.and_then(|value| value.get("at").and_then(Value::as_int));
-        (at.unwrap_or(i64::MAX), *id)
-    };
-    ids.sort_by_cached_key(started);
-    Ok(ids)
-}
-
-/// Finds the session that a text names.
-pub fn find(space: &Space, text: &str) -> Result<SessionId> {
-    let unknown = || Error::UnknownSession { id: text.to_owned() };
-    let is_prefix = text.len() >= PREFIX_DIGITS_MIN
-        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-    if is_prefix {
-        let layout = space.repository().layout();
-        let mut found = list_prefix(&layout.open_sessions(), text)?;
-        found.extend(list_prefix(&layout.ended_sessions(), text)?);
-        if found.is_empty() {
-            found = seal::sessions(space)?;
-            found.retain(|id| id.to_string().starts_with(text));
-        }
-        match found.as_slice() {
-            [] => {}
-            [only] => return Ok(*only),
-            several => {
-                let candidates = several.iter().map(SessionId::short).collect();
-                return Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates });
-            }
-        }
-    }
-    let agent = AgentName::parse(text).map_err(|_| unknown())?;
-    let (mut own, mut damage) = (Vec::new(), None);
-    for id in list_all(space)? {
-        // One that is damaged is nobody's newest; but where nothing else is found it may be meant.
-        match read_journal(space, &id) {
-            Ok(journal) if journal.start().agent == agent => own.push((id, journal.is_over())),
-            Ok(_) => {}
-            Err(error) => damage = space.head(&agent).is_ok().then_some(error),
-        }
-    }
-    let open: Vec<SessionId> = own.iter().filter(|(_, over)| !over).map(|(id, _)| *id).collect();
-    match open.as_slice() {
-        [.., newest] => Ok(*newest),
-        [] => own.last().map(|(id, _)| *id).ok_or_else(|| damage.unwrap_or_else(unknown)),
-    }
-}
-
 fn place(root: &Path, id: &SessionId) -> PathBuf {
     let name = id.to_string();
     root.join(&name[..2]).join(&name)
-}
-
-fn list(root: &Path) -> Result<Vec<SessionId>> {
-    let mut ids = Vec::new();
-    for shard in entries(root)? {
-        ids.extend(entries(&root.join(&shard))?.iter().filter_map(|name| SessionId::parse(name)));
-    }
-    Ok(ids)
-}
-
-fn list_prefix(root: &Path, prefix: &str) -> Result<Vec<SessionId>> {
-    let shard = root.join(&prefix[..2]);
-    let names = entries(&shard)?.into_iter().filter(|name| name.starts_with(prefix));
-    Ok(names.filter_map(|name| SessionId::parse(&name)).collect())
-}
-
-fn entries(folder: &Path) -> Result<Vec<String>> {
-    let listing = match std::fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
-    };
-    let mut names: Vec<String> =
-        listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    Ok(names)
 }
 
 /// Makes the object that keeps a part of a session in the notes of its agent.

@@ -8,6 +8,7 @@ use agentic_replay::{
 
 use super::drive::Driver;
 use super::folder::{Folder, Values, read_journal};
+use super::language::kinds_of;
 use super::load::replay_error;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
@@ -55,7 +56,7 @@ pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId>
         drop(parting.attempt(&name, None)?);
         parting.make_agent(&name, &fork_id)?;
     }
-    let mut driver = match folder.frames(space)?.is_empty() {
+    let mut driver = match folder.first_frame(space)?.is_none() {
         false => Driver::load_locked(space, folder, lock)?,
         true => {
             let begun = parting.attempt(&name, Some(space.head(&name)?.to_string()))?;
@@ -108,7 +109,7 @@ impl Parting<'_> {
             let (id, standing) = self.standing(&name)?;
             let is_free = match standing {
                 Standing::Absent => true,
-                Standing::Made => Folder::of(self.space, &id).frames(self.space)?.is_empty(),
+                Standing::Made => Folder::of(self.space, &id).first_frame(self.space)?.is_none(),
                 Standing::Foreign => false,
             };
             if is_free {
@@ -163,8 +164,7 @@ impl Parting<'_> {
         head: Option<String>,
     ) -> Result<(Session<Box<dyn Program>>, Progress)> {
         let space = self.space;
-        let language = Language::of(self.flow)?;
-        let (kinds, engine) = (language.kinds(), language.engine());
+        let (kinds, engine) = (kinds_of(self.flow)?, Language::of(self.flow)?.engine());
         let values = Values::of(space, self.journal);
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;

@@ -13,6 +13,7 @@ use agentic_model::{Map, Object, Value};
 use agentic_plan::Registry;
 use agentic_replay::{Engine, Kinds, Program};
 
+use super::context::Cast;
 use crate::{Error, Result};
 
 /// The name of AgentLang, as sessions pin it.
@@ -29,6 +30,8 @@ pub(crate) enum Language {
     AgentLang,
     /// Calls joined to plans.
     Pipeline,
+    /// Agents that declare what a model may see.
+    Context,
 }
 
 /// A run of an AgentLang program.
@@ -129,7 +132,7 @@ pub fn flow_object(source: &str) -> Result<Object> {
     behaviour(agentic_flow::LANGUAGE, source, [])
 }
 
-fn behaviour<const N: usize>(
+pub(super) fn behaviour<const N: usize>(
     language: &str,
     source: &str,
     further: [(&str, Value); N],
@@ -150,6 +153,7 @@ impl Language {
             Some(agentic_flow::LANGUAGE) => Ok(Language::Rhai),
             Some(AGENTLANG) => Ok(Language::AgentLang),
             Some(agentic_lang_pipeline::LANGUAGE) => Ok(Language::Pipeline),
+            Some(agentic_lang_context::LANGUAGE) => Ok(Language::Context),
             Some(_) | None => Err(Error::NotAFlow { id: flow.cid().to_string() }),
         }
     }
@@ -162,20 +166,24 @@ impl Language {
             Language::Pipeline => {
                 (agentic_lang_pipeline::LANGUAGE, agentic_lang_pipeline::SEMANTICS_VERSION)
             }
+            Language::Context => {
+                (agentic_lang_context::LANGUAGE, agentic_lang_context::SEMANTICS_VERSION)
+            }
         };
         Engine { language: language.to_owned(), semantics }
     }
+}
 
-    /// Returns the kinds of requests that its programs make.
-    pub fn kinds(self) -> Kinds {
-        let mut kinds = Kinds::built_in();
-        match self {
-            Language::Rhai => {}
-            Language::AgentLang => agentic_lang_agent::register_kinds(&mut kinds),
-            Language::Pipeline => agentic_lang_pipeline::run::add_kinds(&mut kinds),
-        }
-        kinds
+/// Returns the kinds of requests that a program makes.
+pub(crate) fn kinds_of(flow: &Object) -> Result<Kinds> {
+    let mut kinds = Kinds::built_in();
+    match Language::of(flow)? {
+        Language::Rhai => {}
+        Language::AgentLang => agentic_lang_agent::register_kinds(&mut kinds),
+        Language::Pipeline => agentic_lang_pipeline::run::add_kinds(&mut kinds),
+        Language::Context => return Ok(Cast::of(flow)?.kinds()),
     }
+    Ok(kinds)
 }
 
 /// Makes a run of an AgentLang program.
@@ -228,6 +236,6 @@ pub(super) fn handlers(flow: &Object) -> BTreeMap<String, Vec<String>> {
     handlers.filter_map(|(task, argv)| Some((task.clone(), words(argv)?))).collect()
 }
 
-fn broken(flow: &Object, reason: Option<&str>) -> Error {
+pub(super) fn broken(flow: &Object, reason: Option<&str>) -> Error {
     Error::BrokenFlow { id: flow.cid().to_string(), reason: reason.unwrap_or_default().to_owned() }
 }

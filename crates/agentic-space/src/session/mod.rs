@@ -1,18 +1,22 @@
 //! Sessions: durable runs of flows on behalf of agents.
 //!
 //! What a session is, and what every record means, is decided in `agentic-replay`. Here is what
-//! surrounds it: the folder that keeps its records ([`folder`]), the summary that is read from them
+//! surrounds it: the folder that keeps its records ([`folder`]), how it is found ([`listing`]), the summary that is read from them
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 
 mod apply;
+pub(crate) mod beginning;
+mod context;
 pub(crate) mod drive;
 mod effect;
 mod executor;
 pub(crate) mod folder;
 mod fork;
 mod language;
+pub(crate) mod listing;
 mod load;
+mod performer;
 mod process;
 mod rebuild;
 mod replay;
@@ -21,16 +25,19 @@ mod retry;
 mod run;
 mod script;
 mod seal;
+mod segment;
 mod start;
 pub mod summary;
 pub(crate) mod trace;
 mod unsynced;
 mod work;
 
+pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
+pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
@@ -89,7 +96,15 @@ impl Space {
     /// # Errors
     /// Fails when the folders cannot be read.
     pub fn sessions(&self) -> Result<Vec<SessionId>> {
-        folder::list_all(self)
+        listing::list_all(self)
+    }
+
+    /// Counts the sessions of this space.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn n_sessions(&self) -> Result<usize> {
+        Ok(listing::list_known(self)?.len())
     }
 
     /// Finds the session that a text names: an id or a unique prefix of eight or more digits, or
@@ -98,7 +113,7 @@ impl Space {
     /// # Errors
     /// Fails when there is none, or several.
     pub fn find_session(&self, text: &str) -> Result<SessionId> {
-        folder::find(self, text)
+        listing::find(self, text)
     }
 }
 
@@ -124,6 +139,7 @@ fn program_with(
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source, trace),
         Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
+        Language::Context => return context::program(flow, source),
     }
     let mut modules = BTreeMap::new();
     collect_modules(space, folder, source, &mut modules)?;

@@ -4,6 +4,7 @@ use agentic_model::Object;
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values, read_journal};
+use super::language::kinds_of;
 use super::{Language, flow_of, program_of};
 use crate::{Error, Result, Space};
 
@@ -40,8 +41,7 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
         }
     };
     let values = Values::of(space, &journal);
-    let language = Language::of(flow)?;
-    let (engine, kinds) = (language.engine(), language.kinds());
+    let (engine, kinds) = (Language::of(flow)?.engine(), kinds_of(flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     Ok(
         match Session::load(

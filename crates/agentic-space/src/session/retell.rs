@@ -12,6 +12,7 @@ use agentic_model::Instant;
 use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
 
 use super::folder::{Folder, Values, read_journal};
+use super::language::kinds_of;
 use super::load::replay_error;
 use super::{Language, flow_of, program_with};
 use crate::{Result, Space};
@@ -26,8 +27,7 @@ pub fn retell(space: &Space, id: &SessionId) -> Result<Vec<Event>> {
     let journal = read_journal(space, id)?;
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
-    let language = Language::of(&flow)?;
-    let (engine, kinds) = (language.engine(), language.kinds());
+    let (engine, kinds) = (Language::of(&flow)?.engine(), kinds_of(&flow)?);
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let said = Rc::new(RefCell::new(Vec::new()));

@@ -4,8 +4,9 @@ use agentic_model::{AgentName, Instant, Value};
 use agentic_replay::record::{CancelMode, Outcome, Why};
 use agentic_replay::{Body, By, Journal, Path, Record, Session, SessionId, Setting};
 
-use super::folder::{Folder, Values, list_all, read_journal};
-use super::language::{self, Language};
+use super::folder::{Folder, Values, read_journal};
+use super::language::{self, Language, kinds_of};
+use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::summary::{self, State};
 use super::{flow_of, source_of};
@@ -39,9 +40,7 @@ pub fn find_run(space: &Space, text: &str) -> Result<SessionId> {
     if let Some(id) = own.ok().and_then(|name| space.find_session(name.as_str()).ok()) {
         return Ok(id);
     }
-    let has_key =
-        |id: &SessionId| read_journal(space, id).is_ok_and(|journal| journal.start().key == text);
-    list_all(space)?.into_iter().rev().find(has_key).ok_or(unknown)
+    newest_with_key(space, text)?.ok_or(unknown)
 }
 
 /// Returns how far the blocks of a run came, as a list of `{"index","backend","mode","status",
@@ -68,7 +67,7 @@ pub fn blocks(space: &Space, id: &SessionId) -> Result<Vec<Value>> {
     let before_cancel = before_cancel(&journal);
     let program = language::pipeline(&flow, source_of(&flow)?)?;
     let values = Values::of(space, &journal);
-    let (engine, kinds) = (Language::Pipeline.engine(), Language::Pipeline.kinds());
+    let (engine, kinds) = (Language::Pipeline.engine(), kinds_of(&flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let loaded = Session::load(&before_cancel, program, setting, &mut |_, _| {});
     let (session, _) = loaded.map_err(|error| replay_error(id, error))?;

@@ -1,13 +1,14 @@
 //! Sealing: a session's records and long values as objects of its agent's notes, so that they
 //! travel and survive without the folder.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Object, Value};
 use agentic_replay::SessionId;
 use agentic_store::journal::{KeptObject, Transaction};
 
-use super::folder::{Folder, segment_kind, segment_object};
+use super::folder::{Folder, segment_object};
+use super::segment::Segments;
 use crate::{Result, Space};
 
 /// The most that one object holds of records or of a value, in bytes.
@@ -19,9 +20,10 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
         // Without its agent there is no ref that could keep the session.
         return Ok(());
     }
-    let sealed = parts(space, Some(agent), &folder.id)?;
+    let segments = Segments::of(space, agent)?;
+    let sealed = records(&segments.read(&folder.id)?);
     let frames = folder.frames(space)?;
-    let n_sealed: usize = sealed.values().map(|part| part.records.len()).sum();
+    let n_sealed: usize = sealed.values().map(Vec::len).sum();
     let mut objects = Vec::new();
     let mut from = n_sealed;
     while from < frames.len() {
@@ -45,7 +47,9 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
     if objects.is_empty() {
         return Ok(());
     }
-    keep(space, agent, "seal", &objects)
+    keep(space, agent, "seal", &objects)?;
+    segments.remember(&objects);
+    Ok(())
 }
 
 /// Keeps objects in the notes of an agent.
@@ -66,88 +70,55 @@ pub fn keep(space: &Space, agent: &AgentName, verb: &str, objects: &[Object]) ->
 
 /// Reads the records of a session that was sealed; none if it was not.
 pub fn frames(space: &Space, id: &SessionId) -> Result<Vec<Vec<u8>>> {
-    Ok(parts(space, None, id)?.into_values().flat_map(|part| part.records).collect())
+    let mut objects = Vec::new();
+    for segments in Segments::of_all(space)? {
+        objects.extend(segments.read(id)?);
+    }
+    Ok(records(&objects).into_values().flatten().collect())
 }
 
 /// Reads a long value that was sealed with a session.
 pub fn value(space: &Space, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
     let mut pieces = BTreeMap::new();
-    for_each_segment(space, None, &mut |object| {
-        let map = object.map();
-        let is_piece = map.get("session").and_then(Value::as_text) == Some(&id.to_string())
-            && map.get("value").and_then(Value::as_link) == Some(*cid);
-        if let (true, Some(part), Some(Value::Bytes(bytes))) =
-            (is_piece, map.get("part").and_then(Value::as_int), map.get("bytes"))
-        {
-            pieces.insert(part, bytes.clone());
+    for segments in Segments::of_all(space)? {
+        for object in segments.read(id)? {
+            let map = object.map();
+            let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
+            if let (true, Some(part), Some(Value::Bytes(bytes))) =
+                (is_piece, map.get("part").and_then(Value::as_int), map.get("bytes"))
+            {
+                pieces.insert(part, bytes.clone());
+            }
         }
-    })?;
+    }
     let bytes: Vec<u8> = pieces.into_values().flatten().collect();
     Ok((Cid::of(&bytes) == *cid).then_some(bytes))
 }
 
 /// Lists the sessions that were sealed.
 pub fn sessions(space: &Space) -> Result<Vec<SessionId>> {
-    sessions_in(space, None)
+    let all = Segments::of_all(space)?;
+    Ok(distinct(all.iter().flat_map(Segments::sessions)))
 }
 
 /// Lists the sessions that were sealed in the notes of one agent.
 pub fn sessions_of(space: &Space, agent: &AgentName) -> Result<Vec<SessionId>> {
-    sessions_in(space, Some(agent))
+    Ok(distinct(Segments::of(space, agent)?.sessions()))
 }
 
-fn sessions_in(space: &Space, agent: Option<&AgentName>) -> Result<Vec<SessionId>> {
-    let mut ids = Vec::new();
-    for_each_segment(space, agent, &mut |object| {
-        let id = object.map().get("session").and_then(Value::as_text).and_then(SessionId::parse);
-        ids.extend(id);
-    })?;
-    ids.sort();
-    ids.dedup();
-    Ok(ids)
+fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
+    ids.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-struct Part {
-    records: Vec<Vec<u8>>,
-}
-
-fn parts(space: &Space, agent: Option<&AgentName>, id: &SessionId) -> Result<BTreeMap<i64, Part>> {
-    let mut found = BTreeMap::new();
-    for_each_segment(space, agent, &mut |object| {
-        let map = object.map();
-        if map.get("session").and_then(Value::as_text) != Some(&id.to_string()) {
-            return;
-        }
-        let from = map.get("from").and_then(Value::as_int);
-        let records = map.get("records").and_then(Value::as_list);
-        if let (Some(from), Some(records)) = (from, records) {
-            let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
-            found.insert(from, Part { records: records.iter().filter_map(bytes).collect() });
-        }
-    })?;
-    Ok(found)
-}
-
-fn for_each_segment(
-    space: &Space,
-    agent: Option<&AgentName>,
-    visit: &mut dyn FnMut(&Object),
-) -> Result<()> {
-    let refs = match agent {
-        Some(agent) => vec![agent.notes_ref()],
-        None => {
-            let all = space.repository().list_refs("refs/notes/agentic/")?;
-            all.into_iter().map(|found| found.name).collect()
-        }
+/// Returns the records that segments hold, by the position of the first of each.
+fn records(segments: &[Object]) -> BTreeMap<i64, Vec<Vec<u8>>> {
+    let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
+    let part = |object: &Object| {
+        let from = object.map().get("from").and_then(Value::as_int)?;
+        let records = object.map().get("records").and_then(Value::as_list)?;
+        Some((from, records.iter().filter_map(bytes).collect()))
     };
-    for name in refs {
-        for (_, bytes) in space.repository().notes(&name)?.read_objects(&segment_kind())? {
-            if let Ok(object) = Object::decode(&bytes) {
-                visit(&object);
-            }
-        }
-    }
-    Ok(())
+    segments.iter().filter_map(part).collect()
 }
 
 /// Cuts the long values of a session into objects. Typed objects are kept as they are.

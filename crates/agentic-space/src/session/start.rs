@@ -6,7 +6,9 @@ use agentic_replay::{Opening, Session, SessionId};
 
 use super::drive::Driver;
 use super::effect::parent_of;
-use super::folder::{Folder, list_open, read_journal};
+use super::folder::{Folder, read_journal};
+use super::language::kinds_of;
+use super::listing::{list_open, with_key};
 use super::{Language, program_of, seal};
 use crate::{Error, Result, Space};
 
@@ -79,34 +81,30 @@ pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     let head = space.head(&begin.agent)?;
-    let language = Language::of(&begin.flow)?;
     let opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let program = program_of(space, &folder, &begin.flow)?;
-    if !folder.frames(space)?.is_empty() {
+    if folder.first_frame(space)?.is_some() {
         return Driver::load_locked(space, folder, lock);
     }
     check_key(space, &opening, &id)?;
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
     seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
-    let begun = Session::start(opening, space.now(), program, &language.kinds()).map_err(bad)?;
+    let kinds = kinds_of(&begin.flow)?;
+    let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     // The driver that starts a session also runs it: a later one would have to doubt its effects.
     Driver::begin(space, folder, lock, begun)
 }
 
 /// Refuses a key that names another session of the agent.
 fn check_key(space: &Space, opening: &Opening, id: &SessionId) -> Result<()> {
-    for other in super::folder::list_all(space)? {
-        let Ok(journal) = read_journal(space, &other) else { continue };
-        let start = journal.start();
-        let same_key = start.agent == opening.agent && start.key == opening.key;
-        if same_key && start.parent.is_none() && other != *id {
-            return Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() });
-        }
+    let taken = with_key(space, &opening.agent, &opening.key)?;
+    match taken.into_iter().find(|other| other != id) {
+        Some(other) => Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Finishes what a crash left of a session and runs it as far as it goes; then whatever waits for

@@ -2,7 +2,7 @@
 //! it ended.
 
 use agentic_model::trace::split_entry;
-use agentic_model::{Entry, Instant, Kind, Value};
+use agentic_model::{Entry, Instant, Kind, Value, json};
 use agentic_replay::{End, Event, Hold};
 
 use super::drive::Driver;
@@ -11,6 +11,8 @@ use crate::Result;
 
 /// How many characters of a value a trace entry shows.
 const SHOWN_CHARS_MAX: usize = 200;
+/// The longest text of a program that the trace keeps as it is, in bytes.
+const SAID_BYTES_MAX: usize = 256 << 10;
 
 impl Driver<'_> {
     /// Writes what the program said into the agent's trace.
@@ -20,11 +22,7 @@ impl Driver<'_> {
 
     /// Turns what the program said into entries.
     pub(super) fn entries(&self, events: &[Event]) -> Vec<Entry> {
-        let texts = events.iter().map(|event| match event.data.as_text() {
-            Some(text) => text.to_owned(),
-            None => format!("{:?}", event.data),
-        });
-        texts.flat_map(|text| self.entry("log", &text)).collect()
+        events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
     }
 
     pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {
@@ -70,6 +68,19 @@ impl Driver<'_> {
         self.append_entries(self.entry("session", &how))?;
         seal::seal(self.space, &start.agent, &self.folder)?;
         self.folder.retire(self.space)
+    }
+}
+
+/// Returns what the trace keeps of what a program said: texts as they are, the events of the
+/// context language and everything else as JSON. What is too long stands in the records only.
+fn said(event: &Event) -> String {
+    let text = match agentic_lang_context::trace::text_of(event) {
+        Some(text) => text.to_owned(),
+        None => event.data.as_text().map_or_else(|| json::to_text(&event.data), str::to_owned),
+    };
+    match text.len() {
+        0..=SAID_BYTES_MAX => text,
+        n => format!("{}… ({n} bytes)", shown(&text)),
     }
 }
 

@@ -8,9 +8,10 @@ use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{Path, Performance, SessionId};
+use agentic_replay::{Answer, Path, Performance, SessionId};
 
 use super::executor::CommandLine;
+use super::performer::ProviderCall;
 use super::process::{Ended, Process};
 use super::start::{Begin, start_child};
 use crate::{Options, Space};
@@ -31,6 +32,8 @@ pub(super) enum Came {
         /// How; nothing if it was not started for want of a credential.
         outcome: CredentialResult<Outcome>,
     },
+    /// A provider answered.
+    Answer(Answer),
     /// A child session ran as far as it goes.
     Child(crate::Result<SessionId>),
     /// An endpoint said something.
@@ -72,6 +75,8 @@ pub(super) enum Task {
     Program(CommandLine, PathBuf),
     /// Call an endpoint.
     Call(Call),
+    /// Call a provider.
+    Provider(Box<ProviderCall>),
     /// Run a child session, in a space that is opened so.
     Child(Box<Begin>, (PathBuf, Options)),
 }
@@ -85,6 +90,9 @@ impl Task {
             }
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
+            Task::Provider(call) => {
+                Work::start(order, move |cancel| Came::Answer(call.perform(cancel, None)))
+            }
             Task::Child(begin, opener) => Work::child(*begin, opener, order),
         }
     }

@@ -139,7 +139,20 @@ impl Notes<'_> {
     /// # Errors
     /// Fails when the tree or an object is damaged.
     pub fn read_objects(&self, kind: &Kind) -> Result<Vec<(Cid, Vec<u8>)>> {
-        let blobs = self.object_blobs(Some(kind))?;
+        self.read_wanted_objects(kind, &|_| true)
+    }
+
+    /// Does the same with those that are wanted; of the others nothing is read but the name.
+    ///
+    /// # Errors
+    /// Fails when the tree or an object that is wanted is damaged.
+    pub fn read_wanted_objects(
+        &self,
+        kind: &Kind,
+        is_wanted: &dyn Fn(&Cid) -> bool,
+    ) -> Result<Vec<(Cid, Vec<u8>)>> {
+        let mut blobs = self.object_blobs(Some(kind))?;
+        blobs.retain(|(cid, _)| is_wanted(cid));
         blobs.into_iter().map(|(cid, blob)| Ok((cid, self.checked(cid, blob)?))).collect()
     }
 

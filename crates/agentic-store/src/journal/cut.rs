@@ -7,7 +7,7 @@
 
 use agentic_model::{Entry, Instant, Oid};
 
-use super::{Body, Journal, Record, RecordHash, Standing, segment};
+use super::{Body, Encoded, Journal, Record, RecordHash, Standing, segment};
 use crate::file::{self, Persistence};
 use crate::{Error, Result, fault};
 
@@ -58,7 +58,7 @@ impl Journal {
             standing.n_pending += 1;
             items.push((Body::Entry(entry), standing.clone()));
         }
-        let (bytes, last) = self.encode(items, at, 0)?;
+        let Encoded { bytes, last } = self.encode(items, at, 0)?;
         let Some((last, last_hash)) = last else { return Ok(()) };
         fault::point("before-cut")?;
         let number = self.segment + 1;

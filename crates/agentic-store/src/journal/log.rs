@@ -128,6 +128,22 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
     Ok(found)
 }
 
+/// Reads the oldest payload of a log, and no more of the log than that takes; nothing if there is
+/// none that is whole.
+///
+/// # Errors
+/// Fails when the payload is damaged or its segment is missing.
+pub fn first_payload(dir: &Path) -> Result<Option<Vec<u8>>> {
+    let path = segment::path(dir, 0);
+    if let Ok(file) = File::open(&path)
+        && let Some(payload) = segment::first_frame(&file, &path)?
+    {
+        return unpack(&payload).map(Some).ok_or_else(|| segment::damaged(&path, 0));
+    }
+    // Whether it is torn or damaged shows in what follows it.
+    Ok(payloads(dir)?.into_iter().next())
+}
+
 fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
     match canonical::decode(payload).ok()?.as_list()? {
         [Value::Int(_), Value::Bytes(bytes)] => Some(bytes.clone()),

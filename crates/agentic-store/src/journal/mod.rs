@@ -21,7 +21,7 @@ use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::Carried;
 pub use self::fold::{Archived, Fold};
-pub use self::log::{Log, payloads};
+pub use self::log::{Log, first_payload, payloads};
 pub use self::read::{
     Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,
 };
@@ -79,6 +79,13 @@ pub enum Opened {
         /// How many bytes were cut off.
         cut: u64,
     },
+}
+
+/// Records as frames.
+struct Encoded {
+    bytes: Vec<u8>,
+    /// The last of the records, if there is one.
+    last: Option<(Record, RecordHash)>,
 }
 
 impl Journal {
@@ -326,7 +333,7 @@ impl Journal {
         if self.length >= SEGMENT_BYTES_MAX {
             self.roll(at)?;
         }
-        let (bytes, last) = self.encode(bodies, at, self.synced)?;
+        let Encoded { bytes, last } = self.encode(bodies, at, self.synced)?;
         let Some((last, last_hash)) = last else { return Ok(()) };
         self.write(&bytes, durability, matches!(last.body, Body::Transaction(_)))?;
         (self.last, self.last_hash) = (last, last_hash);
@@ -334,12 +341,7 @@ impl Journal {
     }
 
     /// Makes the frames of records that follow the last one; returns the last of them too.
-    fn encode(
-        &self,
-        bodies: Vec<(Body, Standing)>,
-        at: Instant,
-        synced: u64,
-    ) -> Result<(Vec<u8>, Option<(Record, RecordHash)>)> {
+    fn encode(&self, bodies: Vec<(Body, Standing)>, at: Instant, synced: u64) -> Result<Encoded> {
         let (mut seq, mut prev) = (self.last.seq, self.last_hash);
         let mut bytes = Vec::new();
         let mut last = None;
@@ -351,7 +353,7 @@ impl Journal {
             bytes.extend_from_slice(&frame::encode(&payload));
             last = Some((record, prev));
         }
-        Ok((bytes, last))
+        Ok(Encoded { bytes, last })
     }
 
     /// Begins a new segment because the current one is long enough. The chain must not break where

@@ -13,6 +13,9 @@ use crate::{Error, Result, fault};
 /// How much of the end of a segment is read at first to find the last frame, in bytes.
 const TAIL_BYTES: u64 = 4 << 10;
 
+/// How much of the beginning of a segment is read at first to find the first frame, in bytes.
+const HEAD_BYTES: u64 = 4 << 10;
+
 /// Returns the file of a segment.
 pub fn path(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:08}.log"))
@@ -140,6 +143,28 @@ pub fn damaged(path: &Path, start: usize) -> Error {
         format!("the journal `{}`", path.display()),
         format!("the record at byte {start} does not match its checksum"),
     )
+}
+
+/// Reads the payload of the first frame, if it is whole.
+pub fn first_frame(file: &File, path: &Path) -> Result<Option<Vec<u8>>> {
+    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    let head = read_head(file, path, length.min(HEAD_BYTES))?;
+    if let Some((payload, _)) = frame::at(&head, 0) {
+        return Ok(Some(payload.to_vec()));
+    }
+    let Some(word) = head.first_chunk::<4>() else { return Ok(None) };
+    let claimed = u64::from(u32::from_le_bytes(*word)) + frame::FRAME_OVERHEAD as u64;
+    if claimed <= HEAD_BYTES || claimed > length {
+        return Ok(None);
+    }
+    let head = read_head(file, path, claimed)?;
+    Ok(frame::at(&head, 0).map(|(payload, _)| payload.to_vec()))
+}
+
+fn read_head(file: &File, path: &Path, n_bytes: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; n_bytes as usize];
+    file.read_exact_at(&mut bytes, 0).map_err(Error::io("read", path))?;
+    Ok(bytes)
 }
 
 /// Reads the last frame from the end of the file, if it is whole.

@@ -26,6 +26,7 @@ pub mod providers;
 pub mod push;
 pub mod relate;
 pub mod relations;
+pub mod repl;
 pub mod run;
 pub mod session;
 pub mod show;
@@ -74,6 +75,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Run(args) => run::run(&context, *args),
+        Verb::Repl(args) => repl::run(&context, args),
         Verb::Check(args) => check::run(&context, args),
         Verb::Fmt(args) => fmt::run(&context, args),
         Verb::Flow(verb) => flow::run(&context, verb),

@@ -5,8 +5,11 @@ mod context;
 pub mod durable;
 mod handler;
 pub mod pipeline;
+mod trial;
 
-use agentic_lang_context::Dialect;
+pub use self::context::fault as context_fault;
+
+use agentic_lang_context::{Calls, Dialect};
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
 
@@ -63,6 +66,9 @@ pub struct Args {
     /// Let models, tools and memories of a context program be made up, always alike
     #[arg(long)]
     mock: bool,
+    /// Show what a context program would send to models; nothing is sent, written or added
+    #[arg(long, conflicts_with_all = ["mock", "script", "session"])]
+    dry_run: bool,
     /// Answer the models of a context program from a list of `{"text"}`, `{"value"}`, `{"error"}`
     #[arg(long, value_name = "FILE")]
     script: Option<String>,
@@ -78,6 +84,9 @@ pub struct Args {
     /// Which candidate a choice of a context program takes; may be repeated
     #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice)]
     variant: Vec<(String, String)>,
+    /// Let each agent that a context program calls run as a session of its own, on its own branch
+    #[arg(long, requires = "session", conflicts_with = "script")]
+    branches: bool,
     /// The version that a context program is held to
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     dialect: Option<Dialect>,
@@ -104,17 +113,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let program = Program::read(context, &args.file, args.lang)?;
     let program = Program { dialect: args.dialect, ..program };
     refuse_foreign(&args, program.language)?;
-    if args.session && program.language == Language::Context {
-        return Err(Failure::refused(
-            "programs of the context language run in memory only so far",
-            "run it without `--session`",
-        ));
-    }
     if let Some(adapter) = args.adapter.as_deref().filter(|adapter| *adapter != "mock") {
         let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
         return Err(Failure::refused(&message, "run it with `--adapter mock`"));
     }
-    let setting = durable::Setting { agent: args.agent, key: args.run_id };
+    let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
     if !args.session && !setting.is_empty() && program.language != Language::Pipeline {
         return Err(Failure::usage(
             "a run in memory has neither agent nor key",
@@ -155,17 +158,29 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             "use `agentic session start AGENT --flow FILE`",
         )),
         Language::Context => {
-            let wish = context::Wish {
-                input,
-                mock: args.mock,
-                script: args.script,
-                trace: args.trace,
-                quiet: args.quiet,
-                entry: args.entry,
-                variant: args.variant.into_iter().collect(),
-            };
+            let wish = context_wish(args, input, session);
             context::run(context, &program, wish)
         }
+    }
+}
+
+/// Gathers what the command line asks of a program of the context language.
+fn context_wish(
+    args: Args,
+    input: Option<String>,
+    session: Option<durable::Setting>,
+) -> context::Wish {
+    context::Wish {
+        input,
+        mock: args.mock,
+        dry_run: args.dry_run,
+        script: args.script,
+        trace: args.trace,
+        quiet: args.quiet,
+        entry: args.entry,
+        variant: args.variant.into_iter().collect(),
+        calls: if args.branches { Calls::Children } else { Calls::Contexts },
+        session,
     }
 }
 
@@ -191,10 +206,12 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--registry", args.registry.is_some(), Pipeline),
         ("--backend", args.backend.is_some(), Pipeline),
         ("--mock", args.mock, Context),
+        ("--dry-run", args.dry_run, Context),
         ("--script", args.script.is_some(), Context),
         ("--trace", args.trace, Context),
         ("--quiet", args.quiet, Context),
         ("--entry", args.entry.is_some(), Context),
+        ("--branches", args.branches, Context),
         ("--dialect", args.dialect.is_some(), Context),
         ("--variant", !args.variant.is_empty(), Context),
     ];

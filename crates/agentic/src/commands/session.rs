@@ -260,7 +260,7 @@ pub fn fresh_key(space: &Space) -> String {
         "{}-{}-{}",
         space.now().millis(),
         std::process::id(),
-        space.sessions().map_or(0, |all| all.len())
+        space.n_sessions().unwrap_or_default()
     )
 }
 

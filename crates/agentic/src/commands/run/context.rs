@@ -1,29 +1,24 @@
-//! Programs of the context language, in memory.
+//! Programs of the context language, in memory or as sessions.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::{Mutex, PoisonError};
 
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::provider::{
-    Memory, MockMemory, MockModel, ScriptedModel, Stamp, mock_tool,
-};
-use agentic_lang_context::{
-    EntryPoint, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, Module, RunFault, RunOptions,
-    TOOL_REQUEST, trace,
-};
-use agentic_providers::host::{CancelFlag, Executor, Place};
-use agentic_replay::{Answer, End, Failure as Failed, Request, RequestId};
-use agentic_space::Clock;
+use agentic_lang_context::{Calls, Module, RunFault, trace};
+use agentic_model::{Object, Value};
+use agentic_replay::{End, Event, Failure as Failed};
+use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
-use super::failed;
+use super::durable::{self, Reached};
+use super::{failed, trial};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::frontend::compile_context;
+use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
 use crate::output::{print_text, talk};
 use crate::program::Program;
+use crate::script;
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -31,6 +26,8 @@ pub struct Wish {
     pub input: Option<String>,
     /// Whether models, tools and memories are made up.
     pub mock: bool,
+    /// Whether effects are described instead of performed.
+    pub dry_run: bool,
     /// The file with the replies of models.
     pub script: Option<String>,
     /// Whether people see what happened.
@@ -41,6 +38,10 @@ pub struct Wish {
     pub entry: Option<String>,
     /// Which candidate each choice takes.
     pub variant: BTreeMap<String, String>,
+    /// What its calls of agents are.
+    pub calls: Calls,
+    /// The session that it runs as; in memory without one.
+    pub session: Option<durable::Setting>,
 }
 
 /// Reads `CHOICE=NAME`.
@@ -57,46 +58,141 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         })?,
         None => Json::object::<&str>([]),
     };
-    let module = match compile_context(context, program)? {
-        Ok(module) => module,
+    let ContextProgram { module, files } = match compile_context(context, program, wish.calls)? {
+        Ok(program) => program,
         Err(checked) => {
             checked.report(context);
             return Ok(ExitCode::from(1));
         }
     };
-    let entry = wish.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
-    let options = RunOptions { variant: wish.variant.clone(), ..RunOptions::default() };
-    let run = module.run(&entry, options).map_err(|error| {
+    let flow = ContextFlow {
+        name: program.name.clone(),
+        source: program.text()?.to_owned(),
+        files,
+        dialect: program.dialect,
+        entry: wish.entry.clone(),
+        variant: wish.variant.clone(),
+        cast: cast(context, &module, &wish)?,
+        calls: wish.calls,
+    };
+    let (shown, setting) = (Shown::of(&wish), wish.session);
+    if let Some(site) = trial::site_of(&flow)? {
+        let hint = "run it with `--session --branches`";
+        let setting = setting.filter(|_| wish.calls == Calls::Children);
+        let needed = || Failure::usage("trials run as sessions on branches", hint);
+        let setting = setting.ok_or_else(needed)?;
+        return trial::run(context, &module, (flow, site), &json::to_value(&input), setting);
+    }
+    let ran = perform(context, &module, &flow, json::to_value(&input), setting)?;
+    let (end, events) = match ran {
+        (Reached::End(end), events) => (end, events),
+        (Reached::Waiting(code), _) => return Ok(code),
+    };
+    show(&module, &end, &events, shown)
+}
+
+/// Runs to the end, or to where a session waits; also returns what the program said.
+fn perform(
+    context: &Context,
+    module: &Module,
+    flow: &ContextFlow,
+    input: Value,
+    setting: Option<durable::Setting>,
+) -> Result<(Reached, Vec<Event>), Failure> {
+    let run = flow.run(module).map_err(|error| {
         Failure::refused(&error.to_string(), "choose another place with `--entry AGENT[.FUNC]`")
     })?;
-    let providers = Providers::new(context, &module, &wish)?;
+    if let Some(setting) = setting {
+        let object = pinned(flow)?;
+        let ran = durable::run(context, setting, object, input, &flow.source)?;
+        return Ok((ran.reached, durable::said(context, &ran.session)?));
+    }
     let mut events = Vec::new();
-    let end = memory::drive(run, json::to_value(&input), providers, &mut |event| {
-        events.push(event);
-    });
-    let traced = trace::collect(&events);
-    if wish.trace {
+    let executor = Executor::of_cast(&flow.cast);
+    let mut sink = |event| events.push(event);
+    let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
+    Ok((Reached::End(end), events))
+}
+
+/// Makes the object that a session is pinned to.
+pub fn pinned(flow: &ContextFlow) -> Result<Object, Failure> {
+    flow.to_object().map_err(|error| {
+        Failure::refused(
+            &format!("the program cannot be pinned with all that it imports: {error}"),
+            "give large data with `--input @FILE` instead of `import file`",
+        )
+    })
+}
+
+/// How much of a run people see.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    prompts: Prompts,
+    trace: Trace,
+    value: Answer,
+}
+
+/// Whether what models were sent is printed for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Prompts {
+    Shown,
+    Silent,
+}
+
+/// Whether the trace is printed for people.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trace {
+    Pretty,
+    Silent,
+}
+
+/// What is printed at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Value,
+    ValueAndTrace,
+}
+
+impl Shown {
+    fn of(wish: &Wish) -> Shown {
+        Shown {
+            prompts: if wish.dry_run { Prompts::Shown } else { Prompts::Silent },
+            trace: if wish.trace { Trace::Pretty } else { Trace::Silent },
+            value: if wish.quiet { Answer::Value } else { Answer::ValueAndTrace },
+        }
+    }
+}
+
+/// Prints how a run ended.
+fn show(module: &Module, end: &End, events: &[Event], shown: Shown) -> Outcome {
+    let traced = trace::collect(events);
+    if shown.prompts == Prompts::Shown {
+        talk(&trace::prompts(&traced));
+    }
+    if shown.trace == Trace::Pretty {
         talk(&trace::pretty(&traced));
     }
     match end {
         End::Done(value) => {
-            let value = json::from_value(&value).map_err(|fault| {
+            let value = json::from_value(value).map_err(|fault| {
                 Failure::refused(&format!("the value cannot be read: {fault}"), "return less")
             })?;
-            let shown = match wish.quiet {
-                true => value,
-                false => Json::object([("value", value), ("trace", Json::List(traced))]),
+            let answer = match shown.value {
+                Answer::Value => value,
+                Answer::ValueAndTrace => {
+                    Json::object([("value", value), ("trace", Json::List(traced))])
+                }
             };
-            print_text(&json::pretty(&shown));
+            print_text(&json::pretty(&answer));
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(fault(&module, &failure)),
+        End::Failed(failure) => Err(fault(module, failure)),
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
 }
 
 /// Makes the failure of a run, with its place in the program.
-fn fault(module: &Module, failure: &Failed) -> Failure {
+pub fn fault(module: &Module, failure: &Failed) -> Failure {
     let hint = match RunFault::of(failure) {
         Some(fault) => {
             let name = module.sources().get(fault.file).map_or("", |source| source.name());
@@ -107,83 +203,18 @@ fn fault(module: &Module, failure: &Failed) -> Failure {
     failed(failure, &hint)
 }
 
-/// Who answers the requests of a run.
-struct Providers {
-    state: Mutex<State>,
-    is_mock: bool,
-}
-
-/// Who answers models.
-enum Model {
-    Mock(MockModel),
-    Scripted(ScriptedModel),
-    Nobody,
-}
-
-struct State {
-    model: Model,
-    mock_memory: MockMemory,
-    memory: Memory,
-}
-
-impl Providers {
-    fn new(context: &Context, module: &Module, wish: &Wish) -> Result<Providers, Failure> {
-        let model = match (&wish.script, wish.mock) {
-            (Some(file), _) => Model::Scripted(read_script(context, file)?),
-            (None, true) => Model::Mock(MockModel::new(module.dialect().version)),
-            (None, false) => Model::Nobody,
-        };
-        let (mock_memory, memory) = (MockMemory::default(), Memory::default());
-        let state = State { model, mock_memory, memory };
-        Ok(Providers { state: Mutex::new(state), is_mock: wish.mock })
-    }
-}
-
-fn read_script(context: &Context, file: &str) -> Result<ScriptedModel, Failure> {
-    let text = std::fs::read_to_string(context.directory.join(file))
-        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
-    match json::parse(&text) {
-        Ok(Json::List(replies)) => Ok(ScriptedModel::from_json(&replies)),
-        Ok(_) | Err(_) => Err(Failure::refused(
-            &format!("`{file}` is no JSON list of replies"),
-            r#"write [{"text":"…"},{"value":…},{"error":"…"}]"#,
-        )),
-    }
-}
-
-impl Executor for Providers {
-    fn perform(&self, request: &Request, _cancel: &CancelFlag) -> Answer {
-        // A panic under the lock leaves a state that is whole.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let payload = &request.payload;
-        match request.kind.as_str() {
-            MODEL_REQUEST => match &mut state.model {
-                Model::Scripted(script) => script.answer(payload),
-                Model::Mock(mock) => mock.answer(payload),
-                Model::Nobody => {
-                    nobody("no model is configured; run it with `--mock` or `--script`")
-                }
-            },
-            TOOL_REQUEST if self.is_mock => mock_tool(payload),
-            MEMORY_REQUEST if self.is_mock => state.mock_memory.answer(payload),
-            MEMORY_REQUEST => match request.hash() {
-                Ok(hash) => {
-                    let id = RequestId::derive("memory", &request.path, &hash);
-                    let stamp = Stamp { request_id: id.as_bytes(), at: Clock::System.now() };
-                    state.memory.answer(payload, stamp)
-                }
-                Err(error) => nobody(&error.to_string()),
-            },
-            INPUT_REQUEST => nobody("the input lacks a field, and nobody can be asked"),
-            _ => nobody("no tool is configured; run it with `--mock`"),
-        }
-    }
-
-    fn place(&self, _request: &Request) -> Place {
-        Place::Inline
-    }
-}
-
-fn nobody(message: &str) -> Answer {
-    Answer::Failed(Failed::new("no-provider", message))
+/// Chooses who answers what the program asks.
+fn cast(context: &Context, module: &Module, wish: &Wish) -> Result<Cast, Failure> {
+    let version = module.dialect().version;
+    let models = match (&wish.script, wish.mock || wish.dry_run) {
+        (Some(file), _) => Models::Script(script::read(context, file)?),
+        (None, true) => Models::Mock(version),
+        (None, false) => Models::Configured,
+    };
+    let tools = match (wish.dry_run, wish.mock) {
+        (true, _) => Tools::Described(version),
+        (false, true) => Tools::Mock,
+        (false, false) => Tools::Real,
+    };
+    Ok(Cast { models, tools })
 }

@@ -126,15 +126,50 @@ fn next_pause(space: &Space, id: &SessionId) -> Result<Option<(Instant, SessionI
     Ok(pauses.into_iter().min())
 }
 
+/// Returns the start key that was named, else a fresh one.
+pub fn base_key(context: &Context, setting: &Setting) -> Result<String, Failure> {
+    match &setting.key {
+        Some(key) => Ok(key.clone()),
+        None => Ok(fresh_key(&context.space()?)),
+    }
+}
+
+/// Returns the agent of one of several runs that begin at the same place: where an agent stands, or
+/// from nothing. Makes it if it is not there yet.
+pub fn sibling(
+    context: &Context,
+    parent: Option<&AgentName>,
+    key: &str,
+    briefing: &str,
+) -> Result<AgentName, Failure> {
+    let space = context.space()?;
+    match context.known_agent(&space, parent)? {
+        Some(parent) => {
+            let origin = Origin::Agent(parent.clone());
+            ensure_agent(&space, &format!("{parent}-{key}"), briefing, &origin)
+        }
+        None => own_agent(&space, key, briefing),
+    }
+}
+
 /// Returns the agent that is named after the start key; makes it if it is not there yet.
 fn own_agent(space: &Space, key: &str, briefing: &str) -> Result<AgentName, Failure> {
-    let name = AgentName::parse(&format!("run-{key}")).map_err(|error| {
+    ensure_agent(space, &format!("run-{key}"), briefing, &Origin::Root)
+}
+
+fn ensure_agent(
+    space: &Space,
+    name: &str,
+    briefing: &str,
+    origin: &Origin,
+) -> Result<AgentName, Failure> {
+    let name = AgentName::parse(name).map_err(|error| {
         Failure::usage(&error.to_string(), "name an agent with `--agent`, or choose another key")
     })?;
     if space.head(&name).is_err() {
         let briefing = Briefing::of_text(briefing).to_object();
         let briefing = briefing.map_err(agentic_space::Error::from)?;
-        spawn(space, &name, &briefing, &Origin::Root)?;
+        spawn(space, &name, &briefing, origin)?;
     }
     Ok(name)
 }

@@ -49,11 +49,9 @@ fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
 }
 
 fn has_held_child(space: &Space, summary: &Summary) -> bool {
-    let prefix = format!("child {} ", summary.id);
-    let all = space.sessions().unwrap_or_default();
-    all.iter().filter_map(|id| space.session(id).ok()).any(|child| {
-        child.key.starts_with(&prefix) && exit_code(space, &child) == ExitCode::from(4)
-    })
+    let children = session::children(space, &summary.id).unwrap_or_default();
+    let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
+    summaries.any(|child| exit_code(space, &child) == ExitCode::from(4))
 }
 
 pub(super) fn line(summary: &Summary) -> String {

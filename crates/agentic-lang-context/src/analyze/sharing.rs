@@ -1,0 +1,302 @@
+//! Which functions may change what they are given.
+//!
+//! Lists and objects are shared by reference, so a function can change an argument under the eyes
+//! of its caller. A call that runs as a program of its own gets a copy and cannot; it is refused
+//! where its callee may. The answer errs on the safe side: it follows names, not the flow.
+
+use std::collections::BTreeMap;
+
+use agentic_diag::Diagnostic;
+
+use crate::ast::{Block, ExprId, ExprKind, File, For, Function, OptionValue, Statement};
+use crate::load::{Finding, Loaded};
+
+use super::explain;
+
+/// The code of a call whose callee may change its arguments.
+const CHANGED_ARGUMENT: &str = "CHANGED_ARGUMENT";
+/// The method that changes a list.
+const ADD: &str = "add";
+
+/// How a value is tied to what its function was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Tie {
+    /// Not at all.
+    #[default]
+    Free,
+    /// A part of it may be what was given.
+    Holds,
+    /// It may itself be what was given, or a part of that.
+    Is,
+}
+
+/// Adds a finding for every call of an agent whose callee may change an argument.
+pub(super) fn check(loaded: &Loaded, findings: &mut Vec<Finding>) {
+    let changing = changing(loaded);
+    for (at, &(file_number, agent)) in loaded.agents.iter().enumerate() {
+        let file = &loaded.files[file_number];
+        for function in &file.program.agents[agent].functions {
+            let mut walk = Walk::new(loaded, at, &changing);
+            walk.function(function);
+            for (call, callee) in walk.refused {
+                let span = file.expr(call).span;
+                let message = format!("`{callee}` may change what it is given");
+                let mut diagnostic = Diagnostic::error(CHANGED_ARGUMENT, span, message);
+                explain(
+                    &mut diagnostic,
+                    "as a child it works on a copy, and the change would be lost",
+                    "return the changed value instead, or run it without `--branches`",
+                );
+                findings.push(Finding { file: file_number, diagnostic });
+            }
+        }
+    }
+}
+
+/// A function: its agent and its name.
+type FunctionName<'a> = (usize, &'a str);
+
+/// Finds the functions that may change an argument, those included that hand it on to one.
+fn changing(loaded: &Loaded) -> BTreeMap<FunctionName<'_>, bool> {
+    let mut changing = BTreeMap::new();
+    loop {
+        let mut grown = false;
+        for (at, &(file, agent)) in loaded.agents.iter().enumerate() {
+            let file = &loaded.files[file];
+            for function in &file.program.agents[agent].functions {
+                let name = (at, file.function_name(function));
+                let mut walk = Walk::new(loaded, at, &changing);
+                walk.function(function);
+                if walk.changes && changing.insert(name, true).is_none() {
+                    grown = true;
+                }
+            }
+        }
+        if !grown {
+            return changing;
+        }
+    }
+}
+
+struct Walk<'a, 'c> {
+    loaded: &'a Loaded,
+    file: &'a File,
+    agent: usize,
+    changing: &'c BTreeMap<FunctionName<'a>, bool>,
+    /// The ties of names, all scopes together.
+    names: BTreeMap<&'a str, Tie>,
+    grown: bool,
+    changes: bool,
+    /// Calls of agents that change their arguments.
+    refused: BTreeMap<ExprId, String>,
+}
+
+impl<'a, 'c> Walk<'a, 'c> {
+    fn new(
+        loaded: &'a Loaded,
+        agent: usize,
+        changing: &'c BTreeMap<FunctionName<'a>, bool>,
+    ) -> Walk<'a, 'c> {
+        let file = &loaded.files[loaded.agents[agent].0];
+        // The data of imported files is shared by all agents.
+        let files = loaded.resources.iter().filter(|it| it.kind == crate::ast::ImportKind::File);
+        let names = files.map(|resource| (&*resource.name, Tie::Is)).collect();
+        let refused = BTreeMap::new();
+        Walk { loaded, file, agent, changing, names, grown: false, changes: false, refused }
+    }
+
+    fn function(&mut self, function: &'a Function) {
+        for param in &function.params {
+            self.names.insert(self.file.text(param.name), Tie::Is);
+        }
+        loop {
+            self.grown = false;
+            self.block(&function.body);
+            if !self.grown {
+                return;
+            }
+        }
+    }
+
+    fn raise(&mut self, name: &'a str, tie: Tie) {
+        let known = self.names.entry(name).or_default();
+        if *known < tie {
+            *known = tie;
+            self.grown = true;
+        }
+    }
+
+    fn block(&mut self, block: &'a Block) {
+        for statement in &block.statements {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &'a Statement) {
+        match statement {
+            // Neither is evaluated as a statement, and sources contain no calls.
+            Statement::Config(_) | Statement::Use(_) | Statement::Choice(_) => {}
+            Statement::Return { value } | Statement::Expr(value) => {
+                self.tie(*value);
+            }
+            Statement::Repeat { body, .. } => self.block(body),
+            Statement::For(each) => self.each(each),
+            Statement::Loop { until, body, .. } => {
+                self.tie(*until);
+                self.block(body);
+            }
+            Statement::If { condition, then, otherwise } => {
+                self.tie(*condition);
+                self.block(then);
+                otherwise.iter().for_each(|block| self.block(block));
+            }
+            Statement::Assign { target, value, .. } => {
+                let tie = self.tie(*value);
+                self.assign(*target, tie);
+            }
+        }
+    }
+
+    fn each(&mut self, each: &'a For) {
+        if self.tie(each.list) > Tie::Free {
+            self.raise(self.file.text(each.item), Tie::Is);
+        }
+        self.block(&each.body);
+    }
+
+    fn assign(&mut self, target: ExprId, tie: Tie) {
+        let file = self.file;
+        match &file.expr(target).kind {
+            ExprKind::Name => self.raise(file.text(file.expr(target).span), tie),
+            ExprKind::Member { object, .. } => self.put_into(*object, tie),
+            _ => {}
+        }
+    }
+
+    /// Notes that something is put into a list or object.
+    fn put_into(&mut self, object: ExprId, tie: Tie) {
+        self.changes |= self.tie(object) == Tie::Is;
+        if tie > Tie::Free
+            && let Some(root) = self.root(object)
+        {
+            self.raise(root, Tie::Holds);
+        }
+    }
+
+    fn root(&self, mut expr: ExprId) -> Option<&'a str> {
+        let file = self.file;
+        loop {
+            expr = match &file.expr(expr).kind {
+                ExprKind::Name => return Some(file.text(file.expr(expr).span)),
+                ExprKind::Member { object, .. } => *object,
+                ExprKind::Index { list, .. } => *list,
+                ExprKind::Call { callee, .. } => *callee,
+                _ => return None,
+            };
+        }
+    }
+
+    fn tie(&mut self, id: ExprId) -> Tie {
+        let file = self.file;
+        let held = |tie| if tie > Tie::Free { Tie::Holds } else { Tie::Free };
+        match &file.expr(id).kind {
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None => Tie::Free,
+            ExprKind::Name => {
+                self.names.get(file.text(file.expr(id).span)).copied().unwrap_or_default()
+            }
+            ExprKind::Object(entries) => {
+                held(self.most(entries.iter().map(|(_, value)| *value).collect()))
+            }
+            ExprKind::List(items) => held(self.most(items.clone())),
+            ExprKind::Generate(generate) => {
+                for option in &generate.options {
+                    if let OptionValue::Expr(value) = option.value {
+                        self.tie(value);
+                    }
+                }
+                Tie::Free
+            }
+            ExprKind::Parallel(each) => {
+                self.each(each);
+                held(self.names.values().copied().max().unwrap_or_default())
+            }
+            ExprKind::Member { object, .. } => self.part_of(*object),
+            ExprKind::Index { list, index } => {
+                self.tie(*index);
+                self.part_of(*list)
+            }
+            ExprKind::Call { callee, args } => self.call(id, *callee, args),
+            ExprKind::Not(inner) => {
+                self.tie(*inner);
+                Tie::Free
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.most(vec![*left, *right]);
+                Tie::Free
+            }
+        }
+    }
+
+    fn most(&mut self, ids: Vec<ExprId>) -> Tie {
+        ids.into_iter().map(|id| self.tie(id)).max().unwrap_or_default()
+    }
+
+    fn part_of(&mut self, whole: ExprId) -> Tie {
+        if self.tie(whole) > Tie::Free { Tie::Is } else { Tie::Free }
+    }
+
+    fn call(&mut self, id: ExprId, callee: ExprId, args: &'a [ExprId]) -> Tie {
+        let given = self.most(args.to_vec());
+        let file = self.file;
+        let name_of = |id: ExprId| file.text(file.expr(id).span);
+        match &file.expr(callee).kind {
+            ExprKind::Name if self.is_own(name_of(callee)) => {
+                let is_changing = self.changing.contains_key(&(self.agent, name_of(callee)));
+                self.changes |= is_changing && given > Tie::Free;
+                if given > Tie::Free { Tie::Is } else { Tie::Free }
+            }
+            ExprKind::Name => {
+                self.call_agent(id, name_of(callee), None);
+                Tie::Free
+            }
+            ExprKind::Member { object, name } if file.text(*name) == ADD => {
+                self.put_into(*object, given);
+                self.tie(*object)
+            }
+            ExprKind::Member { object, name } => {
+                if matches!(file.expr(*object).kind, ExprKind::Name) {
+                    self.call_agent(id, name_of(*object), Some(file.text(*name)));
+                }
+                Tie::Free
+            }
+            _ => Tie::Free,
+        }
+    }
+
+    /// Tells whether the agent has such a function.
+    fn is_own(&self, name: &str) -> bool {
+        super::functions_by_name(self.loaded, self.agent).contains_key(name)
+    }
+
+    fn call_agent(&mut self, call: ExprId, agent: &'a str, function: Option<&'a str>) {
+        let loaded = self.loaded;
+        let mut agents = 0..loaded.agents.len();
+        let Some(at) = agents.find(|at| super::agent_name(loaded, *at) == agent) else { return };
+        let (file, number) = loaded.agents[at];
+        let file = &loaded.files[file];
+        let is_main = |it: &&Function| it.entry == crate::ast::Entry::Main;
+        let mut functions = file.program.agents[number].functions.iter();
+        let main = || functions.find(is_main).map(|main| file.function_name(main));
+        let Some(function) = function.or_else(main) else { return };
+        if self.changing.contains_key(&(at, function)) {
+            self.refused.insert(call, format!("{agent}.{function}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

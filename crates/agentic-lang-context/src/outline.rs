@@ -1,0 +1,130 @@
+//! What a person has typed so far, for whoever reads programs piece by piece.
+
+use crate::dialect::Dialect;
+use crate::lexer::{self, Symbol, Token, TokenKind, Word};
+
+/// How many tokens an import has.
+const IMPORT_TOKENS: usize = 5;
+
+/// What a piece of text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outline {
+    /// Blanks and remarks.
+    Nothing,
+    /// A bracket, a quoted text or a declaration is not closed yet.
+    Open,
+    /// Imports and agents, in order.
+    Declarations(Vec<Declaration>),
+    /// Anything else, such as the statements of a function.
+    Statements,
+}
+
+/// One import or agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// What it declares.
+    pub sort: Sort,
+    /// The name; nothing for a main agent without one.
+    pub name: Option<String>,
+    /// How it is written.
+    pub text: String,
+}
+
+/// What a declaration declares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// A tool, model, file, agent or memory from elsewhere.
+    Import,
+    /// An agent.
+    Agent,
+    /// The agent that a program begins with.
+    MainAgent,
+}
+
+/// Says what a piece of text is, and takes its declarations apart. A text that is none of the
+/// language counts as statements, so that whoever checks them says what is wrong.
+pub fn outline(text: &str, dialect: Dialect) -> Outline {
+    let tokens = match lexer::lex(text, dialect) {
+        Ok(lexed) => lexed.tokens,
+        Err(fault) => {
+            let start = fault.into_diagnostic().span.start;
+            let is_quoted = text[start..].starts_with(['"', '\'']);
+            return if is_quoted { Outline::Open } else { Outline::Statements };
+        }
+    };
+    if tokens.iter().map(|token| depth_of(*token)).sum::<i64>() > 0 {
+        return Outline::Open;
+    }
+    match tokens.as_slice() {
+        [_] | [] => Outline::Nothing,
+        [first, ..] if !begins_declaration(*first, tokens[1]) => Outline::Statements,
+        tokens => declarations(text, tokens),
+    }
+}
+
+fn depth_of(token: Token) -> i64 {
+    match token.kind {
+        TokenKind::Symbol(Symbol::BraceOpen | Symbol::BracketOpen | Symbol::ParenOpen) => 1,
+        TokenKind::Symbol(Symbol::BraceClose | Symbol::BracketClose | Symbol::ParenClose) => -1,
+        TokenKind::Symbol(_)
+        | TokenKind::Name(_)
+        | TokenKind::Number
+        | TokenKind::Text
+        | TokenKind::End => 0,
+    }
+}
+
+/// Keywords are soft: what follows tells a declaration from a use of the word as a name.
+fn begins_declaration(first: Token, second: Token) -> bool {
+    let is_named = matches!(second.kind, TokenKind::Name(_));
+    match first.kind {
+        TokenKind::Name(Word::Import | Word::Agent) => is_named || second.kind == TokenKind::End,
+        TokenKind::Name(Word::Main) => second.is_word(Word::Agent),
+        TokenKind::Name(_)
+        | TokenKind::Number
+        | TokenKind::Text
+        | TokenKind::Symbol(_)
+        | TokenKind::End => false,
+    }
+}
+
+fn declarations(text: &str, tokens: &[Token]) -> Outline {
+    let mut found = Vec::new();
+    let mut rest = tokens;
+    while let [first, ..] = rest
+        && first.kind != TokenKind::End
+    {
+        let (sort, name_at) = match first.kind {
+            TokenKind::Name(Word::Import) => (Sort::Import, 2),
+            TokenKind::Name(Word::Main) => (Sort::MainAgent, 2),
+            _ => (Sort::Agent, 1),
+        };
+        let length = match sort {
+            Sort::Import => Some(IMPORT_TOKENS.min(rest.len() - 1)),
+            Sort::Agent | Sort::MainAgent => block_end(rest),
+        };
+        let Some(length) = length else { return Outline::Open };
+        let name = rest.get(name_at).filter(|token| matches!(token.kind, TokenKind::Name(_)));
+        let name = name.map(|token| text[token.span.start..token.span.end].to_owned());
+        let end = rest[length - 1].span.end;
+        found.push(Declaration { sort, name, text: text[first.span.start..end].to_owned() });
+        rest = &rest[length..];
+    }
+    Outline::Declarations(found)
+}
+
+/// Returns how many tokens there are up to the brace that closes the first block.
+fn block_end(tokens: &[Token]) -> Option<usize> {
+    let mut depth = 0;
+    for (at, token) in tokens.iter().enumerate() {
+        let change = depth_of(*token);
+        depth += change;
+        if change < 0 && depth <= 0 {
+            return Some(at + 1);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

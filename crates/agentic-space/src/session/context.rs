@@ -1,0 +1,252 @@
+//! Programs of the context language: what is pinned of them, and who answers what they ask.
+//!
+//! The object of a run holds every text that the program consists of, where the run begins, which
+//! candidates its choices take, and its [`Cast`]. Mocks and scripts are a fold over the answered
+//! requests, so a replay that folds them again has the same state.
+
+use std::collections::BTreeMap;
+
+use agentic_diag::Source;
+use agentic_lang_context::json::{self, Json};
+use agentic_lang_context::provider;
+use agentic_lang_context::{
+    Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
+    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Version,
+};
+use agentic_model::{Map, Object, Value};
+use agentic_replay::{EffectClass, Kinds, Program, Request};
+
+use super::language::{behaviour, broken};
+use crate::Result;
+
+/// A run of a program of the context language.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextFlow {
+    /// The path of the program, from which the ids of its choices derive.
+    pub name: String,
+    /// The program.
+    pub source: String,
+    /// The texts that it imports, by their paths.
+    pub files: BTreeMap<String, String>,
+    /// The version that it is held to; the one that its text shows without.
+    pub dialect: Option<Dialect>,
+    /// Where it begins: `AGENT`, `AGENT.FUNC`, or its main function without.
+    pub entry: Option<String>,
+    /// Which candidate each choice takes, by the id of its site.
+    pub variant: BTreeMap<String, String>,
+    /// Who answers what it asks.
+    pub cast: Cast,
+    /// Whether its calls of agents are sessions of their own.
+    pub calls: Calls,
+}
+
+/// Who answers what a program asks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cast {
+    /// Who answers models.
+    pub models: Models,
+    /// Who answers tools and memories.
+    pub tools: Tools,
+}
+
+/// Who answers the models of a program.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Models {
+    /// A mock that fills contracts with empty values, as this version did.
+    Mock(Version),
+    /// These replies in turn.
+    Script(Vec<Json>),
+    /// Those that are configured, by their addresses.
+    Configured,
+}
+
+/// Who answers the tools and memories of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    /// Mocks.
+    Mock,
+    /// The real ones.
+    Real,
+    /// What only reads is performed, everything else described.
+    Described(Version),
+}
+
+impl ContextFlow {
+    /// Makes the object that names the run.
+    ///
+    /// # Errors
+    /// Fails when the texts are too long for an object.
+    pub fn to_object(&self) -> Result<Object> {
+        let texts = |map: &BTreeMap<String, String>| {
+            Value::Map(map.iter().map(|(key, text)| (key.clone(), Value::text(text))).collect())
+        };
+        let optional = |text: Option<String>| text.map_or(Value::Null, Value::Text);
+        let dialect = self.dialect.map(|dialect| dialect.version.to_string());
+        behaviour(
+            LANGUAGE,
+            &self.source,
+            [
+                ("name", Value::text(&self.name)),
+                ("files", texts(&self.files)),
+                ("dialect", optional(dialect)),
+                ("entry", optional(self.entry.clone())),
+                ("variant", texts(&self.variant)),
+                ("cast", self.cast.to_value()),
+                ("children", Value::Bool(self.calls == Calls::Children)),
+            ],
+        )
+    }
+
+    /// Reads the run that an object names.
+    pub(super) fn of(flow: &Object, source: &str) -> Result<ContextFlow> {
+        let map = flow.map();
+        let text = |key: &str| map.get(key).and_then(Value::as_text);
+        let texts = |key: &str| -> BTreeMap<String, String> {
+            let pinned = map.get(key).and_then(Value::as_map).into_iter().flatten();
+            pinned.filter_map(|(name, text)| Some((name.clone(), text.as_text()?.into()))).collect()
+        };
+        let dialect = match text("dialect") {
+            None => None,
+            Some(text) => Some(Version::parse(text).map(Dialect::strict).ok_or_else(|| {
+                broken(flow, Some(format!("there is no version `{text}`").as_str()))
+            })?),
+        };
+        Ok(ContextFlow {
+            name: text("name").unwrap_or_default().to_owned(),
+            source: source.to_owned(),
+            files: texts("files"),
+            dialect,
+            entry: text("entry").map(str::to_owned),
+            variant: texts("variant"),
+            cast: Cast::of(flow)?,
+            calls: match map.get("children") {
+                Some(Value::Bool(true)) => Calls::Children,
+                Some(_) | None => Calls::Contexts,
+            },
+        })
+    }
+
+    /// Compiles the program with the texts that it imports, or finds what is wrong with it.
+    ///
+    /// # Errors
+    /// Fails with everything that the check found.
+    pub fn compile(&self) -> std::result::Result<Module, Checked> {
+        let options =
+            CheckOptions { dialect: self.dialect, calls: self.calls, ..CheckOptions::default() };
+        let mut resolver =
+            |path: &str| self.files.get(path).cloned().ok_or_else(|| "it is not pinned".to_owned());
+        let source = Source::new(self.name.as_str(), self.source.as_str());
+        agentic_lang_context::compile(source, &options, &mut resolver)
+    }
+
+    /// Prepares a run of the compiled program.
+    ///
+    /// # Errors
+    /// Fails when the entry point is not there.
+    pub fn run(
+        &self,
+        module: &Module,
+    ) -> std::result::Result<agentic_lang_context::Run, agentic_lang_context::Error> {
+        let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
+        module.run(&entry, RunOptions { variant: self.variant.clone(), ..RunOptions::default() })
+    }
+}
+
+/// Makes a run of the program that an object names.
+pub(super) fn program(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
+    let run = ContextFlow::of(flow, source)?;
+    let module = run.compile().map_err(|checked| {
+        let first = checked.findings.first().map(|finding| finding.diagnostic.message.clone());
+        broken(flow, first.as_deref())
+    })?;
+    let run = run.run(&module).map_err(|error| broken(flow, Some(&error.to_string())))?;
+    Ok(Box::new(run))
+}
+
+impl Cast {
+    /// Reads the cast of a run.
+    pub(super) fn of(flow: &Object) -> Result<Cast> {
+        let cast = flow.map().get("cast").unwrap_or(&Value::Null);
+        let text = |key: &str| cast.get(key).and_then(Value::as_text);
+        let unknown = || broken(flow, Some("nobody knows who answers its requests"));
+        let models = match text("models") {
+            Some("mock") => {
+                let version = text("version").and_then(Version::parse);
+                Models::Mock(version.ok_or_else(unknown)?)
+            }
+            Some("script") => {
+                let script = text("script").map(json::parse);
+                let Some(Ok(Json::List(replies))) = script else { return Err(unknown()) };
+                Models::Script(replies)
+            }
+            Some("configured") => Models::Configured,
+            Some(_) | None => return Err(unknown()),
+        };
+        let tools = match text("tools") {
+            Some("mock") => Tools::Mock,
+            Some("real") => Tools::Real,
+            Some("described") => {
+                let version = text("version").and_then(Version::parse);
+                Tools::Described(version.ok_or_else(unknown)?)
+            }
+            Some(_) | None => return Err(unknown()),
+        };
+        Ok(Cast { models, tools })
+    }
+
+    fn to_value(&self) -> Value {
+        let tools = match self.tools {
+            Tools::Mock => "mock",
+            Tools::Real => "real",
+            Tools::Described(_) => "described",
+        };
+        let mut map = Map::from([("tools".to_owned(), Value::text(tools))]);
+        let mut set = |key: &str, text: String| map.insert(key.to_owned(), Value::Text(text));
+        match &self.models {
+            Models::Mock(version) => {
+                set("models", "mock".to_owned());
+                set("version", version.to_string());
+            }
+            Models::Script(replies) => {
+                set("models", "script".to_owned());
+                set("script", json::compact(&Json::List(replies.clone())));
+            }
+            Models::Configured => {
+                set("models", "configured".to_owned());
+            }
+        }
+        Value::Map(map)
+    }
+
+    /// Returns the kinds of requests that programs with this cast make. What is made up may be made
+    /// up again.
+    pub(super) fn kinds(&self) -> Kinds {
+        let mut kinds = Kinds::built_in();
+        kinds.set_classes(INPUT_REQUEST, class_of);
+        kinds.set_classes(
+            MODEL_REQUEST,
+            match self.models {
+                Models::Mock(_) | Models::Script(_) => made_up,
+                Models::Configured => class_of,
+            },
+        );
+        for kind in [TOOL_REQUEST, MEMORY_REQUEST] {
+            kinds.set_classes(
+                kind,
+                match self.tools {
+                    Tools::Mock => made_up,
+                    Tools::Real | Tools::Described(_) => class_of,
+                },
+            );
+        }
+        kinds
+    }
+}
+
+fn made_up(_request: &Request) -> EffectClass {
+    EffectClass::Pure
+}
+
+fn class_of(request: &Request) -> EffectClass {
+    provider::effect_class(request).unwrap_or(EffectClass::Once)
+}

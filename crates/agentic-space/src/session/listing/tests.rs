@@ -1,0 +1,90 @@
+//! What is read to find a session, and what a lost cache changes: nothing.
+
+use std::path::Path;
+
+use agentic_model::{AgentName, Briefing, Value};
+use agentic_store::git::run_git;
+
+use super::{newest_with_key, with_key};
+use crate::hold::{Filter, pending};
+use crate::session::folder::read_journal;
+use crate::session::{Begin, flow_object, start};
+use crate::spawn::{Origin, spawn};
+use crate::{Options, Space};
+
+/// Makes a repository with agents that each have a session of many records under their own name.
+fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> Space {
+    for arguments in [
+        &["init", "--quiet", "."][..],
+        &["config", "user.name", "Alice"],
+        &["config", "user.email", "alice@example.com"],
+    ] {
+        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
+    }
+    let space = Space::open(folder, Options::default()).expect("it is a repository");
+    let flow = flow_object("for n in 0..120 { sleep(0); } hold(\"Go on?\")").expect("it is short");
+    for name in agents {
+        let agent = AgentName::parse(name).expect("a valid name");
+        let briefing = Briefing::of_text("x").to_object().expect("it is short");
+        spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+        let (key, allow) = ((*name).to_owned(), Vec::new());
+        let begin = Begin { agent, flow: flow.clone(), input: Value::Null, key, allow };
+        start(&space, begin).expect("it runs to its question");
+    }
+    space
+}
+
+/// Counts the bytes that this thread reads from files while something runs.
+fn bytes_read<T>(run: impl FnOnce() -> T) -> (T, u64) {
+    let count = || {
+        let io = std::fs::read_to_string("/proc/thread-self/io").expect("the kernel counts reads");
+        let line = io.lines().find_map(|line| line.strip_prefix("rchar: "));
+        line.and_then(|count| count.parse::<u64>().ok()).expect("the first line counts bytes")
+    };
+    let before = count();
+    let done = run();
+    (done, count() - before)
+}
+
+#[test]
+fn a_session_is_found_without_reading_the_others() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let names = ["alice", "bob", "carol"];
+    let space = space_with_long_sessions(folder.path(), &names);
+    let alice = AgentName::parse("alice").expect("a valid name");
+    let id = space.find_session("alice").expect("it was started");
+    let (_, whole) = bytes_read(|| read_journal(&space, &id).expect("its records are sound"));
+
+    let (found, by_agent) = bytes_read(|| space.find_session("alice"));
+    assert_eq!(found.ok(), Some(id));
+    assert!(by_agent < 2 * whole, "read {by_agent} bytes where one journal has {whole}");
+    let (found, by_key) = bytes_read(|| with_key(&space, &alice, "alice"));
+    assert_eq!(found.ok(), Some(vec![id]));
+    assert!(by_key < whole, "read {by_key} bytes where one journal has {whole}");
+    let (found, by_run) = bytes_read(|| newest_with_key(&space, "alice"));
+    assert_eq!(found.ok(), Some(Some(id)));
+    assert!(by_run < whole, "read {by_run} bytes where one journal has {whole}");
+    let filter = Filter { agent: Some(alice), ..Filter::default() };
+    let (found, by_hold) = bytes_read(|| pending(&space, &filter).expect("they can be listed"));
+    assert_eq!(found.len(), 1);
+    assert!(by_hold < 2 * whole, "read {by_hold} bytes where one journal has {whole}");
+}
+
+#[test]
+fn sealed_sessions_are_found_with_the_cache_and_without_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let space = space_with_long_sessions(folder.path(), &["alice", "bob"]);
+    let layout = space.repository().layout();
+    let all = space.sessions().expect("they can be listed");
+    let chains = |space: &Space| -> Vec<_> {
+        let ids = space.sessions().expect("they can be listed");
+        ids.iter().map(|id| space.session(id).expect("its records are sound").chain).collect()
+    };
+    let expected = chains(&space);
+    std::fs::remove_dir_all(layout.open_sessions()).expect("they are there");
+    assert!(layout.cache().join("segments").is_dir());
+    assert_eq!((space.sessions().ok(), chains(&space)), (Some(all.clone()), expected.clone()));
+    std::fs::remove_dir_all(layout.cache()).expect("it is there");
+    assert_eq!((space.sessions().ok(), chains(&space)), (Some(all), expected));
+    assert!(!layout.cache().exists(), "a reader writes no cache");
+}

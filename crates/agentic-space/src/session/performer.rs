@@ -1,0 +1,178 @@
+//! Who answers a program of the context language: mocks and scripts here, providers outside.
+
+use std::cell::OnceCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
+use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
+use agentic_providers::configuration::Configuration;
+use agentic_providers::host::CancelFlag;
+use agentic_providers::model::Piece;
+use agentic_providers::provider::{Providers, Stamp};
+use agentic_replay::{Answer, Failure, Request};
+
+use super::context::{Cast, Models, Tools};
+
+/// The code of the failure of a question for an input that nobody answers.
+const NO_INPUT: &str = "no-input";
+/// The code of the failure of a call that nothing is configured for.
+const UNCONFIGURED: &str = "unconfigured";
+
+/// The providers that are configured, or why there are none.
+type Configured = Result<Arc<Providers>, String>;
+
+/// A call of a provider, which takes its time.
+#[derive(Debug)]
+pub struct ProviderCall {
+    providers: Configured,
+    request: Request,
+    stamp: Stamp,
+}
+
+impl ProviderCall {
+    /// Performs the call; a listener hears the reply of a model piece by piece.
+    pub fn perform<'a>(
+        &self,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    ) -> Answer {
+        let providers = match &self.providers {
+            Ok(providers) => providers,
+            Err(message) => return Answer::Failed(Failure::new(UNCONFIGURED, message.as_str())),
+        };
+        let answer = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
+        answer.unwrap_or_else(|| {
+            let message = format!("nothing here performs `{}`", self.request.kind);
+            Answer::Failed(Failure::new("unknown-kind", message))
+        })
+    }
+}
+
+/// Answers the requests of one run.
+#[derive(Debug)]
+pub(super) struct Performer {
+    troupe: Troupe,
+    /// The models, tools and memories outside, once one was needed.
+    providers: OnceCell<Configured>,
+    /// What memories were asked before the providers were needed.
+    recalled: Vec<(Request, Answer)>,
+}
+
+impl Performer {
+    pub fn new(cast: &Cast) -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { troupe: Troupe::new(cast), providers, recalled }
+    }
+
+    /// Answers a request that is made up; nothing for any other.
+    pub fn answer(&mut self, request: &Request) -> Option<Answer> {
+        self.troupe.answer(request)
+    }
+
+    /// Says whether a provider performs a request.
+    pub fn is_outside(&self, request: &Request) -> bool {
+        self.troupe.is_outside(request)
+    }
+
+    /// Returns the call of a provider that performs a request; what it needs is configured in a
+    /// folder.
+    pub fn call(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
+        self.is_outside(request).then(|| ProviderCall {
+            providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
+            request: request.clone(),
+            stamp,
+        })
+    }
+
+    /// Reads which models, tools and memories there are.
+    fn configured(&self, folder: &Path) -> Configured {
+        let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+        let providers = Providers::configured(configuration);
+        for (request, answer) in &self.recalled {
+            providers.recall(request, answer);
+        }
+        Ok(Arc::new(providers))
+    }
+
+    /// Takes note of a request that was answered before.
+    pub fn fold(&mut self, request: &Request, answer: &Answer) {
+        match (self.is_outside(request), self.providers.get()) {
+            (false, _) => self.troupe.fold(request, answer),
+            (true, Some(Ok(providers))) => providers.recall(request, answer),
+            (true, None) if request.kind == MEMORY_REQUEST => {
+                self.recalled.push((request.clone(), answer.clone()));
+            }
+            (true, Some(Err(_)) | None) => {}
+        }
+    }
+}
+
+/// Answers the requests of one run that are made up.
+#[derive(Debug)]
+struct Troupe {
+    model: Option<Model>,
+    tools: Tools,
+    mock_memory: MockMemory,
+}
+
+#[derive(Debug)]
+enum Model {
+    Mock(MockModel),
+    Scripted(ScriptedModel),
+}
+
+impl Troupe {
+    fn new(cast: &Cast) -> Troupe {
+        let model = match &cast.models {
+            Models::Mock(version) => Some(Model::Mock(MockModel::new(*version))),
+            Models::Script(replies) => Some(Model::Scripted(ScriptedModel::from_json(replies))),
+            Models::Configured => None,
+        };
+        Troupe { model, tools: cast.tools, mock_memory: MockMemory::default() }
+    }
+
+    /// Says whether a request is performed by a provider outside.
+    fn is_outside(&self, request: &Request) -> bool {
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => self.model.is_none(),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Mock) => false,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Real) => true,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Answers a request that is made up; nothing for one of a provider outside, and for a kind
+    /// that is not of the language.
+    fn answer(&mut self, request: &Request) -> Option<Answer> {
+        let payload = &request.payload;
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => Some(match self.model.as_mut()? {
+                Model::Scripted(script) => script.answer(payload),
+                Model::Mock(mock) => mock.answer(payload),
+            }),
+            (TOOL_REQUEST, Tools::Mock) => Some(mock_tool(payload)),
+            (MEMORY_REQUEST, Tools::Mock) => Some(self.mock_memory.answer(payload)),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version)
+            }
+            (INPUT_REQUEST, _) => {
+                let message = "the input lacks it, and nobody can be asked";
+                Some(Answer::Failed(Failure::new(NO_INPUT, message)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes note of a request that was answered before.
+    fn fold(&mut self, request: &Request, answer: &Answer) {
+        match answer {
+            Answer::Ok(_) | Answer::Failed(_) => drop(self.answer(request)),
+            // What was withdrawn before it began took no reply.
+            Answer::Cancelled(_) | Answer::TimedOut => {}
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! `agentic repl`
+
+mod lines;
+mod notebook;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use agentic_diag::Source;
+use agentic_lang_context::json::{self, Json};
+use agentic_lang_context::{Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace};
+use agentic_replay::{End, Event};
+use agentic_space::session::{Cast, Executor, Models, Tools};
+
+use self::lines::{Line, Lines};
+use self::notebook::Notebook;
+use super::Outcome;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::frontend::{self, read_import};
+use crate::memory::{self, Answers};
+use crate::output::{Format, print_text, talk};
+use crate::program::{self, Checked, read_text};
+use crate::script;
+
+/// Try out the context language, line by line
+///
+/// Imports and agents are kept, statements run at once and see what earlier ones left behind. What
+/// was asked once is not asked again. A line goes on while a bracket is open; an empty line ends
+/// it. :help lists the commands. On a terminal lines can be edited and come back later; from a
+/// pipe it exits with 1 if anything went wrong.
+///
+/// Example: agentic repl review.as --mock
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Args {
+    /// A program to begin with
+    file: Option<String>,
+    /// Let models, tools and memories be made up, always alike
+    #[arg(long)]
+    mock: bool,
+    /// Answer models from a list of `{"text"}`, `{"value"}`, `{"error"}`
+    #[arg(long, value_name = "FILE")]
+    script: Option<String>,
+    /// The version that programs are held to
+    #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
+    dialect: Option<Dialect>,
+}
+
+/// What `:help` says.
+const HELP: &str = "\
+import …, agent …     declare something, or replace what has the name
+anything else         run it; the value of an expression is printed
+:load FILE            add the declarations of a program
+:import SORT N from S add an import
+:agents               list the agents
+:main AGENT           begin `:run` with this agent
+:show                 print the program
+:parse                print the program laid out anew
+:check                find what is wrong with the program
+:run [JSON]           run the program with an input
+:trace                show what the last run did
+:undo                 forget the last statement
+:reset                forget everything
+:exit                 leave (also :quit)";
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let cast = cast(context, &args)?;
+    let mut repl = Repl {
+        context,
+        notebook: Notebook::new(args.dialect),
+        cast,
+        answers: Answers::default(),
+        said: Vec::new(),
+    };
+    if let Some(file) = &args.file {
+        repl.load(file)?;
+    }
+    let mut lines = Lines::open()?;
+    let mut has_failed = false;
+    while let Some(piece) = next_piece(&mut lines, args.dialect)? {
+        match repl.take(&piece) {
+            Ok(Done::GoOn) => {}
+            Ok(Done::Faulty) => has_failed = true,
+            Ok(Done::Leave) => break,
+            Err(failure) => {
+                has_failed = true;
+                failure.report(context.format == Format::Json);
+            }
+        }
+    }
+    lines.close();
+    let is_scripted = !lines.is_terminal();
+    Ok(if has_failed && is_scripted { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Chooses who answers.
+fn cast(context: &Context, args: &Args) -> Result<Cast, Failure> {
+    let version = args.dialect.map_or(Version::V0_1_18, |dialect| dialect.version);
+    let models = match (&args.script, args.mock) {
+        (Some(file), _) => Models::Script(script::read(context, file)?),
+        (None, true) => Models::Mock(version),
+        (None, false) => Models::Configured,
+    };
+    Ok(Cast { models, tools: if args.mock { Tools::Mock } else { Tools::Real } })
+}
+
+/// Reads lines until nothing is open any more. An empty line ends what stays open.
+fn next_piece(lines: &mut Lines, dialect: Option<Dialect>) -> Result<Option<String>, Failure> {
+    let mut piece = String::new();
+    loop {
+        let place = if piece.is_empty() { lines::Place::First } else { lines::Place::Further };
+        match lines.next(place)? {
+            Line::End if piece.trim().is_empty() => return Ok(None),
+            Line::End => return Ok(Some(piece)),
+            Line::Dropped => {
+                piece.clear();
+                continue;
+            }
+            Line::Text(line) if line.trim().is_empty() && !piece.is_empty() => {
+                return Ok(Some(piece));
+            }
+            Line::Text(line) => piece.push_str(&line),
+        }
+        piece.push('\n');
+        let is_command = piece.trim_start().starts_with(':');
+        let dialect = dialect.unwrap_or_else(|| Dialect::detect(&piece));
+        if is_command || agentic_lang_context::outline(&piece, dialect) != Outline::Open {
+            return Ok(Some(piece));
+        }
+    }
+}
+
+/// What a piece came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Done {
+    GoOn,
+    /// Something was wrong with it, and was told.
+    Faulty,
+    Leave,
+}
+
+struct Repl<'a> {
+    context: &'a Context,
+    notebook: Notebook,
+    cast: Cast,
+    /// What was asked for the statements so far.
+    answers: Answers,
+    /// What the last run said.
+    said: Vec<Event>,
+}
+
+type Taken = Result<Done, Failure>;
+
+impl Repl<'_> {
+    fn take(&mut self, piece: &str) -> Taken {
+        if let Some(command) = piece.trim().strip_prefix(':') {
+            let (name, rest) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
+            return self.command(name, rest.trim());
+        }
+        match self.notebook.outline(piece) {
+            Outline::Nothing => Ok(Done::GoOn),
+            Outline::Declarations(declarations) => {
+                let mut changed = self.notebook.clone();
+                changed.declare(declarations);
+                self.change(changed)
+            }
+            Outline::Statements | Outline::Open => self.statement(piece),
+        }
+    }
+
+    fn command(&mut self, name: &str, rest: &str) -> Taken {
+        match name {
+            "help" => print_text(HELP),
+            "load" => return self.load(rest),
+            "import" => return self.take(&format!("import {rest}")),
+            "agents" => print_text(&self.notebook.agents()),
+            "main" => return self.choose_main(rest),
+            "show" => print_text(&self.notebook.program()),
+            "parse" => return self.lay_out(),
+            "check" => return self.check(),
+            "run" => return self.run(rest),
+            "trace" => print_text(&trace::pretty(&trace::collect(&self.said))),
+            "undo" => self.notebook.undo(),
+            "reset" => {
+                self.notebook.reset();
+                (self.answers, self.said) = (Answers::default(), Vec::new());
+            }
+            "exit" | "quit" => return Ok(Done::Leave),
+            _ => {
+                let message = format!("there is no command `:{name}`");
+                return Err(Failure::usage(&message, "`:help` lists the commands"));
+            }
+        }
+        Ok(Done::GoOn)
+    }
+
+    fn load(&mut self, file: &str) -> Taken {
+        let text = read_text(self.context, file)?;
+        let Outline::Declarations(declarations) = self.notebook.outline(&text) else {
+            let message = format!("`{file}` holds no imports and agents");
+            return Err(Failure::refused(&message, "`agentic check FILE` shows what is wrong"));
+        };
+        let mut changed = self.notebook.clone();
+        changed.set_path(file);
+        changed.declare(declarations);
+        self.change(changed)
+    }
+
+    /// Keeps a changed program unless something is wrong with its form.
+    fn change(&mut self, changed: Notebook) -> Taken {
+        let source = Source::new(changed.path(), changed.program());
+        if let Err(finding) = agentic_lang_context::format(source.text(), changed.chosen_dialect())
+        {
+            Checked::of(source, vec![*finding]).show();
+            return Ok(Done::Faulty);
+        }
+        self.notebook = changed;
+        Ok(Done::GoOn)
+    }
+
+    fn choose_main(&mut self, name: &str) -> Taken {
+        if self.notebook.choose_main(name) {
+            return Ok(Done::GoOn);
+        }
+        let message = format!("there is no agent `{name}`");
+        Err(Failure::refused(&message, "`:agents` lists the agents"))
+    }
+
+    fn lay_out(&self) -> Taken {
+        let source = Source::new(self.notebook.path(), self.notebook.program());
+        match agentic_lang_context::format(source.text(), self.notebook.chosen_dialect()) {
+            Ok(text) => print_text(&text),
+            Err(finding) => {
+                Checked::of(source, vec![*finding]).show();
+                return Ok(Done::Faulty);
+            }
+        }
+        Ok(Done::GoOn)
+    }
+
+    fn check(&self) -> Taken {
+        Ok(match self.compile(self.notebook.program()) {
+            Ok(_) => {
+                print_text("ok");
+                Done::GoOn
+            }
+            Err(checked) => {
+                checked.show();
+                Done::Faulty
+            }
+        })
+    }
+
+    fn compile(&self, text: String) -> Result<Module, Checked> {
+        let source = Source::new(self.notebook.path(), text);
+        let options = agentic_lang_context::CheckOptions {
+            dialect: self.notebook.chosen_dialect(),
+            ..agentic_lang_context::CheckOptions::default()
+        };
+        let mut resolver = |path: &str| read_import(self.context, path);
+        let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
+        compiled.map_err(frontend::of_context)
+    }
+
+    /// Runs a statement after those before it, whose answers it does not ask for again.
+    fn statement(&mut self, text: &str) -> Taken {
+        let module = match self.compile(self.notebook.with_statement(text)) {
+            Ok(module) => module,
+            Err(checked) => {
+                checked.show();
+                return Ok(Done::Faulty);
+            }
+        };
+        let entry = EntryPoint::parse(notebook::SCRATCH);
+        let answers = self.answers.clone();
+        let (done, answers) = self.perform(&module, &entry, &Json::default(), answers)?;
+        if done == Done::GoOn {
+            self.answers = answers;
+            self.notebook.keep(text);
+        }
+        Ok(done)
+    }
+
+    fn run(&mut self, input: &str) -> Taken {
+        let input = match input {
+            "" => Json::object::<&str>([]),
+            text => json::parse(text).map_err(|fault| {
+                Failure::usage(&format!("the input is no JSON: {fault}"), "give a JSON object")
+            })?,
+        };
+        let module = match self.compile(self.notebook.program()) {
+            Ok(module) => module,
+            Err(checked) => {
+                checked.show();
+                return Ok(Done::Faulty);
+            }
+        };
+        let entry = self.notebook.entry();
+        let (done, _) = self.perform(&module, &entry, &input, Answers::default())?;
+        Ok(done)
+    }
+
+    /// Runs a program and prints its value.
+    fn perform(
+        &mut self,
+        module: &Module,
+        entry: &EntryPoint,
+        input: &Json,
+        answers: Answers,
+    ) -> Result<(Done, Answers), Failure> {
+        let run = module.run(entry, RunOptions::default()).map_err(|error| {
+            Failure::refused(&error.to_string(), "choose another agent with `:main AGENT`")
+        })?;
+        let folder: PathBuf = self.context.directory.clone();
+        let executor = Executor::of_cast(&self.cast);
+        let again = memory::Again { executor, folder, answers };
+        let mut said = Vec::new();
+        let (end, answers) =
+            memory::run_again(run, json::to_value(input), again, &mut |event| said.push(event));
+        self.said = said;
+        match end {
+            End::Done(value) => match json::from_value(&value) {
+                Ok(Json::Null) => {}
+                Ok(value) => print_text(&json::pretty(&value)),
+                Err(fault) => talk(&format!("the value cannot be read: {fault}")),
+            },
+            End::Failed(failure) => return Err(super::run::context_fault(module, &failure)),
+            End::Cancelled => talk("cancelled"),
+        }
+        Ok((Done::GoOn, answers))
+    }
+}

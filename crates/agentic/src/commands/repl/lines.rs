@@ -1,0 +1,119 @@
+//! Where lines come from: an editor on a terminal, plain lines otherwise.
+
+use std::io::{BufRead as _, IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{Config, Editor};
+
+use crate::failure::Failure;
+
+/// The longest line that is read, in bytes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+/// How many lines are remembered from one time to the next.
+const HISTORY_LINES_MAX: usize = 10_000;
+
+/// Whether a line begins something or goes on with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    First,
+    Further,
+}
+
+/// What came next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// A line, without its end.
+    Text(String),
+    /// The person wants to begin anew.
+    Dropped,
+    /// There is no more.
+    End,
+}
+
+/// A source of lines.
+pub struct Lines {
+    editor: Option<Edited>,
+}
+
+struct Edited {
+    editor: Editor<(), FileHistory>,
+    /// Where lines are remembered; nowhere without a home.
+    history: Option<PathBuf>,
+}
+
+impl Lines {
+    /// Opens the editor if there is a terminal.
+    pub fn open() -> Result<Lines, Failure> {
+        if !std::io::stdin().is_terminal() {
+            return Ok(Lines { editor: None });
+        }
+        let config = Config::builder().max_history_size(HISTORY_LINES_MAX);
+        let config = config.map_err(|error| broken(&error))?.auto_add_history(true).build();
+        let mut editor = Editor::with_config(config).map_err(|error| broken(&error))?;
+        let history = history_file();
+        if let Some(file) = &history {
+            // There is none the first time.
+            let _ = editor.load_history(file);
+        }
+        Ok(Lines { editor: Some(Edited { editor, history }) })
+    }
+
+    /// Tells whether a person types the lines.
+    pub fn is_terminal(&self) -> bool {
+        self.editor.is_some()
+    }
+
+    /// Reads the next line.
+    pub fn next(&mut self, place: Place) -> Result<Line, Failure> {
+        let Some(edited) = &mut self.editor else { return plain_line() };
+        let prompt = match place {
+            Place::First => "> ",
+            Place::Further => ". ",
+        };
+        match edited.editor.readline(prompt) {
+            Ok(line) => Ok(Line::Text(line)),
+            Err(ReadlineError::Interrupted) => Ok(Line::Dropped),
+            Err(ReadlineError::Eof) => Ok(Line::End),
+            Err(error) => Err(broken(&error)),
+        }
+    }
+
+    /// Remembers the lines for the next time.
+    pub fn close(&mut self) {
+        if let Some(Edited { editor, history: Some(file) }) = &mut self.editor {
+            let folder = file.parent().map(std::fs::create_dir_all);
+            // A history that cannot be written is no reason to fail.
+            let _ = folder.map(|made| made.map(|()| editor.save_history(file)));
+        }
+    }
+}
+
+/// Reads a line of standard input, which has to be text.
+fn plain_line() -> Result<Line, Failure> {
+    let mut bytes = Vec::new();
+    let stdin = std::io::stdin().lock();
+    let read = stdin.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut bytes);
+    read.map_err(|error| Failure::io("read standard input", &error))?;
+    if bytes.is_empty() {
+        return Ok(Line::End);
+    }
+    if bytes.len() as u64 > LINE_BYTES_MAX {
+        let message = format!("a line is longer than {LINE_BYTES_MAX} bytes");
+        return Err(Failure::refused(&message, "break the line, or put it into a file"));
+    }
+    let line = String::from_utf8(bytes)
+        .map_err(|_| Failure::refused("a line is not UTF-8 text", "write the lines as UTF-8"))?;
+    Ok(Line::Text(line.trim_end_matches(['\n', '\r']).to_owned()))
+}
+
+fn history_file() -> Option<PathBuf> {
+    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = from("XDG_STATE_HOME").or_else(|| Some(from("HOME")?.join(".local/state")))?;
+    Some(state.join("agentic").join("repl-history"))
+}
+
+fn broken(error: &ReadlineError) -> Failure {
+    Failure::refused(&format!("the terminal cannot be read: {error}"), "pipe the lines into it")
+}

@@ -1,0 +1,19 @@
+//! Replies that are prepared in a file.
+
+use agentic_lang_context::json::{self, Json};
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Reads a list of replies, `{"text"}`, `{"value"}` or `{"error"}` each.
+pub fn read(context: &Context, file: &str) -> Result<Vec<Json>, Failure> {
+    let text = std::fs::read_to_string(context.directory.join(file))
+        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
+    match json::parse(&text) {
+        Ok(Json::List(replies)) => Ok(replies),
+        Ok(_) | Err(_) => Err(Failure::refused(
+            &format!("`{file}` is no JSON list of replies"),
+            r#"write [{"text":"…"},{"value":…},{"error":"…"}]"#,
+        )),
+    }
+}
