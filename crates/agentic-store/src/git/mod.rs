@@ -12,6 +12,7 @@ mod merge;
 mod notes;
 mod object;
 mod pack;
+mod pack_index;
 mod reference;
 mod repair;
 mod repository;
