@@ -19,6 +19,7 @@ mod load;
 mod performer;
 mod process;
 mod rebuild;
+pub(crate) mod recent;
 mod replay;
 mod retell;
 mod retry;
@@ -87,7 +88,7 @@ impl Space {
     /// # Errors
     /// Fails as [`Space::session`] does.
     pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
-        let journal = folder::read_journal(self, id)?;
+        let journal = recent::read_journal(self, id)?;
         summary::of_past(self, &journal.up_to(n_records))
     }
 
