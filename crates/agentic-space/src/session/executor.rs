@@ -293,6 +293,8 @@ impl Executor {
                 failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
             }
             Reply::TimedOut => Answer::TimedOut,
+            // What was sent may have been acted on.
+            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
         })
     }
 
