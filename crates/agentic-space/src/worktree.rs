@@ -157,7 +157,7 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
         return Err(Error::SyncConflict { path: worktree.path, conflicts });
     }
     for tree in [content, merged.tree] {
-        here.write_objects(&scratch.difference(base_tree, tree)?)?;
+        here.write_loose(&scratch.difference(base_tree, tree)?)?;
     }
     worktree.replace_content(content, merged.tree, head)?;
     Ok(synced)
