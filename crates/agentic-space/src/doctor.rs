@@ -132,7 +132,7 @@ fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()
 fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
     for id in space.sessions()? {
         report.n_sessions += 1;
-        if let Err(error) = crate::session::folder::read_journal(space, &id) {
+        if let Err(error) = crate::session::recent::read_journal(space, &id) {
             report.damaged.push(format!("session {}: {error}", id.short()));
         }
     }

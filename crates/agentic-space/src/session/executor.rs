@@ -21,7 +21,7 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
 use super::context::Cast;
-use super::language::{Language, handlers, kinds_of};
+use super::language::{Language, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
 use super::script::Script;
 use crate::Result;
@@ -48,7 +48,7 @@ pub struct Executor {
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
     auth: BTreeMap<String, AuthSource>,
-    /// Who answers a program of the context language.
+    /// Who answers models, tools and memories.
     performer: Option<Performer>,
 }
 
@@ -76,7 +76,10 @@ impl Executor {
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
         let auth = auth_of(flow);
-        let performer = None;
+        let performer = match language {
+            Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
+            Language::Rhai | Language::Pipeline | Language::Context => None,
+        };
         Ok(Executor {
             language,
             kinds,
@@ -236,11 +239,7 @@ impl Executor {
     /// Makes the answer of a request from what became of its program.
     pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
         let (broken, garbage) = self.codes();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match outcome {
+        credited(outcome, |outcome| match outcome {
             Outcome::Done(printed) => match std::str::from_utf8(&printed) {
                 Ok(text) => {
                     self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
@@ -270,17 +269,13 @@ impl Executor {
             ),
             Outcome::TimedOut => Answer::TimedOut,
             Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
-        }
+        })
     }
 
     /// Makes the answer of a request from what an endpoint said.
     pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
         let (broken, garbage) = self.codes();
-        let reply = match reply {
-            Ok(reply) => reply,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match reply {
+        credited(reply, |reply| match reply {
             Reply::Said { status, body } => match std::str::from_utf8(&body) {
                 Ok(text) if (200..300).contains(&status) => {
                     let who = format!("`{url}`");
@@ -301,7 +296,9 @@ impl Executor {
                 failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
             }
             Reply::TimedOut => Answer::TimedOut,
-        }
+            // What was sent may have been acted on.
+            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+        })
     }
 
     /// Returns the codes of those who break down, and of those who give garbage.
@@ -372,6 +369,11 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
             shown(text)
         )),
     }
+}
+
+/// Makes the answer of a call, which was not made if it wants for a credential.
+fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
+    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
 }
 
 fn shown(text: &str) -> String {

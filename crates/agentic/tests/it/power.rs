@@ -114,7 +114,7 @@ impl Synced {
 
 /// Takes from the disk what was never synced.
 fn lose(stage: &Stage<'_>, durable: &Path, synced: &Synced, random: &mut Random) {
-    let work = &stage.sandbox.work();
+    let work = &stage.sandbox.repositories();
     let mut files = BTreeSet::new();
     let git_dir = stage.sandbox.start().join(".git");
     list(work, git_dir.strip_prefix(work).expect("inside"), &mut files);
