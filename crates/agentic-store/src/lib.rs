@@ -14,6 +14,7 @@ pub mod git;
 pub mod journal;
 mod layout;
 mod lock;
+pub mod open_files;
 pub mod recovery;
 pub mod secret;
 mod user;
