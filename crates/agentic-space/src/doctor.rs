@@ -92,6 +92,8 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     if let Err(error) = check_archive(space) {
         report.damaged.push(format!("the archive: {error}"));
     }
+    space.repository().sweep_begun_packs();
+    space.repository().index_packs();
     Ok(report)
 }
 

@@ -7,8 +7,10 @@ use crate::program::Task;
 
 /// How deep pipelines may call each other.
 pub const RECURSION_MAX: usize = 128;
-/// How many statements may run between two answers.
-pub const STATEMENTS_MAX: u64 = 200_000_000;
+/// How many statements may run between two answers. One that touches large values counts as many.
+pub const STATEMENTS_MAX: u64 = 50_000_000;
+/// How much a run may ask for, in requests. One with large arguments counts as many.
+pub const REQUESTS_MAX: u64 = 1_000_000;
 /// How many requests a run may open after it was asked to stop.
 pub const CLEANUP_REQUESTS_MAX: u64 = 64;
 /// How many branches run at once where nothing says otherwise.
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub progress: Capture,
     /// How many statements may run between two answers.
     pub statements_max: u64,
+    /// How much it may ask for, in requests.
+    pub requests_max: u64,
 }
 
 /// Who performs a task.
@@ -59,14 +63,20 @@ pub(crate) enum Performer {
     Model,
 }
 
+impl Task {
+    /// Whether a model may perform it: as an agent, or as a built-in task that stands for one.
+    pub(crate) fn is_for_models(&self) -> bool {
+        self.is_agent_task || mock::MODEL_TASKS.contains(&&*self.name)
+    }
+}
+
 impl RunOptions {
     pub(crate) fn performer(&self, task: &Task) -> Performer {
         if self.handlers.contains(&*task.name) {
             return Performer::Handler;
         }
-        let is_model_task = task.is_agent_task || mock::MODEL_TASKS.contains(&&*task.name);
         match self.agents {
-            Agents::Models if is_model_task => Performer::Model,
+            Agents::Models if task.is_for_models() => Performer::Model,
             Agents::Mock | Agents::Models if task.is_agent_task => Performer::Mock,
             Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => Performer::Mock,
             Agents::Mock | Agents::Models => Performer::Nobody,
@@ -83,6 +93,7 @@ impl Default for RunOptions {
             trace: Capture::Off,
             progress: Capture::Off,
             statements_max: STATEMENTS_MAX,
+            requests_max: REQUESTS_MAX,
         }
     }
 }

@@ -21,7 +21,7 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
 use super::context::Cast;
-use super::language::{Language, handlers, kinds_of};
+use super::language::{Language, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
 use super::script::Script;
 use crate::Result;
@@ -48,7 +48,7 @@ pub struct Executor {
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
     auth: BTreeMap<String, AuthSource>,
-    /// Who answers a program of the context language.
+    /// Who answers models, tools and memories.
     performer: Option<Performer>,
 }
 
@@ -76,7 +76,10 @@ impl Executor {
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
         let auth = auth_of(flow);
-        let performer = None;
+        let performer = match language {
+            Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
+            Language::Rhai | Language::Pipeline | Language::Context => None,
+        };
         Ok(Executor {
             language,
             kinds,
@@ -293,6 +296,8 @@ impl Executor {
                 failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
             }
             Reply::TimedOut => Answer::TimedOut,
+            // What was sent may have been acted on.
+            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
         })
     }
 

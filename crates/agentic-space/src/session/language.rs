@@ -7,14 +7,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentic_lang_agent::{Capture, RunOptions};
+use agentic_lang_agent::{Agents, Capture, RunOptions};
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
-use agentic_model::{Map, Object, Value};
+use agentic_model::{AgentName, Map, Object, Value};
 use agentic_plan::Registry;
+use agentic_providers::model::Adapter;
 use agentic_replay::{Engine, Kinds, Program};
 
+use super::beginning::Beginning;
 use super::context::Cast;
-use crate::{Error, Result};
+use super::flow_of;
+use super::folder::Folder;
+use super::listing::with_key;
+use crate::{Error, Result, Space};
 
 /// The name of AgentLang, as sessions pin it.
 const AGENTLANG: &str = "agentlang";
@@ -45,6 +50,8 @@ pub struct AgentLangFlow {
     pub workers: i64,
     /// The programs that perform tasks, with their arguments.
     pub handlers: BTreeMap<String, Vec<String>>,
+    /// Who performs the tasks of agents.
+    pub adapter: Adapter,
 }
 
 impl AgentLangFlow {
@@ -63,6 +70,7 @@ impl AgentLangFlow {
                 ("pipeline", pipeline),
                 ("workers", Value::Int(self.workers)),
                 ("handlers", Value::Map(handlers.collect())),
+                ("agents", Value::text(self.adapter.as_str())),
             ],
         )
     }
@@ -197,6 +205,7 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
     let options = RunOptions {
         workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
         handlers: handlers(flow).into_keys().collect(),
+        agents: agents_of(adapter(flow)?),
         progress: Capture::On,
         trace,
         ..defaults
@@ -234,6 +243,41 @@ pub(super) fn handlers(flow: &Object) -> BTreeMap<String, Vec<String>> {
     };
     let handlers = pinned.into_iter().flatten();
     handlers.filter_map(|(task, argv)| Some((task.clone(), words(argv)?))).collect()
+}
+
+/// Reads who performs the tasks of agents of an AgentLang program. The first flows did not say so:
+/// there was the mock only.
+pub(super) fn adapter(flow: &Object) -> Result<Adapter> {
+    match flow.map().get("agents") {
+        None => Ok(Adapter::Mock),
+        Some(pinned) => pinned
+            .as_text()
+            .and_then(Adapter::parse)
+            .ok_or_else(|| broken(flow, Some("nobody knows who performs the tasks of agents"))),
+    }
+}
+
+/// Returns who performs the tasks of agents in the session that was started as an agent with a key;
+/// nothing where there is none.
+///
+/// # Errors
+/// Fails when the sessions cannot be read.
+pub fn pinned_adapter(space: &Space, agent: &AgentName, key: &str) -> Result<Option<Adapter>> {
+    let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
+    let flow = Beginning::of(space, &id)?.start.flow;
+    let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
+    match Language::of(&flow)? {
+        Language::AgentLang => adapter(&flow).map(Some),
+        Language::Rhai | Language::Pipeline | Language::Context => Ok(None),
+    }
+}
+
+/// Tells a program who performs the tasks of its agents.
+pub fn agents_of(adapter: Adapter) -> Agents {
+    match adapter {
+        Adapter::Mock => Agents::Mock,
+        Adapter::Live | Adapter::Anthropic => Agents::Models,
+    }
 }
 
 pub(super) fn broken(flow: &Object, reason: Option<&str>) -> Error {

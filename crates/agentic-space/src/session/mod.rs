@@ -39,7 +39,7 @@ pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
+pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
 pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;

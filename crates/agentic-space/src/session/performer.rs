@@ -1,4 +1,4 @@
-//! Who answers a program of the context language: mocks and scripts here, providers outside.
+//! Who answers programs: mocks and scripts here, providers outside.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -8,7 +8,7 @@ use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel,
 use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Piece;
+use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
 use agentic_providers::provider::{Providers, Stamp};
 use agentic_replay::{Answer, Failure, Request};
 
@@ -52,7 +52,7 @@ impl ProviderCall {
 /// Answers the requests of one run.
 #[derive(Debug)]
 pub(super) struct Performer {
-    troupe: Troupe,
+    company: Company,
     /// The models, tools and memories outside, once one was needed.
     providers: OnceCell<Configured>,
     /// What memories were asked before the providers were needed.
@@ -62,17 +62,30 @@ pub(super) struct Performer {
 impl Performer {
     pub fn new(cast: &Cast) -> Performer {
         let (providers, recalled) = (OnceCell::new(), Vec::new());
-        Performer { troupe: Troupe::new(cast), providers, recalled }
+        Performer { company: Company::Troupe(Troupe::new(cast)), providers, recalled }
+    }
+
+    /// Makes the performer of the tasks of agents in an AgentLang program.
+    pub fn of_agents(adapter: Adapter) -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { company: Company::Agents(adapter), providers, recalled }
     }
 
     /// Answers a request that is made up; nothing for any other.
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
-        self.troupe.answer(request)
+        match &mut self.company {
+            Company::Troupe(troupe) => troupe.answer(request),
+            Company::Agents(_) => None,
+        }
     }
 
     /// Says whether a provider performs a request.
     pub fn is_outside(&self, request: &Request) -> bool {
-        self.troupe.is_outside(request)
+        match &self.company {
+            Company::Troupe(troupe) => troupe.is_outside(request),
+            Company::Agents(Adapter::Mock) => false,
+            Company::Agents(Adapter::Live | Adapter::Anthropic) => request.kind == TASK_REQUEST,
+        }
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
@@ -88,6 +101,10 @@ impl Performer {
     /// Reads which models, tools and memories there are.
     fn configured(&self, folder: &Path) -> Configured {
         let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+        let configuration = match self.company {
+            Company::Troupe(_) => configuration,
+            Company::Agents(adapter) => configuration.for_tasks(adapter),
+        };
         let providers = Providers::configured(configuration);
         for (request, answer) in &self.recalled {
             providers.recall(request, answer);
@@ -98,7 +115,10 @@ impl Performer {
     /// Takes note of a request that was answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
         match (self.is_outside(request), self.providers.get()) {
-            (false, _) => self.troupe.fold(request, answer),
+            (false, _) => match &mut self.company {
+                Company::Troupe(troupe) => troupe.fold(request, answer),
+                Company::Agents(_) => {}
+            },
             (true, Some(Ok(providers))) => providers.recall(request, answer),
             (true, None) if request.kind == MEMORY_REQUEST => {
                 self.recalled.push((request.clone(), answer.clone()));
@@ -106,6 +126,15 @@ impl Performer {
             (true, Some(Err(_)) | None) => {}
         }
     }
+}
+
+/// Whose requests are answered.
+#[derive(Debug)]
+enum Company {
+    /// Those of a program of the context language.
+    Troupe(Troupe),
+    /// Those of an AgentLang program whose agents this adapter serves.
+    Agents(Adapter),
 }
 
 /// Answers the requests of one run that are made up.

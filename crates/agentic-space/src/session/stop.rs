@@ -42,10 +42,7 @@ impl Driver<'_> {
         self.backlog.forget(path);
         let mut by = By::System("withdraw".to_owned());
         let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
-            (Some(running), _) => {
-                running.work.stop();
-                Stopped::Stopped
-            }
+            (Some(running), _) => running.work.stop(),
             // What the fault stopped may have become durable all the same.
             (None, Some(_)) => Stopped::Unknown,
             (None, None) => withdrawn.stopped,

@@ -5,6 +5,8 @@ mod agentlang;
 mod checkpoint;
 mod disk;
 mod kill;
+mod loopback;
+mod model;
 mod mount;
 mod power;
 mod rebuild;

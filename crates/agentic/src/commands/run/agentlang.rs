@@ -7,18 +7,20 @@ use agentic_diag::Source;
 use agentic_lang_agent::{Capture, Module, PROGRESS, RunOptions, code, invocation, json, report};
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_model::{Object, Value};
+use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
-use agentic_space::session::{AgentLangFlow, Executor};
+use agentic_space::session::{AgentLangFlow, Executor, agents_of};
+use agentic_view::LoweredView;
 
 use super::durable::{self, Reached};
-use super::failed;
 use super::handler::Handler;
+use super::{adapter, failed};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::{Format, print_bytes, print_text, talk, warn};
+use crate::output::{Format, print_bytes, talk, warn};
 use crate::program::{Checked, Program};
 
 /// What the command line asks of a program.
@@ -35,6 +37,8 @@ pub struct Wish {
     pub workers: Option<i64>,
     /// Who performs which tasks.
     pub handlers: Vec<Handler>,
+    /// Who performs the tasks of agents, where the command line says so.
+    pub adapter: Option<Adapter>,
     /// The session that it runs as; in memory without one.
     pub session: Option<durable::Setting>,
 }
@@ -59,6 +63,11 @@ impl Act {
             (false, false) => Act::Run,
         }
     }
+}
+
+/// Reads a number of workers.
+pub fn workers(text: &str) -> Result<i64, String> {
+    invocation::workers(text).map_err(|error| error.message)
 }
 
 /// Runs a program, or what else is asked of it.
@@ -128,6 +137,7 @@ fn perform(
 ) -> Result<Reached, Failure> {
     let defaults = RunOptions::default();
     let workers = wish.workers.unwrap_or(defaults.workers);
+    let adapter = adapter::choose(context, module, &wish)?;
     let handlers = wish.handlers.into_iter();
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
@@ -136,6 +146,7 @@ fn perform(
         workers,
         // The last one that is named performs the task.
         handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
+        adapter,
     };
     if wish.session.is_some() && source.text().len() > OBJECT_BYTES_MAX {
         return Err(Failure::refused(
@@ -154,6 +165,7 @@ fn perform(
     let options = RunOptions {
         workers,
         handlers: flow.handlers.into_keys().collect(),
+        agents: agents_of(adapter),
         trace: if wish.trace.is_some() { Capture::On } else { Capture::Off },
         progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
         ..defaults
@@ -178,7 +190,8 @@ fn perform(
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
-            print_text(&text);
+            let view = LoweredView { pipeline: name.to_owned(), text };
+            context.format.answer(&view, |view| view.text.clone());
             Ok(ExitCode::SUCCESS)
         }
         Err(finding) if finding.code == code::PIPELINE_UNKNOWN => {
@@ -228,6 +241,9 @@ fn hint(module: &Module, code: &str) -> String {
         }
         code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => {
             "give the inputs of the pipeline as the fields of `--input`".to_owned()
+        }
+        code::TOO_MANY_STATEMENTS | code::TOO_MANY_REQUESTS | code::TOO_MANY_BRANCHES => {
+            "look for a loop or a call that never ends, or split the run".to_owned()
         }
         code::NO_WORKERS => "give `--workers` a number from 1 on".to_owned(),
         _ => "`--output-trace PATH` shows what happened before".to_owned(),
