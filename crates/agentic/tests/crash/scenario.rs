@@ -15,6 +15,8 @@ const ANSWERS_MAX: usize = 10;
 const EARLY: &str = "2026-11-21T22:00:00.000Z";
 /// After every timer of the flow, before every deadline.
 const LATER: &str = "2026-11-21T22:30:00.000Z";
+/// After every pause of an effect that was tried first at that time.
+const LATER_STILL: &str = "2026-11-21T22:45:00.000Z";
 /// After every first deadline, before that of those whom a hold went on to.
 const TOO_LATE: &str = "2026-11-21T23:30:00.000Z";
 
@@ -34,8 +36,10 @@ pub struct Scenario {
     before: Option<&'static str>,
     /// The time of the verb.
     now: &'static str,
-    /// The time of everything after it.
+    /// The time of what is run next, and of what recovers.
     later: &'static str,
+    /// The time of the answers.
+    at_last: &'static str,
     /// The verb that is broken off.
     verb: &'static str,
     /// What a person runs next.
@@ -76,6 +80,7 @@ pub const START: Scenario = Scenario {
     before: None,
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: START_LINE,
     next: Next::Again,
     end: End::Approved,
@@ -87,6 +92,7 @@ pub const RESUME: Scenario = Scenario {
     before: Some(NAP_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: RESUME_LINE,
     next: Next::Again,
     end: End::Approved,
@@ -98,6 +104,7 @@ pub const TICK_TIMER: Scenario = Scenario {
     before: Some(NAP_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic session tick --json",
     next: Next::Again,
     end: End::Approved,
@@ -109,6 +116,7 @@ pub const TICK_EXPIRY: Scenario = Scenario {
     before: Some(START_LINE),
     now: TOO_LATE,
     later: TOO_LATE,
+    at_last: TOO_LATE,
     verb: "agentic session tick --json",
     next: Next::Again,
     end: End::Expired,
@@ -120,6 +128,7 @@ pub const DECIDE: Scenario = Scenario {
     before: Some(START_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic decide alice approve -m Why --json",
     next: Next::Resume,
     end: End::Approved,
@@ -132,6 +141,7 @@ pub const PERMIT: Scenario = Scenario {
     before: Some(CAREFUL_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic decide alice approve -m Why --json",
     next: Next::Resume,
     end: End::Approved,
@@ -143,6 +153,7 @@ pub const CANCEL: Scenario = Scenario {
     before: Some(START_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic session cancel alice -m Why --json",
     next: Next::Again,
     end: End::Cancelled,
@@ -154,6 +165,7 @@ pub const KILL: Scenario = Scenario {
     before: Some(START_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic session cancel alice --kill -m Why --json",
     next: Next::Again,
     end: End::Killed,
@@ -165,6 +177,7 @@ pub const FORK: Scenario = Scenario {
     before: Some(START_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: "agentic session fork alice --as bob --json",
     next: Next::Again,
     end: End::Approved,
@@ -177,6 +190,7 @@ pub const RETRY: Scenario = Scenario {
     before: None,
     now: EARLY,
     later: LATER,
+    at_last: LATER_STILL,
     verb: FLAKY_LINE,
     next: Next::Again,
     end: End::Approved,
@@ -188,6 +202,7 @@ pub const RETRIED: Scenario = Scenario {
     before: Some(FLAKY_LINE),
     now: LATER,
     later: LATER,
+    at_last: LATER,
     verb: RESUME_LINE,
     next: Next::Again,
     end: End::Approved,
@@ -200,6 +215,7 @@ pub const ESCALATE: Scenario = Scenario {
     before: Some(SCOPED_LINE),
     now: TOO_LATE,
     later: TOO_LATE,
+    at_last: TOO_LATE,
     verb: "agentic session tick --json",
     next: Next::Again,
     end: End::Approved,
@@ -220,9 +236,9 @@ impl Scenario {
             Ok((world, finished))
         });
         match broken {
-            Ok((world, finished)) => {
+            Ok((mut world, finished)) => {
                 let met = Met::of(finished.ending);
-                let seen = self.go_on(&world, &finished, schedule);
+                let seen = self.go_on(&mut world, &finished, schedule);
                 let wrongs = seen.map_or_else(
                     |wrong| vec![wrong],
                     |seen| check::at_the_end(&world, self, &seen),
@@ -234,7 +250,12 @@ impl Scenario {
         }
     }
 
-    fn go_on(&self, world: &World, broken: &Finished, schedule: &Schedule) -> Result<Seen, String> {
+    fn go_on(
+        &self,
+        world: &mut World,
+        broken: &Finished,
+        schedule: &Schedule,
+    ) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
         check::no_effect_before_its_decision(world)?;
         if schedule.second.is_some() {
@@ -246,6 +267,8 @@ impl Scenario {
         if let Some(commit) = &acknowledged {
             check::is_kept(world, commit)?;
         }
+        world.set_now(self.at_last);
+        world.succeed("agentic session tick", &[0])?;
         let mut seen = Seen::default();
         for agent in check::agents(world)? {
             answer_all(world, &agent, &mut seen)?;

@@ -13,10 +13,13 @@ use agentic_view::{
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Format, talk};
+use crate::output::{Format, talk, warn};
 
 /// How many characters of a value people are shown.
 const VALUE_CHARS_MAX: usize = 400;
+
+/// A session with more records than this is named as a long one: each cold resume reads them all.
+const RECORDS_MANY: u64 = 10_240;
 
 /// Prints how a session stands, and returns its exit code.
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
@@ -31,6 +34,12 @@ pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
         let request = summary.id.short_request(&hold.id);
         talk(&format!(
             "held: `agentic decide {request} approve` or `reject`; `agentic pending` shows what is asked"
+        ));
+    }
+    if summary.n_records > RECORDS_MANY && !summary.state.is_over() {
+        warn(&format!(
+            "the session has {} records, and whoever takes it up reads them all; a flow goes on as a new session with `continue_with`",
+            summary.n_records
         ));
     }
     if let Some(failure) = &summary.failure {
