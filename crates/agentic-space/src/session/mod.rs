@@ -28,6 +28,7 @@ mod seal;
 mod segment;
 mod start;
 pub mod summary;
+mod terminal;
 pub(crate) mod trace;
 mod unsynced;
 mod work;
@@ -44,6 +45,7 @@ pub use self::retell::retell;
 pub use self::run::{Happening, blocks, find_run, history};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
+pub use self::terminal::Terminal;
 
 use std::collections::BTreeMap;
 
