@@ -8,8 +8,9 @@
 use agentic_model::{Value, json};
 use agentic_plan::{AuthSource, CredentialError, Redactor, Secret, placeholder};
 
-use crate::credential::oauth::{Provider, Tokens, refresh};
+use crate::credential::oauth::{Provider, Server, Tokens};
 use crate::credential::store::{Sealed, TokenStore};
+use crate::host::CancelFlag;
 
 mod authorization;
 mod caller;
@@ -88,19 +89,24 @@ impl Keyring {
         Keyring { settings, identity }
     }
 
-    /// Looks up what an agent needs; nothing for those that need nothing. `run` is what the mask
-    /// of the secret derives from.
+    /// Looks up what an agent needs, or until `cancel`; nothing for those that need nothing. `run`
+    /// is what the mask of the secret derives from.
     ///
     /// # Errors
     /// Fails when there is none, or it must not be used. None of it is worth another attempt.
-    pub fn look_up(&self, source: &AuthSource, run: &str) -> Result<Option<Credential>> {
+    pub fn look_up(
+        &self,
+        source: &AuthSource,
+        run: &str,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Credential>> {
         let (name, secret) = match source {
             AuthSource::None | AuthSource::Static => return Ok(None),
             AuthSource::Env { var } => (var, source::environment(&self.settings, var)?),
             AuthSource::File { path } => (path, source::file(&self.settings, path)?),
-            AuthSource::Secret { name } => (name, source::command(&self.settings, name)?),
+            AuthSource::Secret { name } => (name, source::command(&self.settings, name, cancel)?),
             AuthSource::OAuth { provider, .. } => {
-                (provider, self.token(provider, Freshness::AsStored)?)
+                (provider, self.token(provider, Freshness::AsStored, cancel)?)
             }
         };
         Ok(Some(Credential::new(name, secret, run)))
@@ -110,10 +116,15 @@ impl Keyring {
     ///
     /// # Errors
     /// Fails when the server grants no new one.
-    pub fn renew(&self, source: &AuthSource, run: &str) -> Result<Option<Credential>> {
+    pub fn renew(
+        &self,
+        source: &AuthSource,
+        run: &str,
+        cancel: &CancelFlag,
+    ) -> Result<Option<Credential>> {
         match source {
             AuthSource::OAuth { provider, .. } => {
-                let secret = self.token(provider, Freshness::Renewed)?;
+                let secret = self.token(provider, Freshness::Renewed, cancel)?;
                 Ok(Some(Credential::new(provider, secret, run)))
             }
             AuthSource::None
@@ -124,7 +135,7 @@ impl Keyring {
         }
     }
 
-    fn token(&self, provider: &str, freshness: Freshness) -> Result<Secret> {
+    fn token(&self, provider: &str, freshness: Freshness, cancel: &CancelFlag) -> Result<Secret> {
         let identity = self
             .identity
             .clone()
@@ -140,8 +151,8 @@ impl Keyring {
             return Ok(sealed.tokens.access);
         }
         let Some(renewal) = &sealed.tokens.refresh else { return Err(missing().into()) };
-        let server = Provider::configured(&self.settings, provider)?;
-        let renewed = refresh(&server, renewal, self.settings.now())?;
+        let server = Server { provider: &Provider::configured(&self.settings, provider)?, cancel };
+        let renewed = server.refresh(renewal, self.settings.now())?;
         // A server that sends no new renewal means the old one to stay.
         let refresh = renewed.refresh.clone().or(sealed.tokens.refresh.clone());
         let tokens = Tokens { refresh, ..renewed };

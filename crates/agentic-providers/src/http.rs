@@ -1,6 +1,8 @@
-//! One exchange over HTTP: bounded in time and size, and interrupted when nobody waits.
+//! The client for HTTP: models, endpoints, tools and authorization servers are all called by it.
 //!
-//! Redirects are not followed: a secret that is meant for one address goes to no other.
+//! An exchange is bounded in time and size, and interrupted when nobody waits. Redirects are not
+//! followed: a secret that is meant for one address goes to no other. An address on this machine
+//! is reached directly, any other by the proxy of the environment.
 
 use std::fmt;
 use std::io::Read;
@@ -10,6 +12,12 @@ use std::time::{Duration, Instant};
 use ureq::http::{HeaderMap, Method, Request, Uri};
 
 use crate::host::CancelFlag;
+
+mod retry;
+
+pub use crate::http::retry::{Retry, RetryRule};
+
+pub(crate) use crate::http::retry::Next;
 
 /// How long a connection may take to come about.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
@@ -88,6 +96,11 @@ impl Client {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
+    /// Waits between two exchanges.
+    pub fn rest(&self, pause: Duration) -> Result<(), HttpFault> {
+        if self.cancel.wait(pause) { Err(HttpFault::Cancelled) } else { Ok(()) }
+    }
+
     /// Sends a request and receives the head of the reply.
     pub fn send(&self, message: &Message<'_>) -> Result<Received, HttpFault> {
         let left = self.left();
@@ -136,14 +149,6 @@ impl Received {
     pub fn is_of_type(&self, wanted: &str) -> bool {
         let found = self.header("content-type").unwrap_or_default();
         found.split(';').next().is_some_and(|found| found.trim().eq_ignore_ascii_case(wanted))
-    }
-
-    /// Returns how long the other side asks to be left alone.
-    pub fn retry_after(&self) -> Option<Duration> {
-        let number = |name| self.header(name).and_then(|text| text.trim().parse::<f64>().ok());
-        let seconds = number("retry-after-ms").map(|millis| millis / 1000.0);
-        let seconds = seconds.or_else(|| number("retry-after"))?;
-        Duration::try_from_secs_f64(seconds).ok()
     }
 
     /// Reads the whole body.
@@ -234,4 +239,17 @@ fn fault_of(error: ureq::Error, cancel: &CancelFlag, limit: Duration) -> HttpFau
 pub(crate) fn is_loopback(uri: &Uri) -> bool {
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Writes a text so that it can stand in a query or a form.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
 }

@@ -21,11 +21,12 @@ use std::time::Duration;
 
 use crate::host::CancelFlag;
 
+pub use crate::http::{Retry, RetryRule};
 pub use crate::model::adapter::{
     ADAPTER_VARIABLE, AGENT_MODEL_VARIABLE, Adapter, TIMEOUT_VARIABLE,
 };
 pub use crate::model::address::{Address, Protocol};
-pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, RetryRule, TIME_LIMIT_DEFAULT};
+pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::{Models, Resolved, resolve};
@@ -170,17 +171,6 @@ pub enum FaultClass {
     Cancelled,
     /// Something is missing here: a model, a key, an address.
     Unconfigured,
-}
-
-/// Whether a failed call may be made again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Retry {
-    /// It would fail again.
-    Never,
-    /// After a pause of the caller's choice.
-    Later,
-    /// Not before this pause, as the model asked.
-    After(Duration),
 }
 
 impl FaultClass {

@@ -38,8 +38,8 @@ pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    AttemptView, DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
-    state_name,
+    AttemptView, DiffView, OvertakenView, RequestView, SessionErrorView, SessionView, VerdictView,
+    VerifyView, state_name,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

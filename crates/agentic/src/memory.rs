@@ -152,12 +152,12 @@ impl Memory {
         self.executor().printed(&program, outcome)
     }
 
-    fn call(&self, call: Call, request: &Request) -> Answer {
+    fn call(&self, call: Call, request: &Request, cancel: &CancelFlag) -> Answer {
         // Nobody remembers a run in memory, so its requests are the same in no other run.
         let key = format!("{}/{}", self.run, request.path);
         let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
         let url = exchange.call.url.clone();
-        let reply = self.caller(request).call(exchange);
+        let reply = self.caller(request).call(exchange, cancel);
         self.executor().responded(&url, reply)
     }
 
@@ -195,7 +195,7 @@ impl Performer for Memory {
         }
         let call = self.executor().call(request);
         if let Some(call) = call {
-            return self.call(call, request);
+            return self.call(call, request, cancel);
         }
         if self.executor().is_provided(request) {
             return self.provide(request, cancel);

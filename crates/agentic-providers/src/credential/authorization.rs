@@ -15,11 +15,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::oauth::{Provider, exchange};
+use super::oauth::{Provider, Server};
 use super::settings::Settings;
 use super::store::{Sealed, TokenStore};
 use super::{Error, Result};
-use crate::endpoint::percent_encoded;
+use crate::host::CancelFlag;
+use crate::http::percent_encoded;
 
 /// How long the person may take.
 pub const CALLBACK_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -104,7 +105,8 @@ impl Authorization {
     pub fn finish(self, limit: Duration) -> Result<String> {
         let code = self.wait(limit)?;
         let now = self.settings.now();
-        let tokens = exchange(&self.provider, (&code, &self.verifier), &self.redirect, now)?;
+        let server = Server { provider: &self.provider, cancel: &CancelFlag::new() };
+        let tokens = server.exchange((&code, &self.verifier), &self.redirect, now)?;
         let Authorization { settings, provider, identity, .. } = self;
         let sealed = Sealed { identity: identity.clone(), provider: provider.name, tokens };
         TokenStore::open(&settings)?.put(&sealed)?;

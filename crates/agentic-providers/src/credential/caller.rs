@@ -29,7 +29,7 @@ impl Caller {
     /// # Errors
     /// Fails when its credential cannot be had; it is not started then.
     pub fn execute(&self, mut executable: Executable, cancel: &CancelFlag) -> Result<Outcome> {
-        let Some(credential) = self.keyring.look_up(&self.auth, &self.run)? else {
+        let Some(credential) = self.keyring.look_up(&self.auth, &self.run, cancel)? else {
             return Ok(executable.run(cancel));
         };
         let secret = (CREDENTIAL_VARIABLE.to_owned(), credential.expose().to_owned());
@@ -48,27 +48,27 @@ impl Caller {
     ///
     /// # Errors
     /// Fails when the credential cannot be had or renewed.
-    pub fn call(&self, exchange: Exchange) -> Result<Reply> {
-        let Some(credential) = self.keyring.look_up(&self.auth, &self.run)? else {
-            return Ok(exchange.perform());
+    pub fn call(&self, exchange: Exchange, cancel: &CancelFlag) -> Result<Reply> {
+        let Some(credential) = self.keyring.look_up(&self.auth, &self.run, cancel)? else {
+            return Ok(exchange.perform(cancel));
         };
-        let reply = call_with(&credential, exchange.clone());
+        let reply = call_with(&credential, exchange.clone(), cancel);
         if !matches!(reply, Reply::Said { status: UNAUTHORIZED, .. }) {
             return Ok(reply);
         }
-        Ok(match self.keyring.renew(&self.auth, &self.run)? {
-            Some(renewed) => call_with(&renewed, exchange),
+        Ok(match self.keyring.renew(&self.auth, &self.run, cancel)? {
+            Some(renewed) => call_with(&renewed, exchange, cancel),
             None => reply,
         })
     }
 }
 
-fn call_with(credential: &Credential, mut exchange: Exchange) -> Reply {
+fn call_with(credential: &Credential, mut exchange: Exchange, cancel: &CancelFlag) -> Reply {
     let header = format!("Bearer {}", credential.expose());
     exchange.headers.push(("authorization".to_owned(), header));
-    match exchange.perform() {
+    match exchange.perform(cancel) {
         Reply::Said { status, body } => Reply::Said { status, body: credential.mask_bytes(body) },
         Reply::Lost(reason) => Reply::Lost(credential.mask(&reason)),
-        other @ (Reply::Flooded | Reply::TimedOut) => other,
+        other @ (Reply::Flooded | Reply::TimedOut | Reply::Stopped) => other,
     }
 }

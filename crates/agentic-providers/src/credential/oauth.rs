@@ -7,10 +7,13 @@ use agentic_plan::Secret;
 
 use super::settings::Settings;
 use super::{Error, Result};
-use crate::endpoint::{Form, Reply};
+use crate::host::CancelFlag;
+use crate::http::{Client, HttpFault, Message, percent_encoded};
 
 /// How long the server may take.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
+/// The longest reply of a server, in bytes.
+const REPLY_BYTES_MAX: u64 = 1 << 20;
 /// How many characters of a server's reason are told.
 const REASON_CHARS_MAX: usize = 80;
 
@@ -49,63 +52,105 @@ impl Provider {
     }
 }
 
-/// Changes a code into tokens; the verifier proves that whoever asked for the code is here.
-pub(super) fn exchange(
-    provider: &Provider,
-    (code, verifier): (&Secret, &Secret),
-    redirect: &str,
-    now: i64,
-) -> Result<Tokens> {
-    let fields = [
-        ("grant_type", "authorization_code"),
-        ("code", code.expose()),
-        ("redirect_uri", redirect),
-        ("client_id", &provider.client_id),
-        ("code_verifier", verifier.expose()),
-    ];
-    grant(provider, &fields, now)
+/// A server that is asked, as long as somebody waits.
+pub(super) struct Server<'a> {
+    pub provider: &'a Provider,
+    pub cancel: &'a CancelFlag,
 }
 
-/// Asks for new tokens.
-pub(super) fn refresh(provider: &Provider, renewal: &Secret, now: i64) -> Result<Tokens> {
-    let fields = [
-        ("grant_type", "refresh_token"),
-        ("refresh_token", renewal.expose()),
-        ("client_id", &provider.client_id),
-    ];
-    grant(provider, &fields, now)
+impl Server<'_> {
+    /// Changes a code into tokens; the verifier proves that whoever asked for the code is here.
+    pub fn exchange(
+        &self,
+        (code, verifier): (&Secret, &Secret),
+        redirect: &str,
+        now: i64,
+    ) -> Result<Tokens> {
+        self.grant(
+            &[
+                ("grant_type", "authorization_code"),
+                ("code", code.expose()),
+                ("redirect_uri", redirect),
+                ("client_id", &self.provider.client_id),
+                ("code_verifier", verifier.expose()),
+            ],
+            now,
+        )
+    }
+
+    /// Asks for new tokens.
+    pub fn refresh(&self, renewal: &Secret, now: i64) -> Result<Tokens> {
+        self.grant(
+            &[
+                ("grant_type", "refresh_token"),
+                ("refresh_token", renewal.expose()),
+                ("client_id", &self.provider.client_id),
+            ],
+            now,
+        )
+    }
+
+    fn grant(&self, fields: &[(&str, &str)], now: i64) -> Result<Tokens> {
+        let said = self.post(fields).map_err(|fault| self.refused(reason(&fault)))?;
+        self.read(said, now)
+    }
+
+    /// Sends a form; returns the status and the body of the reply.
+    fn post(&self, fields: &[(&str, &str)]) -> std::result::Result<(u16, Vec<u8>), HttpFault> {
+        let fields: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", percent_encoded(value)))
+            .collect();
+        let headers =
+            [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let received = Client::new(SERVER_LIMIT, self.cancel).send(&Message {
+            method: "POST",
+            url: &self.provider.token_url,
+            headers: &headers,
+            body: Some(fields.join("&").as_bytes()),
+        })?;
+        let status = received.status;
+        Ok((status, received.read_all(REPLY_BYTES_MAX)?))
+    }
+
+    fn refused(&self, reason: &str) -> Error {
+        Error::Refused { provider: self.provider.name.clone(), reason: reason.to_owned() }
+    }
+
+    fn read(&self, (status, body): (u16, Vec<u8>), now: i64) -> Result<Tokens> {
+        let refused = |reason: &str| self.refused(reason);
+        let said = std::str::from_utf8(&body).ok().and_then(|text| json::from_text(text).ok());
+        let said = said.ok_or_else(|| refused(&format!("it answered {status} without JSON")))?;
+        let text =
+            |key: &str| said.get(key).and_then(Value::as_text).filter(|text| !text.is_empty());
+        if !(200..300).contains(&status) {
+            // Only the code of the error is told: a description may repeat what was sent.
+            let is_code = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            let code =
+                text("error").filter(|code| code.chars().all(is_code)).unwrap_or("no reason");
+            let code: String = code.chars().take(REASON_CHARS_MAX).collect();
+            return Err(refused(&format!("it answered {status}, {code}")));
+        }
+        let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+        if !is_bearer {
+            return Err(refused("it granted another type of token than `bearer`"));
+        }
+        let seconds = said.get("expires_in").and_then(Value::as_int);
+        Ok(Tokens {
+            access: Secret::new(text("access_token").ok_or_else(|| refused("it sent no token"))?),
+            refresh: text("refresh_token").map(Secret::new),
+            ends_at: seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(1_000))),
+        })
+    }
 }
 
-fn grant(provider: &Provider, fields: &[(&str, &str)], now: i64) -> Result<Tokens> {
-    let refused = |reason: &str| Error::Refused {
-        provider: provider.name.clone(),
-        reason: reason.to_owned(),
-    };
-    let form = Form { url: &provider.token_url, fields, limit: SERVER_LIMIT };
-    let (status, body) = match form.post() {
-        Reply::Said { status, body } => (status, body),
-        Reply::Lost(_) => return Err(refused("it cannot be reached")),
-        Reply::Flooded => return Err(refused("it said too much")),
-        Reply::TimedOut => return Err(refused("it took too long")),
-    };
-    let said = std::str::from_utf8(&body).ok().and_then(|text| json::from_text(text).ok());
-    let said = said.ok_or_else(|| refused(&format!("it answered {status} without JSON")))?;
-    let text = |key: &str| said.get(key).and_then(Value::as_text).filter(|text| !text.is_empty());
-    if !(200..300).contains(&status) {
-        // Only the code of the error is told: a description may repeat what was sent.
-        let is_code = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let code = text("error").filter(|code| code.chars().all(is_code)).unwrap_or("no reason");
-        let code: String = code.chars().take(REASON_CHARS_MAX).collect();
-        return Err(refused(&format!("it answered {status}, {code}")));
+/// Says why nothing came back, without anything that was sent.
+fn reason(fault: &HttpFault) -> &'static str {
+    match fault {
+        HttpFault::Malformed(_) | HttpFault::Transport(_) => "it cannot be reached",
+        HttpFault::TimedOut(_) => "it took too long",
+        HttpFault::Cancelled => "nobody waits for it any more",
+        HttpFault::TooLong(_) => "it said too much",
     }
-    let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
-    if !is_bearer {
-        return Err(refused("it granted another type of token than `bearer`"));
-    }
-    let seconds = said.get("expires_in").and_then(Value::as_int);
-    Ok(Tokens {
-        access: Secret::new(text("access_token").ok_or_else(|| refused("it sent no token"))?),
-        refresh: text("refresh_token").map(Secret::new),
-        ends_at: seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(1_000))),
-    })
 }

@@ -40,7 +40,7 @@ pub(super) fn file(settings: &Settings, path: &str) -> Result<Secret> {
 }
 
 /// Lets the configured command print a secret.
-pub(super) fn command(settings: &Settings, name: &str) -> Result<Secret> {
+pub(super) fn command(settings: &Settings, name: &str, cancel: &CancelFlag) -> Result<Secret> {
     let line = settings.configured(COMMAND_SETTING).ok_or_else(|| Error::Configuration {
         what: format!("no command prints secrets: `git config {COMMAND_SETTING}` names none"),
     })?;
@@ -52,7 +52,7 @@ pub(super) fn command(settings: &Settings, name: &str) -> Result<Secret> {
         limit: COMMAND_LIMIT,
     };
     // What it printed or complained about may be secret, so none of it is told.
-    match executable.run(&CancelFlag::new()) {
+    match executable.run(cancel) {
         Outcome::Done(printed) => {
             let text = String::from_utf8(printed).ok();
             text.and_then(|text| of_text(&text)).ok_or_else(|| missing("the secret command", name))

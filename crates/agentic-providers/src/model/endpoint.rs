@@ -1,6 +1,5 @@
 //! Models behind a server: retries, time limits, and replies in pieces.
 
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -8,11 +7,11 @@ use serde_json::Value as Json;
 
 use super::protocol::{Draft, Hints, Unread, Wire};
 use super::{
-    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Retry, anthropic,
-    ollama, openai,
+    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Retry, RetryRule,
+    anthropic, ollama, openai,
 };
 use crate::host::CancelFlag;
-use crate::http::{Client, HttpFault, Lines, Message, Received};
+use crate::http::{Client, HttpFault, Lines, Message, Next, Received};
 use crate::secret::{Secret, SecretSource};
 
 /// The longest reply, in bytes: 32 MiB.
@@ -25,27 +24,6 @@ const SHOWN_MAX: usize = 300;
 pub const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(300);
 /// How long a probe may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
-
-/// How calls that failed are made again.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RetryRule {
-    /// How often at most, the first call not counted.
-    pub retries_max: u32,
-    /// The first pause; each further one is twice as long, stretched by up to a half by chance.
-    pub pause_first: Duration,
-    /// No pause is longer. A server that asks for a longer one is not asked again.
-    pub pause_max: Duration,
-}
-
-impl Default for RetryRule {
-    fn default() -> RetryRule {
-        RetryRule {
-            retries_max: 3,
-            pause_first: Duration::from_millis(500),
-            pause_max: Duration::from_secs(60),
-        }
-    }
-}
 
 /// A model behind a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +110,7 @@ impl Model for Endpoint {
                 Err(Failed::Hint(fault) | Failed::Call(fault)) => fault,
             };
             n_failed += 1;
-            attempt.pause(fault, n_failed, call.cancel)?;
+            attempt.pause(fault, n_failed)?;
             if let Some(listener) = &mut call.listener {
                 listener(Piece::Again);
             }
@@ -211,13 +189,8 @@ impl Attempt<'_> {
         if (200..300).contains(&received.status) {
             return Ok(received);
         }
-        let (status, after) = (received.status, received.retry_after());
+        let (status, retry) = (received.status, received.retry());
         let said = explanation(&received.read_beginning(REFUSAL_BYTES_MAX));
-        let retry = match (status, after) {
-            (408 | 425 | 429 | 500 | 502..=504 | 529, Some(pause)) => Retry::After(pause),
-            (408 | 425 | 429 | 500 | 502..=504 | 529, None) => Retry::Later,
-            _ => Retry::Never,
-        };
         let class = match status {
             500.. => FaultClass::Transport,
             _ => FaultClass::Refused,
@@ -263,33 +236,17 @@ impl Attempt<'_> {
     }
 
     /// Waits for the next attempt, or gives the failure back if there is none.
-    fn pause(
-        &self,
-        fault: ModelFault,
-        n_failed: u32,
-        cancel: &CancelFlag,
-    ) -> Result<(), ModelFault> {
-        let rule = &self.endpoint.retry;
-        if n_failed > rule.retries_max {
-            return Err(fault);
-        }
-        let pause = match fault.retry {
-            Retry::Never => return Err(fault),
-            Retry::After(pause) if pause > rule.pause_max => {
+    fn pause(&self, fault: ModelFault, n_failed: u32) -> Result<(), ModelFault> {
+        match self.endpoint.retry.next(fault.retry, n_failed) {
+            Next::GivenUp => Err(fault),
+            Next::TooLong(pause) => {
                 let message = format!("{}; it asks for a pause of {pause:?}", fault.message);
-                return Err(ModelFault { message, ..fault });
+                Err(ModelFault { message, ..fault })
             }
-            Retry::After(pause) => pause,
-            Retry::Later => stretched(rule.pause_first, n_failed).min(rule.pause_max),
-        };
-        // An attempt that could not even begin would only hide why the last one failed.
-        if pause >= self.client.left() {
-            return Err(fault);
+            // An attempt that could not even begin would only hide why the last one failed.
+            Next::Again(pause) if pause >= self.client.left() => Err(fault),
+            Next::Again(pause) => self.client.rest(pause).map_err(|fault| self.broken(fault)),
         }
-        if cancel.wait(pause) {
-            return Err(ModelFault::new(FaultClass::Cancelled, "the call was withdrawn"));
-        }
-        Ok(())
     }
 
     fn broken(&self, fault: HttpFault) -> ModelFault {
@@ -363,12 +320,4 @@ fn explanation(body: &[u8]) -> String {
         Some((at, _)) => format!("{}…", &line[..at]),
         None => line,
     }
-}
-
-/// The pause after so many failures, stretched by chance so that many who failed at once do not
-/// come back at once.
-fn stretched(first: Duration, n_failed: u32) -> Duration {
-    let doubled = first.saturating_mul(1u32 << n_failed.saturating_sub(1).min(16));
-    let chance = std::collections::hash_map::RandomState::new().build_hasher().finish();
-    doubled.saturating_add(doubled.mul_f64((chance % 1000) as f64 / 2000.0))
 }

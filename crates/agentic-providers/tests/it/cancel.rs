@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
+use agentic_providers::endpoint::{Call as EndpointCall, Exchange, Reply};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
     Call, Endpoint, FaultClass, Model, Prompt, Protocol, RetryRule, TIME_LIMIT_DEFAULT,
@@ -61,4 +62,30 @@ fn a_call_that_is_withdrawn_before_it_begins_sends_nothing() {
     let fault = endpoint.complete(&Prompt::default(), &mut Call::new(&cancel));
     assert_eq!(fault.expect_err("it was withdrawn").class, FaultClass::Cancelled);
     assert_eq!(server.asked_already(), None);
+}
+
+#[test]
+fn a_withdrawn_call_of_an_endpoint_ends_wherever_it_stands() {
+    let silent = Play { end: End::Stall, ..Play::default() };
+    let half = reply("HTTP/1.1 200 OK\nContent-Length: 100\n\n\"no");
+    for play in [silent, Play { end: End::Stall, ..half }] {
+        let server = Server::start(vec![play]);
+        let exchange = Exchange {
+            call: EndpointCall {
+                url: server.address.clone(),
+                method: "POST".to_owned(),
+                body: Vec::new(),
+            },
+            key: "k".to_owned(),
+            headers: Vec::new(),
+            limit: TIME_LIMIT_DEFAULT,
+        };
+        let cancel = CancelFlag::new();
+        let watched = cancel.clone();
+        let waiting = thread::spawn(move || exchange.perform(&watched));
+        server.asked();
+        cancel.set();
+        assert_eq!(waiting.join().expect("a withdrawn call ends"), Reply::Stopped);
+        server.left();
+    }
 }

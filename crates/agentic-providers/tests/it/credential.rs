@@ -80,7 +80,7 @@ impl Place {
     /// Looks a credential up and says what came of it.
     fn found(&self, auth: AuthSource, identity: Option<&str>) -> String {
         let keyring = Keyring::new(self.settings(), identity.map(str::to_owned));
-        match keyring.look_up(&auth, "run 1") {
+        match keyring.look_up(&auth, "run 1", &CancelFlag::new()) {
             Ok(Some(credential)) => credential.expose().to_owned(),
             Ok(None) => "nothing".to_owned(),
             Err(error) => {
@@ -342,7 +342,8 @@ fn an_endpoint_that_refuses_a_token_is_asked_once_more_with_a_new_one() {
         });
         place.provider(&server.url);
         let caller = place.caller(oauth(), Some("user:alice"));
-        let reply = caller.call(exchange(&server.url)).expect("there is a token");
+        let reply =
+            caller.call(exchange(&server.url), &CancelFlag::new()).expect("there is a token");
         let Reply::Said { status, body } = reply else { panic!("{reply:?}") };
         assert_eq!(status, wanted);
         let said = String::from_utf8_lossy(&body);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use agentic_providers::endpoint::{Call, Exchange, Reply};
+use agentic_providers::host::CancelFlag;
 
 use crate::loopback::{Server, json};
 
@@ -22,12 +23,13 @@ fn shown(reply: &Reply) -> String {
         Reply::Lost(_) => "lost".to_owned(),
         Reply::Flooded => "flooded".to_owned(),
         Reply::TimedOut => "timed out".to_owned(),
+        Reply::Stopped => "stopped".to_owned(),
     }
 }
 
 fn check(response: Vec<u8>, wanted: &str) {
     let server = Server::new(1, move |_, _| response.clone());
-    let reply = exchange(format!("{}/do", server.url), "POST").perform();
+    let reply = exchange(format!("{}/do", server.url), "POST").perform(&CancelFlag::new());
     assert_eq!(shown(&reply), wanted);
     let asked = server.finish();
     assert_eq!(asked[0].line, "POST /do");
@@ -69,7 +71,7 @@ fn one_that_says_nothing_runs_out_of_time() {
         std::thread::sleep(Duration::from_millis(1_200));
         Vec::new()
     });
-    let reply = exchange(server.url.clone(), "POST").perform();
+    let reply = exchange(server.url.clone(), "POST").perform(&CancelFlag::new());
     assert_eq!(shown(&reply), "timed out");
     server.finish();
 }
@@ -77,7 +79,10 @@ fn one_that_says_nothing_runs_out_of_time() {
 #[test]
 fn a_get_has_no_body() {
     let server = Server::new(1, |_, _| json("200 OK", "1"));
-    assert_eq!(shown(&exchange(format!("{}/q?a=1", server.url), "GET").perform()), "200 1");
+    assert_eq!(
+        shown(&exchange(format!("{}/q?a=1", server.url), "GET").perform(&CancelFlag::new())),
+        "200 1"
+    );
     let asked = server.finish();
     assert_eq!((asked[0].line.as_str(), asked[0].body.as_str()), ("GET /q?a=1", ""));
 }
@@ -85,6 +90,10 @@ fn a_get_has_no_body() {
 #[test]
 fn addresses_that_lead_nowhere_are_lost() {
     for url in ["http://127.0.0.1:1/", "http://", "http://[", "not an address"] {
-        assert_eq!(shown(&exchange(url.to_owned(), "POST").perform()), "lost", "{url}");
+        assert_eq!(
+            shown(&exchange(url.to_owned(), "POST").perform(&CancelFlag::new())),
+            "lost",
+            "{url}"
+        );
     }
 }

@@ -40,6 +40,7 @@ pub struct Asked {
 pub struct Server {
     pub address: String,
     asked: Receiver<Asked>,
+    left: Receiver<()>,
 }
 
 impl Server {
@@ -48,6 +49,7 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("loopback is there");
         let address = format!("http://{}", listener.local_addr().expect("it is bound"));
         let (sender, asked) = channel();
+        let (gone, left) = channel();
         thread::spawn(move || {
             for play in plays {
                 let Ok((mut stream, _)) = listener.accept() else { return };
@@ -57,14 +59,21 @@ impl Server {
                     let _ = sender.send(request);
                 }
                 perform(&play, &mut stream);
+                // Nor may it care that a client went away.
+                let _ = gone.send(());
             }
         });
-        Server { address, asked }
+        Server { address, asked, left }
     }
 
     /// Returns the next request; fails when none comes.
     pub fn asked(&self) -> Asked {
         self.asked.recv_timeout(PATIENCE).expect("a request comes")
+    }
+
+    /// Waits until a play is over: with [`End::Stall`] the client went away.
+    pub fn left(&self) {
+        self.left.recv_timeout(PATIENCE).expect("the client goes away");
     }
 
     /// Returns the request that came already.

@@ -259,11 +259,7 @@ impl Executor {
     /// Makes the answer of a request from what became of its program.
     pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
         let (broken, garbage) = self.codes();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match outcome {
+        credited(outcome, |outcome| match outcome {
             Outcome::Done(printed) => match std::str::from_utf8(&printed) {
                 Ok(text) => {
                     self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
@@ -293,17 +289,13 @@ impl Executor {
             ),
             Outcome::TimedOut => Answer::TimedOut,
             Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
-        }
+        })
     }
 
     /// Makes the answer of a request from what an endpoint said.
     pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
         let (broken, garbage) = self.codes();
-        let reply = match reply {
-            Ok(reply) => reply,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match reply {
+        credited(reply, |reply| match reply {
             Reply::Said { status, body } => match std::str::from_utf8(&body) {
                 Ok(text) if (200..300).contains(&status) => {
                     let who = format!("`{url}`");
@@ -324,7 +316,9 @@ impl Executor {
                 failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
             }
             Reply::TimedOut => Answer::TimedOut,
-        }
+            // What was sent may have been acted on.
+            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+        })
     }
 
     /// Returns the codes of those who break down, and of those who give garbage.
@@ -395,6 +389,11 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
             shown(text)
         )),
     }
+}
+
+/// Makes the answer of a call, which was not made if it wants for a credential.
+fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
+    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
 }
 
 fn shown(text: &str) -> String {

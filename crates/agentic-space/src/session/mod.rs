@@ -16,9 +16,11 @@ mod fork;
 mod language;
 pub(crate) mod listing;
 mod load;
+mod overtaken;
 mod performer;
 mod process;
 mod rebuild;
+pub(crate) mod recent;
 mod replay;
 mod retell;
 mod retry;
@@ -27,6 +29,7 @@ mod script;
 mod seal;
 mod segment;
 mod start;
+mod stop;
 pub mod summary;
 mod terminal;
 pub(crate) mod trace;
@@ -38,6 +41,7 @@ pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
+pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
@@ -89,7 +93,7 @@ impl Space {
     /// # Errors
     /// Fails as [`Space::session`] does.
     pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
-        let journal = folder::read_journal(self, id)?;
+        let journal = recent::read_journal(self, id)?;
         summary::of_past(self, &journal.up_to(n_records))
     }
 

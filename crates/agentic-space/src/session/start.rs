@@ -6,9 +6,10 @@ use agentic_replay::{Opening, Session, SessionId};
 
 use super::drive::Driver;
 use super::effect::parent_of;
-use super::folder::{Folder, read_journal};
+use super::folder::Folder;
 use super::language::kinds_of;
 use super::listing::{list_open, with_key};
+use super::recent::read_journal;
 use super::{Language, program_of, seal};
 use crate::{Error, Result, Space};
 

@@ -8,7 +8,7 @@ use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
-use agentic_replay::{Answer, Path, Performance, SessionId};
+use agentic_replay::{Answer, Path, Performance, SessionId, Stopped};
 
 use super::executor::CommandLine;
 use super::performer::ProviderCall;
@@ -64,8 +64,8 @@ pub(super) struct Order {
 pub(super) enum Work {
     /// The program of an `exec`.
     Process(Process),
-    /// Anything else.
-    Thread(CancelFlag),
+    /// Anything else, and what is known about it once it was told to stop.
+    Thread(CancelFlag, Stopped),
 }
 
 /// What a thread is to do.
@@ -91,7 +91,7 @@ impl Task {
             }
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
-            Task::Provider(call, terminal) => Work::start(order, move |cancel| {
+            Task::Provider(call, terminal) => Work::start(order, Stopped::Unknown, move |cancel| {
                 Came::Answer(match terminal {
                     Some(terminal) => (terminal.watch)(&call, cancel),
                     None => call.perform(cancel, None),
@@ -113,7 +113,7 @@ impl Work {
             limit: order.limit(),
         };
         let caller = order.caller.clone();
-        Work::start(order, move |cancel| Came::Program {
+        Work::start(order, Stopped::Stopped, move |cancel| Came::Program {
             name: executable.argv.first().cloned().unwrap_or_default(),
             outcome: caller.execute(executable, cancel),
         })
@@ -124,21 +124,25 @@ impl Work {
         let exchange =
             Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
         let caller = order.caller.clone();
-        Work::start(order, move |_| Came::Reply {
+        Work::start(order, Stopped::Unknown, move |cancel| Came::Reply {
             url: exchange.call.url.clone(),
-            reply: caller.call(exchange),
+            reply: caller.call(exchange, cancel),
         })
     }
 
     /// Runs a child session, in a space of its own.
     fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
-        Work::start(order, move |_| {
+        Work::start(order, Stopped::Stopped, move |_| {
             let space = Space::open_as_is(&folder, options);
             Came::Child(space.and_then(|space| start_child(&space, begin)))
         })
     }
 
-    fn start(order: Order, work: impl FnOnce(&CancelFlag) -> Came + Send + 'static) -> Work {
+    fn start(
+        order: Order,
+        stopped: Stopped,
+        work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
+    ) -> Work {
         let cancel = CancelFlag::new();
         let watched = cancel.clone();
         std::thread::spawn(move || {
@@ -146,14 +150,21 @@ impl Work {
             // A driver that has gone away reads the doubt from its records.
             let _ = order.waiting.send((order.path, came));
         });
-        Work::Thread(cancel)
+        Work::Thread(cancel, stopped)
     }
 
-    /// Stops the work.
-    pub fn stop(&self) {
+    /// Stops the work, and says what is known about it then: whoever is asked over a network may
+    /// have done what was asked.
+    pub fn stop(&self) -> Stopped {
         match self {
-            Work::Process(process) => process.stop(),
-            Work::Thread(cancel) => cancel.set(),
+            Work::Process(process) => {
+                process.stop();
+                Stopped::Stopped
+            }
+            Work::Thread(cancel, stopped) => {
+                cancel.set();
+                *stopped
+            }
         }
     }
 }

@@ -6,12 +6,14 @@ use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_space::Space;
 use agentic_space::session::{self, State, Summary, Verdict};
-use agentic_view::{AttemptView, DiffView, RequestView, SessionView, VerdictView, VerifyView};
+use agentic_view::{
+    AttemptView, DiffView, OvertakenView, RequestView, SessionView, VerdictView, VerifyView,
+};
 
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::talk;
+use crate::output::{Format, talk};
 
 /// How many characters of a value people are shown.
 const VALUE_CHARS_MAX: usize = 400;
@@ -20,7 +22,11 @@ const VALUE_CHARS_MAX: usize = 400;
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
     space.take_mended().iter().for_each(|what| talk(what));
-    context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
+    let view = match context.format {
+        Format::Json => SessionView::whole(&summary),
+        Format::Text => SessionView::brief(&summary),
+    };
+    context.format.answer(&view, brief_line);
     for hold in &summary.holds {
         let request = summary.id.short_request(&hold.id);
         talk(&format!(
@@ -71,7 +77,9 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         Some(at) => space.session_at(&id, at)?,
         None => space.session(&id)?,
     };
-    context.format.answer(&SessionView::whole(&summary), |view| {
+    let late = session::overtaken(space, &id)?;
+    let view = SessionView::whole(&summary).with_overtaken(&summary, &late);
+    context.format.answer(&view, |view| {
         let mut text = line(&summary);
         for request in view.requests.iter().flatten() {
             let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
@@ -80,6 +88,10 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
                 text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));
+            }
+            for late in &request.overtaken {
+                let OvertakenView { commit, action, principal } = late;
+                text.push_str(&format!("    too late: {action} by {principal} {commit}\n"));
             }
         }
         text
