@@ -10,6 +10,7 @@ use agentic_view::MendedView;
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
 use crate::output::{Format, talk};
+use crate::screen;
 
 /// The settings that all verbs share.
 pub struct Context {
@@ -34,7 +35,7 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let options = Options { clock: clock()?, durability };
+        let options = Options { clock: clock()?, durability, terminal: screen::terminal() };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }

@@ -74,7 +74,7 @@ impl<'a> Driver<'a> {
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::new(&flow)?;
+        let executor = Executor::new(&flow)?.with_terminal(space.terminal());
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
@@ -280,7 +280,8 @@ impl<'a> Driver<'a> {
             let session = self.folder.id.to_string();
             let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
             let call = self.executor.provided(request, stamp, &self.work_folder());
-            return call.map(|call| Task::Provider(Box::new(call)));
+            let terminal = self.space.terminal();
+            return call.map(|call| Task::Provider(Box::new(call), terminal));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)

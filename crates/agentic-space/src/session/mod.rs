@@ -31,6 +31,7 @@ mod segment;
 mod start;
 mod stop;
 pub mod summary;
+mod terminal;
 pub(crate) mod trace;
 mod unsynced;
 mod work;
@@ -48,6 +49,7 @@ pub use self::retell::retell;
 pub use self::run::{Happening, blocks, find_run, history};
 pub use self::start::{Begin, cancel, resume, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
+pub use self::terminal::Terminal;
 
 use std::collections::BTreeMap;
 

@@ -12,6 +12,8 @@ use serde_json::{Value as Json, json};
 pub enum Reply {
     /// It writes this.
     Says(String),
+    /// It writes this, piece by piece.
+    Speaks(Vec<String>),
     /// It answers with this status and body.
     Status(u16, String),
     /// It says nothing until the caller has gone.
@@ -75,6 +77,7 @@ fn receive(stream: &TcpStream) -> Option<Json> {
 fn answer(mut stream: TcpStream, reply: Reply) {
     let (status, body) = match reply {
         Reply::Says(text) => (200, said(&text)),
+        Reply::Speaks(pieces) => return speak(stream, &pieces),
         Reply::Status(status, body) => (status, body),
         Reply::Hangs => {
             // A caller that goes away ends the wait.
@@ -87,6 +90,18 @@ fn answer(mut stream: TcpStream, reply: Reply) {
         body.len()
     );
     // A caller that was killed is part of some cases.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+fn speak(mut stream: TcpStream, pieces: &[String]) {
+    let mut body = String::new();
+    for piece in pieces {
+        let event = json!({"choices": [{"delta": {"content": piece}}]});
+        body.push_str(&format!("data: {event}\n\n"));
+    }
+    let last = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    body.push_str(&format!("data: {last}\n\ndata: [DONE]\n\n"));
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
 }
 

@@ -12,5 +12,6 @@ mod power;
 mod rebuild;
 mod stage;
 mod state;
+mod terminal;
 mod verb;
 mod walk;
