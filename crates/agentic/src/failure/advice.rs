@@ -1,0 +1,276 @@
+//! What class of failure each error is, and what to do next.
+
+use agentic_space::Error;
+use agentic_store::Error as StoreError;
+
+/// An exit code and its name.
+pub(super) type Class = (u8, &'static str);
+
+pub(super) const REFUSED: (u8, &str) = (1, "refused");
+pub(super) const USAGE: (u8, &str) = (2, "usage");
+pub(super) const CONFLICT: (u8, &str) = (3, "conflict");
+pub(super) const CORRUPT: (u8, &str) = (6, "corrupt");
+pub(super) const DIVERGED: (u8, &str) = (5, "diverged");
+pub(super) const SCHEMA: (u8, &str) = (7, "schema");
+pub(super) const DECIDED: (u8, &str) = (8, "already-decided");
+pub(super) const NOT_ALLOWED: (u8, &str) = (9, "not-allowed");
+pub(super) const UNREACHABLE: (u8, &str) = (11, "unreachable");
+pub(super) const EXPIRED: (u8, &str) = (12, "expired");
+
+/// Says what an error of a verb is and what to do about it.
+pub(super) fn of_verb(error: &Error) -> (Class, String) {
+    let (class, hint) = match error {
+        Error::Store(_) => unreachable!("BUG: store errors are handled by their own conversion"),
+        Error::Object(_) => {
+            (SCHEMA, "an object is a map with a text field `type`; see `agentic kind list`")
+        }
+        Error::Message(_) => (
+            REFUSED,
+            "give a message with `-m`, without lines that begin with `Agentic-` at its end",
+        ),
+        Error::Deferred { .. } => (REFUSED, "the next command finishes it"),
+        Error::AgentExists { .. } => {
+            (CONFLICT, "choose another name; `agentic agents` lists those that are taken")
+        }
+        Error::UnknownAgent { .. } => {
+            (REFUSED, "`agentic agents` lists the agents; `agentic spawn NAME -m TEXT` makes one")
+        }
+        Error::UnknownTarget { .. } => {
+            (REFUSED, "`agentic agents` lists the agents, `git branch` the branches")
+        }
+        Error::AmbiguousTarget { .. } => {
+            (REFUSED, "say `agents/NAME` for the agent, `heads/NAME` for the branch")
+        }
+        Error::UnknownKind { .. } => {
+            (REFUSED, "`agentic kind list` shows the kinds; `agentic kind add` registers one")
+        }
+        Error::KindTaken { .. } => {
+            (CONFLICT, "choose another name; a registered kind never changes")
+        }
+        Error::UnknownParent { .. } => {
+            (REFUSED, "register the parent first; `agentic kind list` shows the kinds")
+        }
+        Error::HeadMoved { found, .. } => return (CONFLICT, moved_hint(found.as_ref())),
+        Error::NothingToCommit { .. } => {
+            (REFUSED, "change something first, or use `--allow-empty`")
+        }
+        Error::NotInBatch => (REFUSED, "commit it by itself"),
+        Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
+        Error::ForeignCommit { .. } => {
+            (REFUSED, "`agentic log AGENT` lists the commits of an agent")
+        }
+        Error::NoTrace { .. } => (
+            REFUSED,
+            "add entries with `agentic trace add` and bind them with `agentic commit --trace`",
+        ),
+        Error::TraceTooLong { .. } => {
+            (REFUSED, "commit what is pending first, or keep large output in a file")
+        }
+        other => return of_worktree(other),
+    };
+    (class, hint.to_owned())
+}
+
+/// Does the same for worktrees.
+fn of_worktree(error: &Error) -> (Class, String) {
+    let (class, hint) = match error {
+        Error::StaleWorktree { agent, .. } => {
+            let hint = "look at the result, then commit again";
+            return (CONFLICT, format!("run `agentic worktree sync {agent}`, {hint}"));
+        }
+        Error::WorktreeGone { agent, .. } => {
+            let hint = "forgets it; then make another, or commit with `--stdin`";
+            return (REFUSED, format!("`agentic worktree remove {agent}` {hint}"));
+        }
+        Error::WorktreeUnlinked { path, .. } => {
+            let path = path.display();
+            return (REFUSED, format!("`git worktree repair {path}` links it again"));
+        }
+        Error::CheckedOut { agent, .. } => {
+            let hint = "or check something else out there";
+            return (REFUSED, format!("`agentic worktree remove {agent}`, {hint}"));
+        }
+        Error::WorktreeBusy { .. } => {
+            (CONFLICT, "commit or stash the work in that folder, then try again")
+        }
+        Error::NoWorktree { .. } => (
+            REFUSED,
+            "make one with `agentic worktree add`, or commit with `--stdin`, `--path` or `--tree`",
+        ),
+        Error::UncommittedWork { .. } => {
+            (REFUSED, "commit the work, or throw it away with `--force`")
+        }
+        Error::SyncConflict { .. } => (
+            CONFLICT,
+            "commit with `--stdin` or `--path`, or put the changes aside with `git stash` and sync again",
+        ),
+        Error::Bare => (REFUSED, "commit with `--stdin` or `--tree`"),
+        Error::PathTaken { .. } => (REFUSED, "name a folder that does not exist yet"),
+        other => return of_archive(other),
+    };
+    (class, hint.to_owned())
+}
+
+/// Does the same for the archive.
+fn of_archive(error: &Error) -> (Class, String) {
+    let back = |name| format!("`agentic archive --restore {name}` brings it back");
+    match error {
+        Error::NameArchived { name } => (CONFLICT, back(name)),
+        Error::AgentArchived { name } => (REFUSED, back(name)),
+        Error::NotArchived { .. } => {
+            (REFUSED, "`agentic archive --list` lists what is archived".to_owned())
+        }
+        Error::SessionOpen { session, .. } => {
+            (REFUSED, format!("let it end, or end it with `agentic session cancel {session}`"))
+        }
+        Error::TracePending { agent } => {
+            (REFUSED, format!("bind them with `agentic trace attach COMMIT --agent {agent}`"))
+        }
+        other => of_relation(other),
+    }
+}
+
+/// Does the same for objects, relations, merges and remotes.
+fn of_relation(error: &Error) -> (Class, String) {
+    let (class, hint) = match error {
+        Error::UnknownObject { .. } => {
+            (REFUSED, "check the id; a prefix needs ten characters or more")
+        }
+        Error::AmbiguousObject { .. } => (REFUSED, "give more characters of the id"),
+        Error::DerivedRelation { .. } => {
+            (REFUSED, "spawn with `--from` or merge; the relation then follows by itself")
+        }
+        Error::NoEdge { .. } => (REFUSED, "`agentic relations` lists what holds"),
+        Error::NoForkPoint { .. } => (
+            REFUSED,
+            "agents have a common commit when one was forked from the other, or both from one commit",
+        ),
+        Error::SelfMerge { .. } => (REFUSED, "name another agent or branch with `--into`"),
+        Error::RemoteMoved { .. } => (CONFLICT, "run `agentic fetch`, then push again"),
+        Error::UnknownRemote { .. } => (REFUSED, "`git remote -v` lists the remotes"),
+        Error::NotEmpty { .. } => (REFUSED, "name a folder that is empty or does not exist"),
+        session => return of_session(session),
+    };
+    (class, hint.to_owned())
+}
+
+/// Does the same for what can go wrong with sessions and holds.
+fn of_session(error: &Error) -> (Class, String) {
+    let (class, hint) = match error {
+        Error::UnknownSession { .. } => (
+            REFUSED,
+            "`agentic session list` lists the sessions; a prefix needs eight digits or more",
+        ),
+        Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
+        Error::SessionOver { .. } => (
+            DECIDED,
+            "`agentic session show` shows how it ended; `agentic session fork` goes another way",
+        ),
+        Error::Diverged { .. } => (
+            DIVERGED,
+            "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`",
+        ),
+        Error::NotAFlow { .. } => {
+            (REFUSED, "`agentic session start --flow FILE` stores a flow and pins it")
+        }
+        Error::BrokenFlow { .. } => (REFUSED, "`agentic flow check FILE` shows where"),
+        Error::BadRequest { .. } => (REFUSED, "`docs/commands.md` says what each request takes"),
+        Error::UnknownRequest { .. } => (REFUSED, "`agentic pending` lists what is open"),
+        Error::AmbiguousRequest { .. } => {
+            (REFUSED, "name one of them as `agentic pending` prints it")
+        }
+        Error::OtherRequest { .. } => (CONFLICT, "look at the request again: `agentic pending`"),
+        Error::AlreadyDecided { .. } => {
+            (DECIDED, "`agentic log AGENT --kind decision` shows decisions")
+        }
+        Error::NotADecision { .. } => {
+            (REFUSED, "`agentic pending` lists the unverified decisions of each hold")
+        }
+        Error::StaleState { .. } => {
+            (CONFLICT, "list it again with `agentic pending --format` and answer that")
+        }
+        Error::NotAllowed { .. } => {
+            (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")
+        }
+        Error::HoldExpired { .. } => {
+            (EXPIRED, "the session went on without an answer; `agentic session show` shows how")
+        }
+        Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
+        Error::BadScript { .. } => {
+            (REFUSED, r#"write {"AGENT":[{"ok":VALUE},{"failed":{"code":…,"message":…}}]}"#)
+        }
+        Error::NotRebuilt { .. } => (
+            DIVERGED,
+            "the records and the branch disagree; `agentic session show` and `git log` show both",
+        ),
+        other => unreachable!("BUG: `{other}` is handled before"),
+    };
+    (class, hint.to_owned())
+}
+
+/// Says the same of an error of the store.
+pub(super) fn of_store(error: &StoreError) -> (Class, String) {
+    let (class, hint) = match error {
+        StoreError::NotARepository { .. } => (
+            REFUSED,
+            "run this inside a git repository, name one with `-C DIR`, or make one with `git init`",
+        ),
+        StoreError::RefStorage { .. } => {
+            (REFUSED, "convert it with `git refs migrate --ref-format=files`")
+        }
+        StoreError::Io { source, .. } => (REFUSED, io_hint(source.kind())),
+        StoreError::Git { .. } => {
+            (REFUSED, "`git fsck` and `agentic doctor` tell whether the repository is sound")
+        }
+        StoreError::GitProgram { .. } => {
+            (REFUSED, "this is what git said; run the same command by hand to see more")
+        }
+        StoreError::Corrupt { .. } => (
+            CORRUPT,
+            "run `agentic doctor`; restore the file from a clone or backup if it cannot mend it",
+        ),
+        StoreError::RefLocked { .. } => (
+            REFUSED,
+            "wait until the other program is done; if none is running, `agentic doctor --break-locks`",
+        ),
+        StoreError::UnknownRevision { .. } => {
+            (REFUSED, "`agentic log AGENT` lists commits; git's own names for revisions work too")
+        }
+        StoreError::Ambiguous { .. } => (REFUSED, "give more characters of the id"),
+        StoreError::UnsafePath { .. } => {
+            (REFUSED, "use a path inside the repository, relative to its top folder")
+        }
+        StoreError::Unstable { .. } => (CONFLICT, "try again when nothing writes to the file"),
+        StoreError::Unmerged { .. } => {
+            (CONFLICT, "finish the merge with git, or give it up with `git merge --abort`")
+        }
+        StoreError::NoIdentity => (
+            REFUSED,
+            "run `git config --global user.name \"Your Name\"` and `git config --global user.email you@example.com`",
+        ),
+        StoreError::Injected { .. } => {
+            (REFUSED, "this is a test; the next command finishes or undoes the write")
+        }
+    };
+    (class, hint.to_owned())
+}
+
+fn moved_hint(found: Option<&agentic_model::Oid>) -> String {
+    match found {
+        Some(found) => format!("it is at {found}; look at what is new, then try again"),
+        None => "it does not exist any more; `agentic agents` lists the agents".to_owned(),
+    }
+}
+
+fn io_hint(kind: std::io::ErrorKind) -> &'static str {
+    match kind {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+            "the disk is full: make room, then try again; nothing was changed"
+        }
+        std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+            "the repository cannot be written by you; check its permissions"
+        }
+        _ => "check the path and its permissions",
+    }
+}
