@@ -22,6 +22,7 @@ mod rebuild;
 mod replay;
 mod retell;
 mod retry;
+mod role;
 mod run;
 mod script;
 mod seal;

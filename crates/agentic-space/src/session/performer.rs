@@ -20,14 +20,23 @@ const NO_INPUT: &str = "no-input";
 const UNCONFIGURED: &str = "unconfigured";
 
 /// The providers that are configured, or why there are none.
-type Configured = Result<Arc<Providers>, String>;
+pub(super) type Configured = Result<Arc<Providers>, String>;
 
 /// A call of a provider, which takes its time.
 #[derive(Debug)]
 pub struct ProviderCall {
-    providers: Configured,
-    request: Request,
-    stamp: Stamp,
+    pub(super) providers: Configured,
+    pub(super) request: Request,
+    pub(super) part: Part,
+}
+
+/// What is wanted of the providers.
+#[derive(Debug)]
+pub(super) enum Part {
+    /// That they perform the request, whichever of them does.
+    Effect(Stamp),
+    /// That a model plays a role of a pipeline; its reply should match this schema.
+    Role(Option<&'static str>),
 }
 
 impl ProviderCall {
@@ -39,14 +48,34 @@ impl ProviderCall {
     ) -> Answer {
         let providers = match &self.providers {
             Ok(providers) => providers,
-            Err(message) => return Answer::Failed(Failure::new(UNCONFIGURED, message.as_str())),
+            Err(message) => return Answer::Failed(Failure::new(self.part.broken(), message)),
         };
-        let answer = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
+        let stamp = match &self.part {
+            Part::Effect(stamp) => stamp,
+            Part::Role(schema) => return providers.play(&self.request, *schema, cancel, listener),
+        };
+        let answer = providers.perform_heard(&self.request, stamp, cancel, listener);
         answer.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", self.request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
         })
     }
+}
+
+impl Part {
+    /// Returns the code of the failure when nobody is configured.
+    fn broken(&self) -> &'static str {
+        match self {
+            Part::Effect(_) => UNCONFIGURED,
+            Part::Role(_) => "ConfigurationError",
+        }
+    }
+}
+
+/// Reads which models, tools and memories there are.
+pub(super) fn configured(folder: &Path) -> Configured {
+    let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+    Ok(Arc::new(Providers::configured(configuration)))
 }
 
 /// Answers the requests of one run.
@@ -81,18 +110,17 @@ impl Performer {
         self.is_outside(request).then(|| ProviderCall {
             providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
             request: request.clone(),
-            stamp,
+            part: Part::Effect(stamp),
         })
     }
 
-    /// Reads which models, tools and memories there are.
+    /// Does so, and tells memories what they were asked before.
     fn configured(&self, folder: &Path) -> Configured {
-        let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
-        let providers = Providers::configured(configuration);
+        let providers = configured(folder)?;
         for (request, answer) in &self.recalled {
             providers.recall(request, answer);
         }
-        Ok(Arc::new(providers))
+        Ok(providers)
     }
 
     /// Takes note of a request that was answered before.
