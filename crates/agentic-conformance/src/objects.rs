@@ -18,7 +18,8 @@ const NOTES_REFS: [&str; 2] = ["refs/notes/agentic/", "refs/agentic/"];
 pub(crate) fn check(sandbox: &Sandbox) -> Result<(), String> {
     let folders = GroundState::git_folders(sandbox).map_err(|error| error.to_string())?;
     for folder in folders {
-        let place = folder.strip_prefix(sandbox.work()).unwrap_or(&folder).display().to_string();
+        let place =
+            folder.strip_prefix(sandbox.repositories()).unwrap_or(&folder).display().to_string();
         check_fsck(sandbox, &folder)
             .and_then(|()| check_objects(sandbox, &folder))
             .map_err(|wrong| format!("at the end, in {place}: {wrong}"))?;

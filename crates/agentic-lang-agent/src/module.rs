@@ -14,7 +14,7 @@ use crate::program::fault::Fault;
 use crate::program::machine::Entry;
 use crate::program::request::BoundAgent;
 use crate::program::{
-    AGENT_TASK, Callee, Code, Routine, Run, RunOptions, Step, compile as codegen,
+    AGENT_TASK, Callee, Code, Routine, Run, RunOptions, Step, Task, compile as codegen,
 };
 use crate::{parser, printer, resolve};
 
@@ -135,6 +135,11 @@ impl Module {
     /// Returns what is legal but probably not meant.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings
+    }
+
+    /// Whether the file declares tasks that a model may perform.
+    pub fn has_model_tasks(&self) -> bool {
+        self.code.tasks.iter().any(Task::is_for_models)
     }
 
     /// Whether a pipeline, or one that it calls, may ask a human. Such a run must be durable.

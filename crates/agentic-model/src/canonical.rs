@@ -72,6 +72,16 @@ pub fn decode(bytes: &[u8]) -> Result<Value, CanonicalError> {
     decode::value(bytes)
 }
 
+/// Decodes a map into its entries, in the order of their bytes: what [`decode`] would give, without
+/// a map made of it.
+///
+/// # Errors
+/// Fails as [`decode`] does, and when the value is no map.
+pub fn decode_entries(bytes: &[u8]) -> Result<Vec<(&str, Value)>, CanonicalError> {
+    check_length(bytes.len())?;
+    decode::entries(bytes)
+}
+
 fn check_length(length: usize) -> Result<(), CanonicalError> {
     if length > ENCODED_BYTES_MAX {
         return Err(CanonicalError::TooLong { length });

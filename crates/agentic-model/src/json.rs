@@ -4,8 +4,11 @@
 //! `{"/":{"bytes":"AQI"}}` and `{"/":"bafyr4i…"}` (<https://ipld.io/specs/codecs/dag-json/spec/>).
 //! [`to_text`] is canonical: one line, keys in byte order, no blanks.
 
+use std::fmt;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::{Cid, Map, Value};
@@ -25,9 +28,19 @@ pub enum JsonError {
 /// float; between the signed and the unsigned range it is refused.
 ///
 /// # Errors
-/// Fails on text that is not JSON, on nesting above 128 and on numbers that do not fit.
+/// Fails on text that is not JSON, on a key that stands twice in a map, on nesting above 128 and on
+/// numbers that do not fit.
 pub fn from_text(text: &str) -> Result<Value, JsonError> {
-    from_json(serde_json::from_str(text)?)
+    from_json(parse(text)?)
+}
+
+/// Parses JSON text in which no key stands twice in a map: of two, no reader can know which is meant.
+///
+/// # Errors
+/// Fails on text that is not JSON, on a key that stands twice in a map and on nesting above 128.
+pub fn parse(text: &str) -> Result<Json, JsonError> {
+    let Unambiguous(json) = serde_json::from_str(text)?;
+    Ok(json)
 }
 
 /// Prints a value as canonical JSON on one line.
@@ -77,6 +90,70 @@ pub fn to_json(value: &Value) -> Json {
     }
 }
 
+/// JSON in which no key stands twice in a map.
+struct Unambiguous(Json);
+
+impl<'de> Deserialize<'de> for Unambiguous {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Unambiguous, D::Error> {
+        deserializer.deserialize_any(AnyJson).map(Unambiguous)
+    }
+}
+
+/// Takes whatever comes.
+struct AnyJson;
+
+impl<'de> Visitor<'de> for AnyJson {
+    type Value = Json;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, truth: bool) -> Result<Json, E> {
+        Ok(Json::Bool(truth))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Json, E> {
+        Ok(Json::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Json, E> {
+        Ok(Json::from(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Json, E> {
+        Ok(Json::from(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Json, E> {
+        Ok(Json::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Json, A::Error> {
+        let mut items = Vec::new();
+        while let Some(Unambiguous(item)) = sequence.next_element()? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let mut members = serde_json::Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if members.contains_key(&key) {
+                return Err(A::Error::custom(format!("the key `{key}` stands twice")));
+            }
+            let Unambiguous(item) = map.next_value()?;
+            members.insert(key, item);
+        }
+        Ok(Json::Object(members))
+    }
+}
+
 fn from_number(number: &serde_json::Number) -> Result<Value, JsonError> {
     if let Some(whole) = number.as_i64() {
         return Ok(Value::Int(whole));
@@ -121,6 +198,15 @@ mod tests {
     fn bytes_and_links_use_the_reserved_forms() {
         check(r#"{"/":{"bytes":"AQI"}}"#, r#"{"/":{"bytes":"AQI"}}"#);
         check(r#"{"/":"not a cid"}"#, r#"{"/":"not a cid"}"#);
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_at_any_depth() {
+        for text in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"c":2,"\u0061":3}}]"#] {
+            let error = from_text(text).expect_err("the key is ambiguous").to_string();
+            assert!(error.contains("`a` stands twice"), "{error}");
+        }
+        check(r#"{"a":{"a":1},"b":{"a":2}}"#, r#"{"a":{"a":1},"b":{"a":2}}"#);
     }
 
     #[test]

@@ -12,7 +12,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::Error;
-use crate::model::{Address, RetryRule, TIME_LIMIT_DEFAULT};
+use crate::model::{
+    AGENT_MODEL_VARIABLE, Adapter, Address, RetryRule, TIME_LIMIT_DEFAULT, TIMEOUT_VARIABLE,
+};
 use crate::secret::SecretSource;
 
 /// The name of the file.
@@ -22,8 +24,14 @@ pub const MODEL_VARIABLE: &str = "AGENTIC_MODEL";
 /// The longest file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The variables that choose models.
-const VARIABLES: [&str; 4] =
-    [MODEL_VARIABLE, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "OLLAMA_BASE_URL"];
+const VARIABLES: [&str; 6] = [
+    MODEL_VARIABLE,
+    AGENT_MODEL_VARIABLE,
+    TIMEOUT_VARIABLE,
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_BASE_URL",
+    "OLLAMA_BASE_URL",
+];
 
 /// What was configured.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -44,6 +52,8 @@ pub struct Configuration {
     pub plain: Vec<String>,
     /// The variables of the environment that choose models.
     pub variables: BTreeMap<String, String>,
+    /// What names mean that are neither configured nor addresses; nothing without one.
+    pub adapter: Option<Adapter>,
 }
 
 /// A model that has a name.
@@ -131,6 +141,7 @@ impl Configuration {
             mcp,
             plain: file.plain,
             variables: BTreeMap::new(),
+            adapter: None,
         })
     }
 

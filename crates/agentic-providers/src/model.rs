@@ -4,6 +4,7 @@
 //! [`Completion`] becomes the answer. What a model replies is hostile text: it is bounded, it is
 //! UTF-8, and nothing else is promised about it.
 
+mod adapter;
 mod address;
 mod anthropic;
 mod endpoint;
@@ -22,6 +23,9 @@ use std::time::Duration;
 use crate::host::CancelFlag;
 
 pub use crate::http::{Retry, RetryRule};
+pub use crate::model::adapter::{
+    ADAPTER_VARIABLE, AGENT_MODEL_VARIABLE, Adapter, TIMEOUT_VARIABLE,
+};
 pub use crate::model::address::{Address, Protocol};
 pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
 pub use crate::model::mock::MockModel;

@@ -13,8 +13,8 @@ use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Call, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of, role_answer,
-    role_prompt, task_answer, task_prompt,
+    Call, FaultClass, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of,
+    role_answer, role_prompt, task_answer, task_prompt,
 };
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
@@ -73,7 +73,13 @@ impl Providers {
                 let mut call = Call { limit, ..Call::new(cancel) };
                 let model = self.models.named(payload.get("model").and_then(Value::as_text));
                 let result = model.and_then(|it| it.complete(&task_prompt(payload), &mut call));
-                Some(task_answer(payload, result))
+                Some(match result {
+                    // The program set the time, and knows what to do when it is over.
+                    Err(fault) if limit.is_some() && fault.class == FaultClass::TimedOut => {
+                        Answer::TimedOut
+                    }
+                    result => task_answer(payload, result),
+                })
             }
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();

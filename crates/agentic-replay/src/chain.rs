@@ -72,22 +72,29 @@ impl Chain {
     ///
     /// # Errors
     /// Fails when they are not those of a record that continues the chain.
-    pub fn read(&mut self, bytes: Vec<u8>) -> Result<Link, Corrupt> {
+    pub fn read(&mut self, bytes: &[u8]) -> Result<(Record, RecordHash), Corrupt> {
         let corrupt = |reason: String| Corrupt { seq: self.next_seq, reason };
-        let value = canonical::decode(&bytes).map_err(|error| corrupt(error.to_string()))?;
-        let record = Record::from_value(value).map_err(|error| corrupt(error.to_string()))?;
+        let entries = canonical::decode_entries(bytes);
+        let entries = entries.map_err(|error| corrupt(error.to_string()))?;
+        let record = Record::from_entries(entries).map_err(|error| corrupt(error.to_string()))?;
+        self.check(&record)?;
+        let hash = hash_bytes(bytes);
+        self.advance(&record, hash);
+        Ok((record, hash))
+    }
+
+    fn check(&self, record: &Record) -> Result<(), Corrupt> {
+        let corrupt = |reason: String| Err(Corrupt { seq: self.next_seq, reason });
         if record.seq != self.next_seq {
-            return Err(corrupt(format!("it says that it is record {}", record.seq)));
+            return corrupt(format!("it says that it is record {}", record.seq));
         }
         if record.prev != self.head {
-            return Err(corrupt("it does not name the record before".to_owned()));
+            return corrupt("it does not name the record before".to_owned());
         }
         if record.at < self.at {
-            return Err(corrupt("it is older than the record before".to_owned()));
+            return corrupt("it is older than the record before".to_owned());
         }
-        let hash = hash_bytes(&bytes);
-        self.advance(&record, hash);
-        Ok(Link { record, bytes, hash })
+        Ok(())
     }
 
     fn advance(&mut self, record: &Record, hash: RecordHash) {
@@ -110,18 +117,41 @@ impl Journal {
     ///
     /// # Errors
     /// Fails at the first record that does not continue the chain, and when there is none.
-    pub fn read(frames: impl IntoIterator<Item = Vec<u8>>) -> Result<Journal, Corrupt> {
-        let mut chain = Chain::empty();
+    pub fn read(frames: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<Journal, Corrupt> {
         let mut journal = Journal { records: Vec::new(), hashes: Vec::new() };
-        for bytes in frames {
-            let link = chain.read(bytes)?;
-            journal.records.push(link.record);
-            journal.hashes.push(link.hash);
-        }
+        journal.read_on(frames)?;
         match journal.records.first().map(|record| &record.body) {
             Some(Body::Start(start)) if start.parent.is_none() => Ok(journal),
             _ => Err(Corrupt { seq: 0, reason: "the journal does not begin with a start".into() }),
         }
+    }
+
+    /// Reads on: the bytes of the records that follow, in order.
+    ///
+    /// # Errors
+    /// Fails at the first record that does not continue the chain; those before it are taken in.
+    pub fn read_on(
+        &mut self,
+        frames: impl IntoIterator<Item = impl AsRef<[u8]>>,
+    ) -> Result<(), Corrupt> {
+        let mut chain = self.chain();
+        for bytes in frames {
+            let (record, hash) = chain.read(bytes.as_ref())?;
+            self.records.push(record);
+            self.hashes.push(hash);
+        }
+        Ok(())
+    }
+
+    /// Takes in a record that was made and appended just now.
+    ///
+    /// # Errors
+    /// Fails when it does not continue the chain; the journal is then as before.
+    pub fn push(&mut self, record: Record, hash: RecordHash) -> Result<(), Corrupt> {
+        self.chain().check(&record)?;
+        self.records.push(record);
+        self.hashes.push(hash);
+        Ok(())
     }
 
     /// Returns the records.
@@ -173,9 +203,10 @@ impl Journal {
 
     /// Returns the end of the chain.
     pub fn chain(&self) -> Chain {
-        let last = self.records.last().expect("a journal begins with a start");
-        let head = *self.hashes.last().expect("every record has a hash");
-        Chain { next_seq: last.seq + 1, head, at: last.at }
+        match (self.records.last(), self.hashes.last()) {
+            (Some(last), Some(head)) => Chain { next_seq: last.seq + 1, head: *head, at: last.at },
+            _ => Chain::empty(),
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub use crate::run::{
     DEFECT, Finished, KIND_BYTES_MAX, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end,
 };
 pub use crate::session::{
-    ForkDraft, ForkError, Hold, HoldReason, Note, Opening, Performance, Progress, Refused,
-    ReplayError, Session, Setting, Withdrawn,
+    Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Performance, Progress,
+    Refused, ReplayError, Session, Setting, Withdrawn,
 };
 pub use crate::settle::settle;

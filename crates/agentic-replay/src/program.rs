@@ -1,6 +1,7 @@
 //! Programs: driven, never driving.
 
 use std::collections::BTreeSet;
+use std::ops::DerefMut;
 
 use agentic_model::{Instant, Value};
 
@@ -39,33 +40,8 @@ pub trait Program {
     }
 }
 
-impl<P: Program + ?Sized> Program for &mut P {
-    fn start(&mut self, start: &Start) -> Turn {
-        (**self).start(start)
-    }
-
-    fn deliver(&mut self, delivery: Delivery) -> Turn {
-        (**self).deliver(delivery)
-    }
-
-    fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
-        (**self).cancel(reason, at)
-    }
-
-    fn reseed(&mut self, seed: Seed) {
-        (**self).reseed(seed);
-    }
-
-    fn skip_scopes(&mut self, scopes: BTreeSet<Path>) {
-        (**self).skip_scopes(scopes);
-    }
-
-    fn take_scopes(&mut self) -> Vec<ScopeStep> {
-        (**self).take_scopes()
-    }
-}
-
-impl<P: Program + ?Sized> Program for Box<P> {
+/// A program behind a pointer is a program.
+impl<P: DerefMut<Target: Program>> Program for P {
     fn start(&mut self, start: &Start) -> Turn {
         (**self).start(start)
     }

@@ -31,7 +31,7 @@ use crate::session::advance::{Beginning, outcome_of, place};
 
 pub use crate::session::fork::{ForkDraft, ForkError};
 pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
-pub use crate::session::replay::ReplayError;
+pub use crate::session::replay::{Fold, Loaded, ReplayError};
 
 /// What a session is opened with.
 #[derive(Debug, Clone, PartialEq)]

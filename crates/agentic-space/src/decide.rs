@@ -75,7 +75,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
 /// Fails when it is none for this request.
 pub fn proposed(space: &Space, pending: &Pending, commit: Oid) -> Result<Decision> {
     let hold = &pending.hold;
-    let start = crate::session::folder::read_journal(space, &hold.session)?.start().clone();
+    let start = crate::session::recent::read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
     proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
@@ -95,7 +95,7 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     check(space, hold, &policy, draft)?;
-    let journal = crate::session::folder::read_journal(space, &hold.session)?;
+    let journal = crate::session::recent::read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let decision = Decision::of_human(draft, hold, &policy);
     let written = record(space, &start, &decision, Decider::Human(&policy))?;

@@ -92,6 +92,8 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     if let Err(error) = check_archive(space) {
         report.damaged.push(format!("the archive: {error}"));
     }
+    space.repository().sweep_begun_packs();
+    space.repository().index_packs();
     Ok(report)
 }
 
@@ -130,7 +132,7 @@ fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()
 fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
     for id in space.sessions()? {
         report.n_sessions += 1;
-        if let Err(error) = crate::session::folder::read_journal(space, &id) {
+        if let Err(error) = crate::session::recent::read_journal(space, &id) {
             report.damaged.push(format!("session {}: {error}", id.short()));
         }
     }

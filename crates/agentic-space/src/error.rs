@@ -140,6 +140,22 @@ pub enum Error {
         /// The worktree.
         path: PathBuf,
     },
+    /// The folder of the agent's worktree is gone.
+    #[error("the worktree of `{agent}` is gone from `{}`", path.display())]
+    WorktreeGone {
+        /// The agent.
+        agent: AgentName,
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// The folder of the agent's worktree does not lead back to this repository.
+    #[error("the worktree of `{agent}` at `{}` does not lead to this repository", path.display())]
+    WorktreeUnlinked {
+        /// The agent.
+        agent: AgentName,
+        /// Where it is.
+        path: PathBuf,
+    },
     /// The agent has no worktree.
     #[error("agent `{agent}` has no worktree")]
     NoWorktree {

@@ -5,8 +5,8 @@ use agentic_replay::{By, Path, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
-use crate::session::folder::read_journal;
 use crate::session::listing::list_open;
+use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
 use crate::{Error, Result, Space, trust};
 

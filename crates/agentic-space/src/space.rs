@@ -8,6 +8,7 @@ use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
+use crate::session::recent::Recent;
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -27,6 +28,8 @@ pub struct Space {
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
+    /// The journals of the sessions that verbs looked at last.
+    recent: Recent,
 }
 
 impl Space {
@@ -57,6 +60,7 @@ impl Space {
             durability,
             recovered: Vec::new(),
             mended: Default::default(),
+            recent: Recent::default(),
         })
     }
 
@@ -73,6 +77,11 @@ impl Space {
     /// Notes that a verb mended something on its way.
     pub(crate) fn note_mended(&self, what: String) {
         self.mended.borrow_mut().push(what);
+    }
+
+    /// Returns the journals of sessions that were read already.
+    pub(crate) fn recent(&self) -> &Recent {
+        &self.recent
     }
 
     /// Takes what verbs have mended since the last call, as sentences.

@@ -11,7 +11,7 @@ use agentic_model::{Map, Value, json};
 use agentic_store::secret;
 
 use crate::hold::Pending;
-use crate::session::folder::read_journal;
+use crate::session::recent::read_journal;
 use crate::{Error, Result, Space};
 
 /// How long a ticket is good, in milliseconds.

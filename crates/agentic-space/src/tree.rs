@@ -1,12 +1,32 @@
-//! The family of agents: who was forked from whom, what each did and took in.
+//! The family of agents: who was forked from whom, how each stands, what it did, what it took in and
+//! where its own work went.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::commit::Claims;
+use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind, Oid};
+use agentic_relations::MERGED_INTO;
 
 use crate::agent::kind_on;
+use crate::session::summary::State;
+use crate::session::{listing, summary};
 use crate::{Result, Space};
+
+/// How an agent stands, as its sessions say; of several, what needs attention most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It has no session that is not over.
+    Idle,
+    /// Something can be done for it, or is being done.
+    Running,
+    /// It waits for an instant or for a child.
+    Waiting,
+    /// The records of a session were made by a version of its language that does not run here.
+    Diverged,
+    /// It waits for a human.
+    Held,
+}
 
 /// One agent with everything that was forked from it.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,12 +35,16 @@ pub struct Family {
     pub agent: AgentName,
     /// Its head.
     pub head: Oid,
+    /// How it stands.
+    pub standing: Standing,
     /// How many commits it made, the genesis included.
     pub n_commits: usize,
     /// How many of each kind.
     pub kinds: BTreeMap<Kind, usize>,
     /// The agents whose work it took in, oldest first.
     pub merges: Vec<AgentName>,
+    /// The agents and branches that took its work in, by name.
+    pub merged_into: BTreeSet<Party>,
     /// The agents forked from it, by name.
     pub children: Vec<Family>,
 }
@@ -35,11 +59,21 @@ impl Space {
     /// Puts the families together: agents without a parent here first, each with its descendants.
     ///
     /// # Errors
-    /// Fails when refs or commits cannot be read.
+    /// Fails when refs, commits or notes cannot be read.
     pub fn families(&self) -> Result<Vec<Family>> {
         let mut members = BTreeMap::new();
         for (name, head) in self.agent_names()? {
             members.insert(name.clone(), self.member(name, head)?);
+        }
+        for (name, standing) in self.standings()? {
+            if let Some(member) = members.get_mut(&name) {
+                member.family.standing = member.family.standing.max(standing);
+            }
+        }
+        for fact in self.relations()?.facts().filter(|fact| fact.relation.as_str() == MERGED_INTO) {
+            if let Some(member) = fact.source.agent().and_then(|name| members.get_mut(name)) {
+                member.family.merged_into.insert(fact.target.clone());
+            }
         }
         let names: BTreeSet<AgentName> = members.keys().cloned().collect();
         let mut children = BTreeMap::<AgentName, Vec<AgentName>>::new();
@@ -59,6 +93,13 @@ impl Space {
         Ok(families)
     }
 
+    /// Says for each session that is not over whose it is and how it stands; a damaged one is nobody's.
+    fn standings(&self) -> Result<Vec<(AgentName, Standing)>> {
+        let summaries = listing::list_open(self)?.into_iter();
+        let summaries = summaries.filter_map(|id| summary::read(self, &id).ok());
+        Ok(summaries.map(|summary| (summary.agent, Standing::of(summary.state))).collect())
+    }
+
     fn member(&self, name: AgentName, head: Oid) -> Result<Member> {
         let commits = self.own_commits(&name, head)?;
         let mut kinds = BTreeMap::new();
@@ -71,10 +112,40 @@ impl Space {
             }
             merges.extend(claims.merged.filter(|_| commit.parents.len() > 1));
         }
-        let n_commits = commits.len();
-        let children = Vec::new();
-        let family = Family { agent: name, head, n_commits, kinds, merges, children };
+        let family = Family {
+            agent: name,
+            head,
+            standing: Standing::Idle,
+            n_commits: commits.len(),
+            kinds,
+            merges,
+            merged_into: BTreeSet::new(),
+            children: Vec::new(),
+        };
         Ok(Member { family, parent })
+    }
+}
+
+impl Standing {
+    fn of(state: State) -> Standing {
+        match state {
+            State::Held => Standing::Held,
+            State::Diverged => Standing::Diverged,
+            State::Waiting => Standing::Waiting,
+            State::Running => Standing::Running,
+            State::Done | State::Failed | State::Cancelled => Standing::Idle,
+        }
+    }
+
+    /// Returns its name, as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Idle => "idle",
+            Standing::Running => "running",
+            Standing::Waiting => "waiting",
+            Standing::Diverged => "diverged",
+            Standing::Held => "held",
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use agentic_store::journal;
 use crate::decide::{Draft, check};
 use crate::decision::Decision;
 use crate::policy::Policy;
-use crate::session::{OpenHold, folder, summary};
+use crate::session::{OpenHold, recent, summary};
 use crate::{Result, Space};
 
 /// The setting that names who may decide by push, and with which keys.
@@ -41,7 +41,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found>
     if claimed.is_empty() {
         return Ok(found);
     }
-    let journal = folder::read_journal(space, &start.session)?;
+    let journal = recent::read_journal(space, &start.session)?;
     let used = used(&journal, start, id);
     let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
     let mut recorded = recorded(space, start)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::Lock;
-use agentic_store::git::{SnapshotSource, Worktree};
+use agentic_store::git::{Checkout, SnapshotSource, Worktree};
 
 use crate::{Error, Result, Space};
 
@@ -45,15 +45,20 @@ impl Space {
     /// Finds the worktree of an agent: the current one if it is the agent's, else any.
     ///
     /// # Errors
-    /// Fails when the agent has none.
+    /// Fails when the agent has none that can be used.
     pub fn worktree_of(&self, agent: &AgentName) -> Result<Worktree> {
         let branch = agent.branch_ref();
         let current = self.repository().current_worktree();
         if let Some(current) = current.filter(|tree| tree.branch.as_ref() == Some(&branch)) {
             return Ok(current);
         }
-        let found = self.repository().worktree_of(&branch)?;
-        found.ok_or_else(|| Error::NoWorktree { agent: agent.clone() })
+        let agent = agent.clone();
+        match self.repository().checkout_of(&branch)? {
+            Checkout::Here(worktree) => Ok(worktree),
+            Checkout::Nowhere => Err(Error::NoWorktree { agent }),
+            Checkout::Gone(path) => Err(Error::WorktreeGone { agent, path }),
+            Checkout::Unlinked(path) => Err(Error::WorktreeUnlinked { agent, path }),
+        }
     }
 
     /// Lists the worktrees of agents, by agent.
@@ -102,10 +107,17 @@ pub fn check_place(space: &Space, path: &Path) -> Result<()> {
 /// Checks an agent's branch out in a new folder.
 ///
 /// # Errors
-/// Fails as [`check_place`] and git do.
+/// Fails as [`check_place`] and git do, and when the agent has a worktree, one that is gone included.
 pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
     let head = space.head(agent)?;
     check_place(space, path)?;
+    match space.worktree_of(agent) {
+        Ok(worktree) => {
+            return Err(Error::CheckedOut { agent: agent.clone(), path: worktree.path });
+        }
+        Err(Error::NoWorktree { .. }) => {}
+        Err(error) => return Err(error),
+    }
     let repository = space.repository();
     // Two `git worktree add` at once can pick the same name for their git directories.
     let lock_path = repository.layout().space_lock("worktree");
@@ -145,25 +157,29 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
         return Err(Error::SyncConflict { path: worktree.path, conflicts });
     }
     for tree in [content, merged.tree] {
-        here.write_objects(&scratch.difference(base_tree, tree)?)?;
+        here.write_loose(&scratch.difference(base_tree, tree)?)?;
     }
     worktree.replace_content(content, merged.tree, head)?;
     Ok(synced)
 }
 
-/// Removes an agent's worktree; the branch stays.
+/// Removes an agent's worktree; the branch stays. One whose folder is gone is forgotten.
 ///
 /// # Errors
 /// Fails when it has uncommitted work, unless that is to be thrown away.
 pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
-    let worktree = space.worktree_of(agent)?;
-    if work == Work::Kept && !worktree.is_pristine()? {
-        return Err(Error::UncommittedWork { path: worktree.path });
-    }
-    let path = worktree.path.to_string_lossy().into_owned();
-    let arguments = ["worktree", "remove", "--force", &path];
+    let path = match space.worktree_of(agent) {
+        Ok(worktree) if work == Work::Kept && !worktree.is_pristine()? => {
+            return Err(Error::UncommittedWork { path: worktree.path });
+        }
+        Ok(worktree) => worktree.path,
+        Err(Error::WorktreeGone { path, .. }) => path,
+        Err(error) => return Err(error),
+    };
+    let name = path.to_string_lossy();
+    let arguments = ["worktree", "remove", "--force", &name];
     space.repository().git(&arguments)?.checked(&arguments)?;
-    Ok(worktree.path)
+    Ok(path)
 }
 
 /// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.

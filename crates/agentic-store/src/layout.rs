@@ -90,6 +90,11 @@ impl Layout {
         self.root.join("pack").join(stream.to_string())
     }
 
+    /// Returns where packs grow until they are placed; what a crash leaves there is garbage.
+    pub fn begun_packs(&self) -> PathBuf {
+        self.root.join("pack").join("_begun")
+    }
+
     /// Returns where objects are moved that a power cut damaged.
     pub fn damaged_objects(&self) -> PathBuf {
         self.root.join("aside").join("_objects")

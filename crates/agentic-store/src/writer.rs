@@ -308,7 +308,7 @@ impl<'a> Writer<'a> {
 
     /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
     fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
-        self.repository.write_objects(&transaction.objects)?;
+        let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
         self.lock.announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
         fault::point("announced")?;
@@ -335,7 +335,7 @@ impl<'a> Writer<'a> {
         }
         self.lock.retract()?;
         // A prune that ran between the first write and the move may have taken some away.
-        self.repository.ensure_objects(&transaction.objects)?;
+        self.repository.confirm_objects(&transaction.objects, &written)?;
         Ok(RefMove::Moved)
     }
 

@@ -137,7 +137,7 @@ fn check(sandbox: &Sandbox, ledger: &Path, report: &mut KillReport) -> Result<Ve
     let mut views = BTreeMap::new();
     for agent in WORKERS {
         views.insert(agent, View::read(sandbox, agent)?);
-        let worktree = sandbox.work().join(agent);
+        let worktree = sandbox.repositories().join(agent);
         if worktree.is_dir() {
             let status = sandbox.git(&worktree, &["status", "--porcelain"])?;
             // A file may have been written and not committed when the process was killed.

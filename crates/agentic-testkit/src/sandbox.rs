@@ -59,7 +59,7 @@ impl Sandbox {
     /// Fails when the folder cannot be made or git cannot be run.
     pub fn new(setup: Setup) -> Result<Sandbox, Error> {
         let mut sandbox = Sandbox::without_repository()?;
-        sandbox.start = sandbox.work().join(setup.start());
+        sandbox.start = sandbox.repositories().join(setup.start());
         setup.build(&sandbox)?;
         Ok(sandbox)
     }
@@ -82,7 +82,7 @@ impl Sandbox {
     /// Fails as [`Sandbox::new`] does.
     pub fn in_folder(folder: &Path, setup: Setup) -> Result<Sandbox, Error> {
         let mut sandbox = Sandbox::without_repository_in(Some(folder))?;
-        sandbox.start = sandbox.work().join(setup.start());
+        sandbox.start = sandbox.repositories().join(setup.start());
         setup.build(&sandbox)?;
         Ok(sandbox)
     }
@@ -93,7 +93,7 @@ impl Sandbox {
     /// # Errors
     /// Fails when files cannot be copied.
     pub fn save(&self, name: &str) -> Result<(), Error> {
-        replace_folder(&self.work(), &self.root().join(name))
+        replace_folder(&self.repositories(), &self.root().join(name))
             .map_err(Error::file(format!("save `{name}`")))
     }
 
@@ -102,16 +102,16 @@ impl Sandbox {
     /// # Errors
     /// Fails when files cannot be copied.
     pub fn restore(&self, name: &str) -> Result<(), Error> {
-        replace_folder(&self.root().join(name), &self.work())
+        replace_folder(&self.root().join(name), &self.repositories())
             .map_err(Error::file(format!("restore `{name}`")))
     }
 
     /// Makes a sandbox of its own that holds what another one holds.
     pub(crate) fn copy_of(template: &Sandbox, setup: Setup) -> Result<Sandbox, Error> {
         let mut sandbox = Sandbox::without_repository()?;
-        copy_folder(&template.work(), &sandbox.work(), 0)
+        copy_folder(&template.repositories(), &sandbox.repositories(), 0)
             .map_err(Error::file("copy the repositories"))?;
-        sandbox.start = sandbox.work().join(setup.start());
+        sandbox.start = sandbox.repositories().join(setup.start());
         setup.settle(&sandbox)?;
         Ok(sandbox)
     }
@@ -128,8 +128,8 @@ impl Sandbox {
             None => builder.tempdir(),
         };
         let root = root.map_err(Error::file("make a temporary folder"))?;
-        let sandbox = Sandbox { start: root.path().join("work"), root };
-        for folder in ["home", "bin", "tmp", "work"] {
+        let sandbox = Sandbox { start: root.path().join("repos"), root };
+        for folder in ["home", "bin", "tmp", "repos"] {
             let path = sandbox.root().join(folder);
             fs::create_dir(&path).map_err(Error::file(format!("make `{}`", path.display())))?;
         }
@@ -148,8 +148,8 @@ impl Sandbox {
     }
 
     /// Returns the folder that holds the repositories.
-    pub fn work(&self) -> PathBuf {
-        self.root().join("work")
+    pub fn repositories(&self) -> PathBuf {
+        self.root().join("repos")
     }
 
     /// Returns the folder in which commands start: the (first) repository.
@@ -179,7 +179,7 @@ impl Sandbox {
             ("TMPDIR", within("tmp")),
             ("GIT_CONFIG_GLOBAL", within("home/gitconfig")),
             ("GIT_CONFIG_SYSTEM", fixed("/dev/null")),
-            ("GIT_CEILING_DIRECTORIES", within("work")),
+            ("GIT_CEILING_DIRECTORIES", within("repos")),
             ("GIT_TERMINAL_PROMPT", fixed("0")),
             ("GIT_EDITOR", fixed("true")),
             ("GIT_PAGER", fixed("cat")),

@@ -54,7 +54,7 @@ impl Setup {
 
     /// Builds the repositories.
     pub(crate) fn build(self, sandbox: &Sandbox) -> Result<(), Error> {
-        let work = sandbox.work();
+        let work = sandbox.repositories();
         match self {
             Setup::Repository => started_repository(sandbox, self.start())?,
             Setup::EmptyRepository => repository(sandbox, self.start())?,
@@ -75,9 +75,9 @@ impl Setup {
     /// Puts right what names the place of the repositories, after they were copied to another.
     pub(crate) fn settle(self, sandbox: &Sandbox) -> Result<(), Error> {
         if self == Setup::TwoSpaces {
-            let hub = sandbox.work().join(HUB).to_string_lossy().into_owned();
+            let hub = sandbox.repositories().join(HUB).to_string_lossy().into_owned();
             for space in SPACES {
-                let folder = sandbox.work().join(space);
+                let folder = sandbox.repositories().join(space);
                 sandbox.git(&folder, &["remote", "set-url", "origin", &hub])?;
             }
         }
@@ -86,7 +86,7 @@ impl Setup {
 }
 
 fn bare_repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
-    let work = sandbox.work();
+    let work = sandbox.repositories();
     started_repository(sandbox, "seed")?;
     sandbox.git(&work, &["clone", "--quiet", "--bare", "seed", name])?;
     sandbox.git(&work.join(name), &["remote", "remove", "origin"])?;
@@ -94,15 +94,15 @@ fn bare_repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
 }
 
 fn repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
-    sandbox.git(&sandbox.work(), &["init", "--quiet", "--template=", name])?;
+    sandbox.git(&sandbox.repositories(), &["init", "--quiet", "--template=", name])?;
     // An empty template leaves no `info` folder; tools may expect one.
-    let info = sandbox.work().join(name).join(".git/info");
+    let info = sandbox.repositories().join(name).join(".git/info");
     fs::create_dir_all(&info).map_err(Error::file("make `info`"))
 }
 
 fn started_repository(sandbox: &Sandbox, name: &str) -> Result<(), Error> {
     repository(sandbox, name)?;
-    let folder = sandbox.work().join(name);
+    let folder = sandbox.repositories().join(name);
     fs::write(folder.join("README.md"), "# Example\n").map_err(Error::file("write `README.md`"))?;
     sandbox.git(&folder, &["add", "README.md"])?;
     sandbox.git(&folder, &["commit", "--quiet", "-m", "Start"])?;

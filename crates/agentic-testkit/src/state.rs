@@ -30,7 +30,7 @@ impl GroundState {
     /// Fails when a folder cannot be read or git cannot be started.
     pub fn read(sandbox: &Sandbox) -> Result<GroundState, Error> {
         let mut reader = Reader { sandbox, entries: BTreeMap::new() };
-        reader.read_folder(&sandbox.work(), 0)?;
+        reader.read_folder(&sandbox.repositories(), 0)?;
         Ok(GroundState { entries: reader.entries })
     }
 
@@ -54,7 +54,7 @@ impl GroundState {
     /// Fails when a folder cannot be read.
     pub fn git_folders(sandbox: &Sandbox) -> Result<Vec<PathBuf>, Error> {
         let mut found = Vec::new();
-        find_git_folders(&sandbox.work(), 0, &mut found)?;
+        find_git_folders(&sandbox.repositories(), 0, &mut found)?;
         Ok(found)
     }
 }
@@ -131,7 +131,7 @@ impl Reader<'_> {
     }
 
     fn name_of(&self, path: &Path) -> String {
-        let below = path.strip_prefix(self.sandbox.work()).unwrap_or(path);
+        let below = path.strip_prefix(self.sandbox.repositories()).unwrap_or(path);
         below.to_string_lossy().into_owned()
     }
 }

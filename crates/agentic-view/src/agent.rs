@@ -73,12 +73,16 @@ pub struct FamilyView {
     pub agent: String,
     /// The commit that its branch is at.
     pub head: String,
+    /// How it stands: `held`, `diverged`, `waiting`, `running` or `idle`, as its sessions say.
+    pub state: String,
     /// How many commits it made, the genesis included.
     pub commits: usize,
     /// How many commits of each kind.
     pub kinds: BTreeMap<String, usize>,
     /// The agents whose work it took in, oldest first.
     pub merges: Vec<String>,
+    /// The agents and branches that took its work in.
+    pub merged_into: Vec<String>,
     /// The agents forked from it.
     pub children: Vec<FamilyView>,
 }
@@ -134,9 +138,11 @@ impl From<&Family> for FamilyView {
         FamilyView {
             agent: family.agent.to_string(),
             head: family.head.to_string(),
+            state: family.standing.name().to_owned(),
             commits: family.n_commits,
             kinds: family.kinds.iter().map(|(kind, n)| (kind.to_string(), *n)).collect(),
             merges: texts(&family.merges),
+            merged_into: family.merged_into.iter().map(ToString::to_string).collect(),
             children: family.children.iter().map(FamilyView::from).collect(),
         }
     }

@@ -189,6 +189,14 @@ fn class_and_hint(error: &Error) -> ((u8, &'static str), String) {
             REFUSED,
             "make one with `agentic worktree add`, or commit with `--stdin`, `--path` or `--tree`",
         ),
+        Error::WorktreeGone { agent, .. } => {
+            let hint = "forgets it; then make another, or commit with `--stdin`";
+            return (REFUSED, format!("`agentic worktree remove {agent}` {hint}"));
+        }
+        Error::WorktreeUnlinked { path, .. } => {
+            let path = path.display();
+            return (REFUSED, format!("`git worktree repair {path}` links it again"));
+        }
         Error::Bare => (REFUSED, "commit with `--stdin` or `--tree`"),
         Error::PathTaken { .. } => (REFUSED, "name a folder that does not exist yet"),
         Error::NothingToCommit { .. } => {

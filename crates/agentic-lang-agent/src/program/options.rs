@@ -59,14 +59,20 @@ pub(crate) enum Performer {
     Model,
 }
 
+impl Task {
+    /// Whether a model may perform it: as an agent, or as a built-in task that stands for one.
+    pub(crate) fn is_for_models(&self) -> bool {
+        self.is_agent_task || mock::MODEL_TASKS.contains(&&*self.name)
+    }
+}
+
 impl RunOptions {
     pub(crate) fn performer(&self, task: &Task) -> Performer {
         if self.handlers.contains(&*task.name) {
             return Performer::Handler;
         }
-        let is_model_task = task.is_agent_task || mock::MODEL_TASKS.contains(&&*task.name);
         match self.agents {
-            Agents::Models if is_model_task => Performer::Model,
+            Agents::Models if task.is_for_models() => Performer::Model,
             Agents::Mock | Agents::Models if task.is_agent_task => Performer::Mock,
             Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => Performer::Mock,
             Agents::Mock | Agents::Models => Performer::Nobody,

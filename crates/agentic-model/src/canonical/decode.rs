@@ -18,10 +18,21 @@ const ITEMS_RESERVED_MAX: usize = 64;
 pub(super) fn value(bytes: &[u8]) -> Result<Value, CanonicalError> {
     let mut reader = Reader { rest: bytes };
     let value = reader.value(0)?;
-    match reader.rest {
-        [] => Ok(value),
-        _ => Err(broken("bytes follow the value")),
+    reader.end()?;
+    Ok(value)
+}
+
+/// Reads the entries of a map that takes all of the bytes.
+pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, Value)>, CanonicalError> {
+    let mut reader = Reader { rest: bytes };
+    let head = reader.head()?;
+    if head.major != Major::Map {
+        return Err(broken("it is no map"));
     }
+    let mut entries = Vec::new();
+    reader.map(&head, 0, |key, value| entries.push((key, value)))?;
+    reader.end()?;
+    Ok(entries)
 }
 
 /// The bytes that are not read yet.
@@ -58,7 +69,11 @@ impl<'b> Reader<'b> {
             Major::Bytes => Value::Bytes(self.string(&head)?.to_vec()),
             Major::Text => Value::Text(self.text(&head)?.to_owned()),
             Major::List => self.list(&head, depth)?,
-            Major::Map => self.map(&head, depth)?,
+            Major::Map => {
+                let mut map = Map::new();
+                self.map(&head, depth, |key, value| _ = map.insert(key.to_owned(), value))?;
+                Value::Map(map)
+            }
             Major::Tag => self.link(&head)?,
             Major::Simple => self.simple(&head)?,
         })
@@ -115,9 +130,13 @@ impl<'b> Reader<'b> {
         Ok(Value::List(items))
     }
 
-    fn map(&mut self, head: &Head, depth: usize) -> Result<Value, CanonicalError> {
+    fn map(
+        &mut self,
+        head: &Head,
+        depth: usize,
+        mut take: impl FnMut(&'b str, Value),
+    ) -> Result<(), CanonicalError> {
         let n_items = self.n_items(head, depth, 2)?;
-        let mut map = Map::new();
         let mut before: Option<&str> = None;
         for _ in 0..n_items {
             let head = self.head()?;
@@ -130,9 +149,9 @@ impl<'b> Reader<'b> {
                 return Err(CanonicalError::NotCanonical);
             }
             before = Some(key);
-            map.insert(key.to_owned(), self.value(depth + 1)?);
+            take(key, self.value(depth + 1)?);
         }
-        Ok(Value::Map(map))
+        Ok(())
     }
 
     /// Reads how many items there are, of so many bytes each at least.
@@ -188,6 +207,13 @@ impl<'b> Reader<'b> {
                 Ok(Value::Float(number))
             }
             _ => Err(broken("a simple value is neither a truth value nor null")),
+        }
+    }
+
+    fn end(&self) -> Result<(), CanonicalError> {
+        match self.rest {
+            [] => Ok(()),
+            _ => Err(broken("bytes follow the value")),
         }
     }
 

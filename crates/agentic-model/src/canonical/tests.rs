@@ -144,8 +144,15 @@ fn from_ipld(ipld: Ipld, depth: usize) -> Result<Value, CanonicalError> {
 
 fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
     match (decode(bytes), decode_by_comparison(bytes)) {
-        (Ok(value), Ok(other)) => prop_assert_eq!(value, other),
-        (Err(_), Err(_)) => {}
+        (Ok(value), Ok(other)) => {
+            prop_assert_eq!(&value, &other);
+            let entries = decode_entries(bytes).ok();
+            let map = entries.map(|entries| {
+                entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+            });
+            prop_assert_eq!(map.as_ref(), value.as_map());
+        }
+        (Err(_), Err(_)) => prop_assert!(decode_entries(bytes).is_err()),
         (ours, other) => prop_assert!(false, "{ours:?} and {other:?} for {}", to_hex(bytes)),
     }
     Ok(())

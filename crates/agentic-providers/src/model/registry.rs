@@ -5,10 +5,7 @@ use std::sync::Arc;
 
 use agentic_model::Value;
 
-use super::{
-    Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, RetryRule,
-    TIME_LIMIT_DEFAULT,
-};
+use super::{Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, RetryRule};
 use crate::configuration::{Configuration, MODEL_VARIABLE, ModelEntry, check_server};
 use crate::secret::SecretSource;
 
@@ -119,7 +116,7 @@ pub fn resolve(
             let message = format!("there is no configured model `{name}`");
             Err(ModelFault::new(FaultClass::Unconfigured, message))
         }
-        None => of_address(configuration, Address::parse(wanted)?),
+        None => of_address(configuration, configuration.address(wanted)?),
     }
 }
 
@@ -157,7 +154,7 @@ fn of_address(configuration: &Configuration, address: Address) -> Result<Resolve
         name: address.name,
         key: key.map(|name| SecretSource::Environment(name.to_owned())),
         folder: configuration.folder.clone(),
-        limit: TIME_LIMIT_DEFAULT,
+        limit: configuration.limit()?,
         retry: RetryRule::default(),
     }))
 }

@@ -39,13 +39,12 @@ impl Record {
         Value::Map(out.0)
     }
 
-    /// Reads a record from its map.
+    /// Reads a record from the entries of its map.
     ///
     /// # Errors
     /// Fails when a field is missing, superfluous or of another type.
-    pub fn from_value(value: Value) -> Result<Record, InvalidRecord> {
-        let Value::Map(map) = value else { return Err(invalid("v")) };
-        let mut fields = In(map);
+    pub fn from_entries(entries: Vec<(&str, Value)>) -> Result<Record, InvalidRecord> {
+        let mut fields = In(entries);
         if fields.int("v")? != VERSION {
             return Err(invalid("v"));
         }
@@ -55,9 +54,9 @@ impl Record {
             at: fields.instant("at")?,
             body: read_body(&mut fields)?,
         };
-        match fields.0.into_keys().next() {
+        match fields.0.first() {
             None => Ok(record),
-            Some(field) => Err(InvalidRecord { field }),
+            Some((field, _)) => Err(invalid(field)),
         }
     }
 }
@@ -119,7 +118,7 @@ fn write_body(body: &Body, out: &mut Out) {
     }
 }
 
-fn read_body(fields: &mut In) -> Result<Body, InvalidRecord> {
+fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
     Ok(match fields.text("kind")?.as_str() {
         "start" => Body::Start(Box::new(read_start(fields)?)),
         "ask" => Body::Ask(Box::new(read_ask(fields)?)),
@@ -200,7 +199,7 @@ fn write_start(start: &StartRecord, out: &mut Out) {
     }
 }
 
-fn read_start(fields: &mut In) -> Result<StartRecord, InvalidRecord> {
+fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
     Ok(StartRecord {
         session: SessionId::from_bytes(fields.hash("session")?),
         agent: AgentName::parse(&fields.text("agent")?).map_err(|_| invalid("agent"))?,
@@ -240,7 +239,7 @@ fn write_ask(ask: &AskRecord, out: &mut Out) {
     }
 }
 
-fn read_ask(fields: &mut In) -> Result<AskRecord, InvalidRecord> {
+fn read_ask(fields: &mut In<'_>) -> Result<AskRecord, InvalidRecord> {
     let handlings = [
         Handling::Effect(EffectClass::Pure),
         Handling::Effect(EffectClass::Read),
@@ -282,7 +281,7 @@ fn write_outcome(outcome: &Outcome, out: &mut Out) {
     }
 }
 
-fn read_outcome(fields: &mut In) -> Result<Outcome, InvalidRecord> {
+fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
     let stopped = [Stopped::NotStarted, Stopped::Stopped, Stopped::Unknown];
     Ok(match fields.text("outcome")?.as_str() {
         "ok" => Outcome::Ok(fields.stored("value")?),
@@ -310,7 +309,7 @@ fn by_words(by: &By) -> (&'static str, Option<String>) {
     }
 }
 
-fn read_by(fields: &mut In) -> Result<By, InvalidRecord> {
+fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
     Ok(match fields.text("by")?.as_str() {
         "executor" => By::Executor,
         "timer" => By::Timer,

@@ -34,6 +34,18 @@ pub enum ReplayError {
     Missing(#[from] MissingObject),
 }
 
+impl From<Divergence> for ReplayError {
+    fn from(divergence: Divergence) -> ReplayError {
+        ReplayError::Diverged(Box::new(divergence))
+    }
+}
+
+/// Sees every answer that a replayed program got, in order.
+pub type Fold<'f> = &'f mut dyn FnMut(&Request, &Answer);
+
+/// A session at the end of its journal, with everything that has no answer.
+pub type Loaded<P> = Result<(Session<P>, Progress), ReplayError>;
+
 /// A session that is being brought to the end of its journal.
 pub(super) struct Replay<'r, P> {
     pub(super) session: Session<P>,
@@ -65,12 +77,7 @@ impl<P: Program> Session<P> {
     ///
     /// # Errors
     /// Fails at the first request that differs from its record, before its answer is used.
-    pub fn load(
-        journal: &Journal,
-        program: P,
-        setting: Setting<'_>,
-        fold: &mut dyn FnMut(&Request, &Answer),
-    ) -> Result<(Session<P>, Progress), ReplayError> {
+    pub fn load(journal: &Journal, program: P, setting: Setting<'_>, fold: Fold<'_>) -> Loaded<P> {
         Session::load_extent(journal, program, (setting, Extent::Whole), fold)
     }
 
@@ -83,8 +90,8 @@ impl<P: Program> Session<P> {
         journal: &Journal,
         program: P,
         setting: Setting<'_>,
-        fold: &mut dyn FnMut(&Request, &Answer),
-    ) -> Result<(Session<P>, Progress), ReplayError> {
+        fold: Fold<'_>,
+    ) -> Loaded<P> {
         Session::load_extent(journal, program, (setting, Extent::WithoutFinishedScopes), fold)
     }
 
@@ -92,8 +99,8 @@ impl<P: Program> Session<P> {
         journal: &Journal,
         program: P,
         (setting, extent): (Setting<'_>, Extent),
-        fold: &mut dyn FnMut(&Request, &Answer),
-    ) -> Result<(Session<P>, Progress), ReplayError> {
+        fold: Fold<'_>,
+    ) -> Loaded<P> {
         let mut replay = Replay::begin(journal, program, setting, extent)?;
         replay.read_all(fold)?;
         let Replay { mut session, mut group, .. } = replay;
@@ -167,10 +174,7 @@ impl<'r, P: Program> Replay<'r, P> {
     }
 
     /// Takes in every record but the first.
-    pub(super) fn read_all(
-        &mut self,
-        fold: &mut dyn FnMut(&Request, &Answer),
-    ) -> Result<(), ReplayError> {
+    pub(super) fn read_all(&mut self, fold: Fold<'_>) -> Result<(), ReplayError> {
         let journal = self.journal;
         for (record, hash) in journal.records().iter().zip(journal.hashes()).skip(1) {
             self.pass_patches(&record.body);
@@ -191,11 +195,7 @@ impl<'r, P: Program> Replay<'r, P> {
     }
 
     /// Takes in the next record.
-    fn read(
-        &mut self,
-        record: &Record,
-        fold: &mut dyn FnMut(&Request, &Answer),
-    ) -> Result<(), ReplayError> {
+    fn read(&mut self, record: &Record, fold: Fold<'_>) -> Result<(), ReplayError> {
         let seq = record.seq;
         match &record.body {
             Body::Start(start) => self.leave_parent(start)?,
@@ -272,7 +272,7 @@ impl<'r, P: Program> Replay<'r, P> {
         &mut self,
         record: &Record,
         recorded: &AnswerRecord,
-        fold: &mut dyn FnMut(&Request, &Answer),
+        fold: Fold<'_>,
     ) -> Result<(), ReplayError> {
         let Ok(ask) = self.session.take(&recorded.path) else {
             return Err(corrupt(record.seq, "it answers a request that is not open"));
@@ -293,7 +293,7 @@ impl<'r, P: Program> Replay<'r, P> {
         }
         if let Some(path) = self.group.withdrawn.first().cloned() {
             let asked = Some(named("withdraw"));
-            return Err(self.diverged(Difference::Extra, Some(seq), &path, None, asked));
+            return Err(self.divergence(Difference::Extra, Some(seq), &path, None, asked).into());
         }
         Ok(())
     }
@@ -323,7 +323,7 @@ impl<'r, P: Program> Replay<'r, P> {
             if let (Some(before), Some(now)) = (value(left.1), result_of(&end)) {
                 divergence.changes = changes(&before, now);
             }
-            return Err(ReplayError::Diverged(Box::new(divergence)));
+            return Err(divergence.into());
         }
         self.session.over = Some(end);
         Ok(())
@@ -342,7 +342,7 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
         return Ok(());
     }
     let name = |engine: &crate::Engine| format!("{} {}", engine.language, engine.semantics);
-    Err(ReplayError::Diverged(Box::new(Divergence {
+    Err(ReplayError::from(Divergence {
         difference: Difference::Engine,
         seq: None,
         path: Path::root(),
@@ -350,7 +350,7 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
         asked: Some(named(&name(setting.engine))),
         changes: Vec::new(),
         recorded_elsewhere: None,
-    })))
+    }))
 }
 
 fn corrupt(seq: u64, reason: &str) -> ReplayError {

@@ -88,27 +88,12 @@ impl FinishedScopes {
     pub(super) fn of(journal: &Journal) -> FinishedScopes {
         let (mut finished, mut open) = (BTreeMap::new(), BTreeSet::new());
         for record in journal.records() {
-            match &record.body {
-                Body::Ask(ask) => {
-                    open.insert(&ask.path);
-                }
-                Body::Answer(answer) => {
-                    open.remove(&answer.path);
-                }
-                Body::ScopeEnd(scope) => {
-                    finished.insert(scope.path.as_str().to_owned(), scope.path.clone());
-                }
-                Body::Start(_)
-                | Body::Attempt(_)
-                | Body::Signal(_)
-                | Body::Escalate(_)
-                | Body::Vote(_)
-                | Body::Permit(_)
-                | Body::Upgrade(_)
-                | Body::Withdraw(_)
-                | Body::Cancel(_)
-                | Body::Continue(_)
-                | Body::End(_) => {}
+            if let Body::Ask(ask) = &record.body {
+                open.insert(&ask.path);
+            } else if let Body::Answer(answer) = &record.body {
+                open.remove(&answer.path);
+            } else if let Body::ScopeEnd(scope) = &record.body {
+                finished.insert(scope.path.as_str().to_owned(), scope.path.clone());
             }
         }
         for ancestor in open.into_iter().flat_map(Path::ancestors) {

@@ -36,8 +36,10 @@ impl Beginning {
     /// # Errors
     /// Fails when they are not those of a start.
     pub fn from_frame(id: &SessionId, frame: &[u8]) -> Result<Beginning> {
-        let value = canonical::decode(frame).map_err(|error| damaged(id, &error.to_string()))?;
-        let record = Record::from_value(value).map_err(|error| damaged(id, &error.to_string()))?;
+        let entries = canonical::decode_entries(frame);
+        let entries = entries.map_err(|error| damaged(id, &error.to_string()))?;
+        let record = Record::from_entries(entries);
+        let record = record.map_err(|error| damaged(id, &error.to_string()))?;
         match record.body {
             Body::Start(start) => Ok(Beginning { at: record.at, seq: record.seq, start: *start }),
             _ => Err(damaged(id, "it does not begin with a start")),

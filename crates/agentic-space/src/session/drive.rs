@@ -22,8 +22,9 @@ use agentic_store::journal::Log;
 use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::Executor;
 use super::flow_of;
-use super::folder::{Folder, damaged, read_journal};
+use super::folder::{Folder, damaged};
 use super::load::{Ran, replayed};
+use super::recent::read_journal;
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
 use super::work::{Came, Order, Task, Work};
@@ -180,7 +181,8 @@ impl<'a> Driver<'a> {
             self.take_up_retries();
             self.start_ready()?;
             if let Some(path) = self.due_timer() {
-                self.answer(&path, Answer::Ok(Value::Null), By::Timer)?;
+                self.timers.remove(&path);
+                self.answer_again(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
                 self.flush()?;
                 let (path, came) =
@@ -361,21 +363,22 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         let progress = self.session.answered(path, answer, by, self.space.now());
-        let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        self.persist(&progress)?;
+        let mut progress =
+            progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.persist(&mut progress)?;
         drop(writer);
         self.follow(progress)
     }
 
     /// Makes records durable, then does what they allow.
-    pub(super) fn take_in(&mut self, progress: Progress) -> Result<()> {
+    pub(super) fn take_in(&mut self, mut progress: Progress) -> Result<()> {
         self.flush()?;
-        self.persist(&progress)?;
+        self.persist(&mut progress)?;
         self.follow(progress)
     }
 
-    fn persist(&mut self, progress: &Progress) -> Result<()> {
-        self.append(&progress.objects, &progress.links)
+    fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+        self.append(&progress.objects, std::mem::take(&mut progress.links))
     }
 
     pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {

@@ -21,9 +21,8 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
 use super::context::Cast;
-use super::language::{Language, PipelineFlow, handlers, kinds_of};
+use super::language::{Language, PipelineFlow, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
-use super::role::Roles;
 use super::script::Script;
 use crate::Result;
 
@@ -49,10 +48,8 @@ pub struct Executor {
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
     auth: BTreeMap<String, AuthSource>,
-    /// Who answers a program of the context language.
+    /// Who answers models, tools and memories.
     performer: Option<Performer>,
-    /// Who plays the roles of a pipeline.
-    roles: Roles,
 }
 
 /// A program to be run for a request.
@@ -80,7 +77,11 @@ impl Executor {
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
         let registry = flow.map().get("registry").map(Registry::from_value);
         let auth = registry.and_then(|read| read.ok()).as_ref().map(auth_of).unwrap_or_default();
-        let performer = None;
+        let performer = match language {
+            Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
+            Language::Pipeline => Some(Performer::of_roles()),
+            Language::Rhai | Language::Context => None,
+        };
         Ok(Executor {
             language,
             kinds,
@@ -91,7 +92,6 @@ impl Executor {
             invoked_by,
             auth,
             performer,
-            roles: Roles::default(),
         })
     }
 
@@ -107,7 +107,6 @@ impl Executor {
             invoked_by: None,
             auth: BTreeMap::new(),
             performer: Some(Performer::new(cast)),
-            roles: Roles::default(),
         }
     }
 
@@ -128,8 +127,7 @@ impl Executor {
             script: flow.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
             invoked_by: flow.invoked_by.clone(),
             auth: auth_of(&flow.registry),
-            performer: None,
-            roles: Roles::default(),
+            performer: Some(Performer::of_roles()),
         })
     }
 
@@ -208,21 +206,14 @@ impl Executor {
 
     /// Says whether a provider performs a request.
     pub fn is_provided(&self, request: &Request) -> bool {
-        match self.language {
-            Language::Pipeline => Roles::knows(request) && !self.is_scripted(request),
-            Language::Rhai | Language::AgentLang | Language::Context => {
-                self.performer.as_ref().is_some_and(|performer| performer.is_outside(request))
-            }
-        }
+        let is_outside = |performer: &Performer| performer.is_outside(request);
+        !self.is_scripted(request) && self.performer.as_ref().is_some_and(is_outside)
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
     /// folder.
     pub fn provided(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
-        match &self.performer {
-            Some(performer) => performer.call(request, stamp, folder),
-            None => self.roles.call(request, folder),
-        }
+        self.performer.as_ref()?.call(request, stamp, folder)
     }
 
     /// Returns the program that performs a request.
@@ -269,11 +260,7 @@ impl Executor {
     /// Makes the answer of a request from what became of its program.
     pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
         let (broken, garbage) = self.codes();
-        let outcome = match outcome {
-            Ok(outcome) => outcome,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match outcome {
+        credited(outcome, |outcome| match outcome {
             Outcome::Done(printed) => match std::str::from_utf8(&printed) {
                 Ok(text) => {
                     self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
@@ -303,17 +290,13 @@ impl Executor {
             ),
             Outcome::TimedOut => Answer::TimedOut,
             Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
-        }
+        })
     }
 
     /// Makes the answer of a request from what an endpoint said.
     pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
         let (broken, garbage) = self.codes();
-        let reply = match reply {
-            Ok(reply) => reply,
-            Err(error) => return failed(error.code(), error.to_string()),
-        };
-        match reply {
+        credited(reply, |reply| match reply {
             Reply::Said { status, body } => match std::str::from_utf8(&body) {
                 Ok(text) if (200..300).contains(&status) => {
                     let who = format!("`{url}`");
@@ -336,7 +319,7 @@ impl Executor {
             Reply::TimedOut => Answer::TimedOut,
             // What was sent may have been acted on.
             Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
-        }
+        })
     }
 
     /// Returns the codes of those who break down, and of those who give garbage.
@@ -405,6 +388,11 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
             shown(text)
         )),
     }
+}
+
+/// Makes the answer of a call, which was not made if it wants for a credential.
+fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
+    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
 }
 
 fn shown(text: &str) -> String {

@@ -4,15 +4,12 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{Cid, Kind, Map, Object, Value};
 use agentic_replay::{Body, Journal, Objects, SessionId};
+use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
-use agentic_store::{Lock, journal};
+use agentic_store::journal::{self, Place};
 
-use super::beginning::Beginning;
 use super::seal;
 use crate::{Error, Result, Space};
-
-/// How many forks of forks are followed.
-const FORKS_MAX: usize = 4096;
 
 /// The folder of one session.
 #[derive(Debug, Clone)]
@@ -41,10 +38,14 @@ impl Folder {
         self.path.join("log")
     }
 
-    /// Reads the bytes of the session's own records.
-    pub fn frames(&self, space: &Space) -> Result<Vec<Vec<u8>>> {
-        let own = if self.exists() { journal::payloads(&self.log())? } else { Vec::new() };
-        if own.is_empty() { seal::frames(space, &self.id) } else { Ok(own) }
+    /// Reads the bytes of the session's own records, and where they end in its log. Where it has
+    /// none here they come from its sealed segments.
+    pub fn frames(&self, space: &Space) -> Result<(Vec<Vec<u8>>, Option<Place>)> {
+        let (own, end) = journal::payloads_after(&self.log(), Place::default())?;
+        if own.is_empty() {
+            return Ok((seal::frames(space, &self.id)?, None));
+        }
+        Ok((own, Some(end)))
     }
 
     /// Reads the bytes of the session's first own record alone.
@@ -131,25 +132,6 @@ impl Folder {
         let lock = Lock::take(&path, space.repository().common_dir())?;
         Ok((Folder::of(space, id), lock))
     }
-}
-
-/// Reads the journal of a session; of a fork, with the records that it shares.
-pub fn read_journal(space: &Space, id: &SessionId) -> Result<Journal> {
-    let mut shares: Vec<Vec<Vec<u8>>> = Vec::new();
-    let mut next = Some((*id, u64::MAX));
-    while let Some((id, end)) = next {
-        let frames = Folder::of(space, &id).frames(space)?;
-        let first = frames.first().ok_or_else(|| Error::UnknownSession { id: id.to_string() })?;
-        let beginning = Beginning::from_frame(&id, first)?;
-        let n = usize::try_from(end.saturating_sub(beginning.seq)).unwrap_or(usize::MAX);
-        shares.push(frames.into_iter().take(n).collect());
-        if shares.len() > FORKS_MAX {
-            return Err(damaged(&id, "it is a fork of too many forks"));
-        }
-        next = beginning.start.parent.map(|point| (point.session, point.seq));
-    }
-    let frames = shares.into_iter().rev().flatten();
-    Journal::read(frames).map_err(|error| damaged(id, &error.to_string()))
 }
 
 /// The error of a session whose records are damaged.

@@ -7,9 +7,10 @@ use agentic_replay::{
 };
 
 use super::drive::Driver;
-use super::folder::{Folder, Values, read_journal};
+use super::folder::{Folder, Values};
 use super::language::kinds_of;
 use super::load::replay_error;
+use super::recent::read_journal;
 use super::summary::Answered;
 use super::{Language, flow_of, program_of, seal};
 use crate::commit::Asker;

@@ -7,19 +7,28 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentic_lang_agent::{Capture, RunOptions};
+use agentic_lang_agent::{Agents, Capture, RunOptions};
+use agentic_lang_pipeline::Compiled;
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
-use agentic_model::{Map, Object, Value};
+use agentic_model::{AgentName, Map, Object, Value};
 use agentic_plan::Registry;
+use agentic_providers::model::Adapter;
 use agentic_replay::{Engine, Kinds, Program};
 
+use super::beginning::Beginning;
 use super::context::Cast;
-use crate::{Error, Result};
+use super::flow_of;
+use super::folder::Folder;
+use super::listing::with_key;
+use crate::{Error, Result, Space};
 
 /// The name of AgentLang, as sessions pin it.
 const AGENTLANG: &str = "agentlang";
 /// The version of its meaning. Every change that can alter a request raises it.
 const AGENTLANG_SEMANTICS: u32 = 1;
+
+/// How many plans of one program are kept.
+const PLANS_KEPT_MAX: usize = 64;
 
 /// A language that sessions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +54,8 @@ pub struct AgentLangFlow {
     pub workers: i64,
     /// The programs that perform tasks, with their arguments.
     pub handlers: BTreeMap<String, Vec<String>>,
+    /// Who performs the tasks of agents.
+    pub adapter: Adapter,
 }
 
 impl AgentLangFlow {
@@ -63,6 +74,7 @@ impl AgentLangFlow {
                 ("pipeline", pipeline),
                 ("workers", Value::Int(self.workers)),
                 ("handlers", Value::Map(handlers.collect())),
+                ("agents", Value::text(self.adapter.as_str())),
             ],
         )
     }
@@ -197,6 +209,7 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
     let options = RunOptions {
         workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
         handlers: handlers(flow).into_keys().collect(),
+        agents: agents_of(adapter(flow)?),
         progress: Capture::On,
         trace,
         ..defaults
@@ -207,15 +220,31 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
     }))
 }
 
-/// Makes a run of a program of the pipeline language.
-pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
+/// Returns the plans of a program of the pipeline language as objects, for whoever wants to look at
+/// what ran; of very many the first. Nothing for other languages.
+pub(super) fn plans(flow: &Object) -> Result<Vec<Object>> {
+    if Language::of(flow)? != Language::Pipeline {
+        return Ok(Vec::new());
+    }
+    let compiled = compiled(flow, super::source_of(flow)?)?;
+    let plans = compiled.blocks.iter().map(|block| block.plan.object().clone());
+    Ok(plans.take(PLANS_KEPT_MAX).collect())
+}
+
+/// Compiles a program of the pipeline language with the registry that is pinned with it.
+fn compiled(flow: &Object, source: &str) -> Result<Compiled> {
     let registry = flow.map().get("registry").unwrap_or(&Value::Null);
     let registry = Registry::from_value(registry)
         .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;
     let compiled = agentic_lang_pipeline::compile(source, Arc::new(registry));
-    let compiled = compiled.map_err(|findings| {
+    compiled.map_err(|findings| {
         broken(flow, findings.first().map(|finding| finding.diagnostic.message.as_str()))
-    })?;
+    })
+}
+
+/// Makes a run of a program of the pipeline language.
+pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
+    let compiled = compiled(flow, source)?;
     let text = |key: &str| flow.map().get(key).and_then(Value::as_text);
     let options = Options {
         invoked_by: text("invoked_by").map(str::to_owned),
@@ -234,6 +263,41 @@ pub(super) fn handlers(flow: &Object) -> BTreeMap<String, Vec<String>> {
     };
     let handlers = pinned.into_iter().flatten();
     handlers.filter_map(|(task, argv)| Some((task.clone(), words(argv)?))).collect()
+}
+
+/// Reads who performs the tasks of agents of an AgentLang program. The first flows did not say so:
+/// there was the mock only.
+pub(super) fn adapter(flow: &Object) -> Result<Adapter> {
+    match flow.map().get("agents") {
+        None => Ok(Adapter::Mock),
+        Some(pinned) => pinned
+            .as_text()
+            .and_then(Adapter::parse)
+            .ok_or_else(|| broken(flow, Some("nobody knows who performs the tasks of agents"))),
+    }
+}
+
+/// Returns who performs the tasks of agents in the session that was started as an agent with a key;
+/// nothing where there is none.
+///
+/// # Errors
+/// Fails when the sessions cannot be read.
+pub fn pinned_adapter(space: &Space, agent: &AgentName, key: &str) -> Result<Option<Adapter>> {
+    let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
+    let flow = Beginning::of(space, &id)?.start.flow;
+    let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
+    match Language::of(&flow)? {
+        Language::AgentLang => adapter(&flow).map(Some),
+        Language::Rhai | Language::Pipeline | Language::Context => Ok(None),
+    }
+}
+
+/// Tells a program who performs the tasks of its agents.
+pub fn agents_of(adapter: Adapter) -> Agents {
+    match adapter {
+        Adapter::Mock => Agents::Mock,
+        Adapter::Live | Adapter::Anthropic => Agents::Models,
+    }
 }
 
 pub(super) fn broken(flow: &Object, reason: Option<&str>) -> Error {

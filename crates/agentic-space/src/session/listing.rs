@@ -11,7 +11,7 @@ use agentic_model::{AgentName, Instant};
 use agentic_replay::SessionId;
 
 use super::beginning::Beginning;
-use super::folder::read_journal;
+use super::recent::read_journal;
 use super::seal;
 use crate::{Error, Result, Space};
 

@@ -2,7 +2,8 @@
 
 use agentic_model::Object;
 use agentic_replay::{
-    Answer, Journal, Program, Progress, ReplayError, Request, Session, SessionId, Setting,
+    Answer, Fold, Journal, Loaded, Program, Progress, ReplayError, Request, Session, SessionId,
+    Setting,
 };
 
 use super::executor::Executor;
@@ -14,13 +15,7 @@ use crate::{Error, Result, Space};
 pub type Ran = (Session<Box<dyn Program>>, Executor);
 
 /// Brings a program to the end of a journal: all of it, or without the scopes that are over.
-pub type Load =
-    for<'j, 's> fn(
-        &'j Journal,
-        Box<dyn Program>,
-        Setting<'s>,
-        &mut dyn FnMut(&Request, &Answer),
-    ) -> std::result::Result<(Session<Box<dyn Program>>, Progress), ReplayError>;
+pub type Load = fn(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>;
 
 /// Runs a program over the records of a session.
 pub fn replayed(

@@ -19,10 +19,10 @@ mod load;
 mod performer;
 mod process;
 mod rebuild;
+pub(crate) mod recent;
 mod replay;
 mod retell;
 mod retry;
-mod role;
 mod run;
 mod script;
 mod seal;
@@ -37,7 +37,7 @@ pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, PipelineFlow, flow_object};
+pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
 pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
@@ -88,7 +88,7 @@ impl Space {
     /// # Errors
     /// Fails as [`Space::session`] does.
     pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
-        let journal = folder::read_journal(self, id)?;
+        let journal = recent::read_journal(self, id)?;
         summary::of_past(self, &journal.up_to(n_records))
     }
 

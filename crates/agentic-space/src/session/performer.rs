@@ -1,4 +1,4 @@
-//! Who answers a program of the context language: mocks and scripts here, providers outside.
+//! Who answers programs: mocks and scripts here, providers outside.
 
 use std::cell::OnceCell;
 use std::path::Path;
@@ -6,9 +6,10 @@ use std::sync::Arc;
 
 use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
 use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
+use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Piece;
+use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
 use agentic_providers::provider::{Providers, Stamp};
 use agentic_replay::{Answer, Failure, Request};
 
@@ -20,19 +21,19 @@ const NO_INPUT: &str = "no-input";
 const UNCONFIGURED: &str = "unconfigured";
 
 /// The providers that are configured, or why there are none.
-pub(super) type Configured = Result<Arc<Providers>, String>;
+type Configured = Result<Arc<Providers>, String>;
 
 /// A call of a provider, which takes its time.
 #[derive(Debug)]
 pub struct ProviderCall {
-    pub(super) providers: Configured,
-    pub(super) request: Request,
-    pub(super) part: Part,
+    providers: Configured,
+    request: Request,
+    part: Part,
 }
 
 /// What is wanted of the providers.
 #[derive(Debug)]
-pub(super) enum Part {
+enum Part {
     /// That they perform the request, whichever of them does.
     Effect(Stamp),
     /// That a model plays a role of a pipeline; its reply should match this schema.
@@ -72,16 +73,10 @@ impl Part {
     }
 }
 
-/// Reads which models, tools and memories there are.
-pub(super) fn configured(folder: &Path) -> Configured {
-    let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
-    Ok(Arc::new(Providers::configured(configuration)))
-}
-
 /// Answers the requests of one run.
 #[derive(Debug)]
 pub(super) struct Performer {
-    troupe: Troupe,
+    company: Company,
     /// The models, tools and memories outside, once one was needed.
     providers: OnceCell<Configured>,
     /// What memories were asked before the providers were needed.
@@ -91,17 +86,37 @@ pub(super) struct Performer {
 impl Performer {
     pub fn new(cast: &Cast) -> Performer {
         let (providers, recalled) = (OnceCell::new(), Vec::new());
-        Performer { troupe: Troupe::new(cast), providers, recalled }
+        Performer { company: Company::Troupe(Troupe::new(cast)), providers, recalled }
+    }
+
+    /// Makes the performer of the tasks of agents in an AgentLang program.
+    pub fn of_agents(adapter: Adapter) -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { company: Company::Agents(adapter), providers, recalled }
+    }
+
+    /// Makes the performer of the roles in a pipeline.
+    pub fn of_roles() -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { company: Company::Roles, providers, recalled }
     }
 
     /// Answers a request that is made up; nothing for any other.
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
-        self.troupe.answer(request)
+        match &mut self.company {
+            Company::Troupe(troupe) => troupe.answer(request),
+            Company::Agents(_) | Company::Roles => None,
+        }
     }
 
     /// Says whether a provider performs a request.
     pub fn is_outside(&self, request: &Request) -> bool {
-        self.troupe.is_outside(request)
+        match &self.company {
+            Company::Troupe(troupe) => troupe.is_outside(request),
+            Company::Agents(Adapter::Mock) => false,
+            Company::Agents(Adapter::Live | Adapter::Anthropic) => request.kind == TASK_REQUEST,
+            Company::Roles => RequestKind::of(request) == Some(RequestKind::Model),
+        }
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
@@ -110,23 +125,37 @@ impl Performer {
         self.is_outside(request).then(|| ProviderCall {
             providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
             request: request.clone(),
-            part: Part::Effect(stamp),
+            part: match self.company {
+                Company::Troupe(_) | Company::Agents(_) => Part::Effect(stamp),
+                Company::Roles => {
+                    let agent = AgentCall::of(request).map(|call| call.agent);
+                    Part::Role(agent.and_then(|agent| reply_schema(&agent)))
+                }
+            },
         })
     }
 
-    /// Does so, and tells memories what they were asked before.
+    /// Reads which models, tools and memories there are.
     fn configured(&self, folder: &Path) -> Configured {
-        let providers = configured(folder)?;
+        let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
+        let configuration = match self.company {
+            Company::Troupe(_) | Company::Roles => configuration,
+            Company::Agents(adapter) => configuration.for_tasks(adapter),
+        };
+        let providers = Providers::configured(configuration);
         for (request, answer) in &self.recalled {
             providers.recall(request, answer);
         }
-        Ok(providers)
+        Ok(Arc::new(providers))
     }
 
     /// Takes note of a request that was answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
         match (self.is_outside(request), self.providers.get()) {
-            (false, _) => self.troupe.fold(request, answer),
+            (false, _) => match &mut self.company {
+                Company::Troupe(troupe) => troupe.fold(request, answer),
+                Company::Agents(_) | Company::Roles => {}
+            },
             (true, Some(Ok(providers))) => providers.recall(request, answer),
             (true, None) if request.kind == MEMORY_REQUEST => {
                 self.recalled.push((request.clone(), answer.clone()));
@@ -134,6 +163,17 @@ impl Performer {
             (true, Some(Err(_)) | None) => {}
         }
     }
+}
+
+/// Whose requests are answered.
+#[derive(Debug)]
+enum Company {
+    /// Those of a program of the context language.
+    Troupe(Troupe),
+    /// Those of an AgentLang program whose agents this adapter serves.
+    Agents(Adapter),
+    /// Those of a pipeline, some of whose agents are models.
+    Roles,
 }
 
 /// Answers the requests of one run that are made up.

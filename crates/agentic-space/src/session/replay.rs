@@ -3,8 +3,9 @@
 use agentic_model::Object;
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
-use super::folder::{Folder, Values, read_journal};
+use super::folder::{Folder, Values};
 use super::language::kinds_of;
+use super::recent::read_journal;
 use super::{Language, flow_of, program_of};
 use crate::{Error, Result, Space};
 

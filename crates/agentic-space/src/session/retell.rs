@@ -11,9 +11,10 @@ use agentic_lang_agent::Capture;
 use agentic_model::Instant;
 use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
 
-use super::folder::{Folder, Values, read_journal};
+use super::folder::{Folder, Values};
 use super::language::kinds_of;
 use super::load::replay_error;
+use super::recent::read_journal;
 use super::{Language, flow_of, program_with};
 use crate::{Result, Space};
 

@@ -4,10 +4,11 @@ use agentic_model::{AgentName, Instant, Value};
 use agentic_replay::record::{CancelMode, Outcome, Why};
 use agentic_replay::{Body, By, Journal, Path, Record, Session, SessionId, Setting};
 
-use super::folder::{Folder, Values, read_journal};
+use super::folder::{Folder, Values};
 use super::language::{self, Language, kinds_of};
 use super::listing::newest_with_key;
 use super::load::replay_error;
+use super::recent::read_journal;
 use super::summary::{self, State};
 use super::{flow_of, source_of};
 use crate::{Error, Result, Space};

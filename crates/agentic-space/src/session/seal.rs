@@ -8,6 +8,7 @@ use agentic_replay::SessionId;
 use agentic_store::journal::{KeptObject, Transaction};
 
 use super::folder::{Folder, segment_object};
+use super::recent::own_frames;
 use super::segment::Segments;
 use crate::{Result, Space};
 
@@ -21,26 +22,9 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
         return Ok(());
     }
     let segments = Segments::of(space, agent)?;
-    let sealed = records(&segments.read(&folder.id)?);
-    let frames = folder.frames(space)?;
-    let n_sealed: usize = sealed.values().map(Vec::len).sum();
-    let mut objects = Vec::new();
-    let mut from = n_sealed;
-    while from < frames.len() {
-        let mut to = from + 1;
-        let mut bytes = frames[from].len();
-        while to < frames.len() && bytes + frames[to].len() <= PART_BYTES_MAX {
-            bytes += frames[to].len();
-            to += 1;
-        }
-        let records = frames[from..to].iter().map(|frame| Value::Bytes(frame.clone())).collect();
-        objects.push(segment_object([
-            ("session", Value::text(folder.id.to_string())),
-            ("from", Value::Int(from as i64)),
-            ("records", Value::List(records)),
-        ])?);
-        from = to;
-    }
+    let n_sealed = segments.n_records(&folder.id);
+    let mut objects =
+        record_objects(&folder.id, n_sealed, own_frames(space, &folder.id, n_sealed)?)?;
     let kept = space.repository().notes(&agent.notes_ref())?.objects(None)?;
     let is_kept = |object: &Object| kept.binary_search(&object.cid()).is_ok();
     objects.extend(value_objects(folder)?.into_iter().filter(|object| !is_kept(object)));
@@ -50,6 +34,30 @@ pub fn seal(space: &Space, agent: &AgentName, folder: &Folder) -> Result<()> {
     keep(space, agent, "seal", &objects)?;
     segments.remember(&objects);
     Ok(())
+}
+
+/// Cuts records into objects; before them come so many that are sealed.
+fn record_objects(id: &SessionId, n_before: usize, frames: Vec<Vec<u8>>) -> Result<Vec<Object>> {
+    let mut objects = Vec::new();
+    let mut from = n_before;
+    let mut rest = frames.into_iter().peekable();
+    while rest.peek().is_some() {
+        let (mut records, mut n_bytes) = (Vec::new(), 0);
+        while let Some(frame) =
+            rest.next_if(|frame| records.is_empty() || n_bytes + frame.len() <= PART_BYTES_MAX)
+        {
+            n_bytes += frame.len();
+            records.push(Value::Bytes(frame));
+        }
+        let n_records = records.len();
+        objects.push(segment_object([
+            ("session", Value::text(id.to_string())),
+            ("from", Value::Int(from as i64)),
+            ("records", Value::List(records)),
+        ])?);
+        from += n_records;
+    }
+    Ok(objects)
 }
 
 /// Keeps objects in the notes of an agent.

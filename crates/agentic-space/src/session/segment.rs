@@ -1,8 +1,9 @@
 //! Sealed segments, and which session each belongs to.
 //!
-//! A segment is a typed object in the notes of an agent; whose it is stands inside. A cache by
-//! content id spares the reading of all others: what it says of an id can never become wrong, and
-//! what it lacks is read. Only whoever seals writes it.
+//! A segment is a typed object in the notes of an agent; whose it is and what it holds stands
+//! inside. A cache by content id spares the reading of all others, and of all when it is only asked
+//! how far a session is sealed: what it says of an id can never become wrong, and what it lacks is
+//! read. Only whoever seals writes it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,17 @@ const NOTES: &str = "refs/notes/agentic/";
 pub struct Segments<'a> {
     notes: Notes<'a>,
     cache: PathBuf,
-    owners: BTreeMap<Cid, SessionId>,
+    parts: BTreeMap<Cid, Part>,
+}
+
+/// What one segment holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    /// The session that it belongs to.
+    session: SessionId,
+    /// Which of the session's own records: the position of the first, and how many. None in a piece
+    /// of a long value.
+    records: (i64, i64),
 }
 
 impl<'a> Segments<'a> {
@@ -49,26 +60,33 @@ impl<'a> Segments<'a> {
         let cache = folder.join(Cid::of(name.as_bytes()).to_string());
         let notes = space.repository().notes(name)?;
         let listed = notes.objects(Some(&segment_kind()))?;
-        let mut owners = match listed.is_empty() {
+        let mut parts = match listed.is_empty() {
             true => BTreeMap::new(),
             false => read_cache(&cache).unwrap_or_default(),
         };
-        owners.retain(|cid, _| listed.binary_search(cid).is_ok());
-        if owners.len() < listed.len() {
-            let is_new = |cid: &Cid| !owners.contains_key(cid);
+        parts.retain(|cid, _| listed.binary_search(cid).is_ok());
+        if parts.len() < listed.len() {
+            let is_new = |cid: &Cid| !parts.contains_key(cid);
             let new = notes.read_wanted_objects(&segment_kind(), &is_new)?;
             let new = new.iter().filter_map(|(cid, bytes)| {
                 let object = Object::decode(bytes).ok()?;
-                Some((*cid, owner(&object)?))
+                Some((*cid, Part::of(&object)?))
             });
-            owners.extend(new);
+            parts.extend(new);
         }
-        Ok(Segments { notes, cache, owners })
+        Ok(Segments { notes, cache, parts })
     }
 
     /// Lists the sessions that have a segment here.
     pub fn sessions(&self) -> impl Iterator<Item = SessionId> {
-        self.owners.values().copied()
+        self.parts.values().map(|part| part.session)
+    }
+
+    /// Counts the records of a session that are sealed here.
+    pub fn n_records(&self, id: &SessionId) -> usize {
+        let own = self.parts.values().filter(|part| part.session == *id);
+        let counts: BTreeMap<i64, i64> = own.map(|part| part.records).collect();
+        counts.into_values().map(|count| usize::try_from(count).unwrap_or(0)).sum()
     }
 
     /// Reads the segments of one session.
@@ -76,20 +94,19 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails when one of them is damaged.
     pub fn read(&self, id: &SessionId) -> Result<Vec<Object>> {
-        if !self.owners.values().any(|owner| owner == id) {
+        if !self.sessions().any(|owner| owner == *id) {
             return Ok(Vec::new());
         }
-        let is_own = |cid: &Cid| self.owners.get(cid) == Some(id);
+        let is_own = |cid: &Cid| self.parts.get(cid).is_some_and(|part| part.session == *id);
         let found = self.notes.read_wanted_objects(&segment_kind(), &is_own)?;
         Ok(found.iter().filter_map(|(_, bytes)| Object::decode(bytes).ok()).collect())
     }
 
-    /// Remembers whose these segments are, beside those that are in the notes.
+    /// Remembers what these segments hold, beside those that are in the notes.
     pub fn remember(mut self, new: &[Object]) {
-        self.owners.extend(new.iter().filter_map(|object| Some((object.cid(), owner(object)?))));
-        let lines = self.owners.iter().map(|(cid, id)| (cid.to_string(), id.to_string()));
-        let map = lines.map(|(cid, id)| (cid, Value::Text(id))).collect();
-        let Ok(bytes) = canonical::encode(&Value::Map(map)) else { return };
+        self.parts.extend(new.iter().filter_map(|object| Some((object.cid(), Part::of(object)?))));
+        let entries = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));
+        let Ok(bytes) = canonical::encode(&Value::Map(entries.collect())) else { return };
         let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
         let folder = self.cache.parent().expect("caches stand in a folder");
         let _ = std::fs::create_dir_all(folder);
@@ -98,22 +115,42 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// Reads whose a segment is.
-fn owner(object: &Object) -> Option<SessionId> {
-    SessionId::parse(object.map().get("session")?.as_text()?)
+impl Part {
+    fn of(object: &Object) -> Option<Part> {
+        let map = object.map();
+        let session = SessionId::parse(map.get("session")?.as_text()?)?;
+        let from = map.get("from").and_then(Value::as_int).unwrap_or(0);
+        let count = map.get("records").and_then(Value::as_list).unwrap_or_default().len();
+        Some(Part { session, records: (from, i64::try_from(count).ok()?) })
+    }
+
+    fn to_value(self) -> Value {
+        let (from, count) = self.records;
+        Value::List(vec![
+            Value::Bytes(self.session.as_bytes().to_vec()),
+            Value::Int(from),
+            Value::Int(count),
+        ])
+    }
+
+    fn from_value(value: &Value) -> Option<Part> {
+        let [Value::Bytes(session), Value::Int(from), Value::Int(count)] = value.as_list()? else {
+            return None;
+        };
+        let session = SessionId::from_bytes(session.as_slice().try_into().ok()?);
+        Some(Part { session, records: (*from, *count) })
+    }
 }
 
 /// Reads the cache, if it is as it was written. A damaged cache is no cache.
-fn read_cache(path: &std::path::Path) -> Option<BTreeMap<Cid, SessionId>> {
+fn read_cache(path: &std::path::Path) -> Option<BTreeMap<Cid, Part>> {
     let content = std::fs::read(path).ok()?;
     let at = content.iter().position(|byte| *byte == b'\n')?;
     let (sum, bytes) = (&content[..at], &content[at + 1..]);
     if Cid::of(bytes).to_string().as_bytes() != sum {
         return None;
     }
-    let value = canonical::decode(bytes).ok()?;
-    let entry = |(cid, id): (&String, &Value)| {
-        Some((Cid::parse(cid).ok()?, SessionId::parse(id.as_text()?)?))
-    };
-    value.as_map()?.iter().map(entry).collect()
+    let entries = canonical::decode_entries(bytes).ok()?;
+    let part = |(cid, part): (&str, Value)| Some((Cid::parse(cid).ok()?, Part::from_value(&part)?));
+    entries.into_iter().map(part).collect()
 }

@@ -9,7 +9,8 @@ use agentic_replay::{
     RequestId, SessionId,
 };
 
-use super::folder::{Folder, Values, read_journal};
+use super::folder::{Folder, Values};
+use super::recent::read_journal;
 use crate::{Result, Space};
 
 /// How a session stands.

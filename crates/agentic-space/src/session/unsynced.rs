@@ -1,11 +1,12 @@
 //! Records that may wait for the next barrier.
 //!
 //! A pure request that was answered without a record is computed again after a crash, with the same
-//! answer. So a run of them shares one sync: what they led to is made durable before anything that
-//! reaches beyond the process, and before there are too many of them.
+//! answer, and a timer that was due is due again. So a run of them shares one sync: what they led to
+//! is made durable before anything that reaches beyond the process, and before there are too many of
+//! them.
 
 use agentic_model::{Cid, Entry};
-use agentic_replay::{Answer, By, EffectClass, Link, Performance};
+use agentic_replay::{Answer, By, EffectClass, Link, Path, Performance};
 use agentic_store::Durability;
 
 use super::drive::Driver;
@@ -46,15 +47,25 @@ impl Unsynced {
 }
 
 impl Driver<'_> {
-    /// Takes in an answer that was computed just now. After a crash a pure request is computed
-    /// again, so the record of its answer waits for the next barrier.
+    /// Takes in an answer that was computed just now.
     pub(super) fn computed(&mut self, performance: &Performance, answer: Answer) -> Result<()> {
         let path = &performance.request.path;
-        if performance.class != EffectClass::Pure || !self.session.pending().is_empty() {
-            return self.answer(path, answer, By::Executor);
+        match performance.class {
+            EffectClass::Pure => self.answer_again(path, answer, By::Executor),
+            EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
+                self.answer(path, answer, By::Executor)
+            }
+        }
+    }
+
+    /// Records an answer that would be given again after a crash: nothing in the world has come of
+    /// it. Its record waits for the next barrier.
+    pub(super) fn answer_again(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+        if !self.session.pending().is_empty() {
+            return self.answer(path, answer, by);
         }
         agentic_store::fault::point("before-answer")?;
-        let progress = self.session.answered(path, answer, By::Executor, self.space.now());
+        let progress = self.session.answered(path, answer, by, self.space.now());
         let mut progress =
             progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         let is_barrier =
@@ -73,11 +84,11 @@ impl Driver<'_> {
     pub(super) fn flush(&mut self) -> Result<()> {
         let waiting = std::mem::take(&mut self.unsynced);
         self.append_entries(waiting.entries)?;
-        self.append(&waiting.objects, &waiting.links)
+        self.append(&waiting.objects, waiting.links)
     }
 
     /// Makes records durable, and the long values that they refer to.
-    pub(super) fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: &[Link]) -> Result<()> {
+    pub(super) fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: Vec<Link>) -> Result<()> {
         if links.is_empty() {
             return Ok(());
         }
@@ -85,7 +96,10 @@ impl Driver<'_> {
             self.folder.keep_object(cid, bytes)?;
         }
         let payloads: Vec<&[u8]> = links.iter().map(|link| link.bytes.as_slice()).collect();
+        let before = self.log.end();
         // `--durability git` does not apply to sessions: what was answered is never asked again.
-        Ok(self.log.append(&payloads, Durability::Full)?)
+        self.log.append(&payloads, Durability::Full)?;
+        self.space.recent().appended(&self.folder.id, links, (before, self.log.end()));
+        Ok(())
     }
 }

@@ -135,7 +135,7 @@ impl Repository {
                 Some(tip) if !self.is_ancestor(tip, theirs)? => {
                     let (entries, diverged) = self.missing_from_archive(tip, theirs)?;
                     let draft = self.draft_archive(&entries, Some(theirs), author, committer)?;
-                    self.write_objects(&draft.objects)?;
+                    self.write_loose(&draft.objects)?;
                     (draft.step, diverged)
                 }
                 expect => {

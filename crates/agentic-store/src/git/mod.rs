@@ -12,6 +12,9 @@ mod merge;
 mod notes;
 mod object;
 mod pack;
+mod pack_file;
+mod pack_index;
+mod pack_merge;
 mod reference;
 mod repair;
 mod repository;
@@ -32,7 +35,7 @@ pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch};
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
-pub use self::worktree::Worktree;
+pub use self::worktree::{Checkout, Worktree};
 pub use self::zone::local_zone;
 
 use agentic_model::Oid;

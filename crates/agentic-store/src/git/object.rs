@@ -1,11 +1,27 @@
 //! Git objects: naming, writing without syncing, reading.
 
+use std::path::PathBuf;
+
 use agentic_model::Oid;
 use gix::objs::{Exists as _, Write as _};
 
 use super::{Repository, Scratch, to_id, to_oid};
+use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result, fault};
+
+/// From how many objects on a write makes a pack of them instead of a file of each.
+const PACKED_OBJECTS_MIN: usize = 128;
+
+/// How objects were written.
+#[derive(Debug)]
+#[must_use = "a prune may take objects away that no ref names yet"]
+pub enum Written {
+    /// Each as a file; their names.
+    Loose(Vec<Oid>),
+    /// All as one pack; its path.
+    Packed(PathBuf),
+}
 
 impl Repository {
     /// Names an object without writing it.
@@ -15,32 +31,59 @@ impl Repository {
         to_oid(&id.expect("an object in memory can always be hashed"))
     }
 
-    /// Writes objects without syncing them, except those that are there.
+    /// Writes objects without syncing them, except those that are there: very many as one pack.
     ///
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
-    pub fn write_objects(&self, objects: &[GitObject]) -> Result<()> {
+    pub fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
         if !objects.is_empty() {
             fault::point("before-objects")?;
         }
-        self.ensure_objects(objects)?;
-        fault::point("after-objects")
+        let written = match objects.len() >= PACKED_OBJECTS_MIN && self.has_room_for_packs()? {
+            true => Written::Packed(self.pack_folder().write(objects, Persistence::Lazy)?),
+            false => Written::Loose(self.write_loose(objects)?),
+        };
+        fault::point("after-objects")?;
+        Ok(written)
     }
 
-    /// Writes those objects again that a prune took away meanwhile.
+    /// Writes those objects again that a prune took away before a ref named them.
     ///
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
-    pub fn ensure_objects(&self, objects: &[GitObject]) -> Result<()> {
-        for object in objects {
-            let oid = self.name_object(object);
-            // A look into the packs would cost more than a second copy beside them.
-            if !self.has_loose_object(oid) {
-                self.inner
-                    .objects
-                    .write_buf(to_gix(object.kind), &object.bytes)
-                    .map_err(Error::git_with(|| format!("write object {oid}")))?;
+    pub fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()> {
+        match written {
+            Written::Loose(oids) => {
+                for (object, oid) in objects.iter().zip(oids) {
+                    self.write_unless_loose(object, *oid)?;
+                }
             }
+            Written::Packed(pack) if pack.exists() && pack.with_extension("idx").exists() => {}
+            Written::Packed(_) => {
+                self.pack_folder().write(objects, Persistence::Lazy)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes objects loose, except those that are.
+    ///
+    /// # Errors
+    /// Fails when the disk is full or the repository is read-only.
+    pub fn write_loose(&self, objects: &[GitObject]) -> Result<Vec<Oid>> {
+        let oids: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
+        for (object, oid) in objects.iter().zip(&oids) {
+            self.write_unless_loose(object, *oid)?;
+        }
+        Ok(oids)
+    }
+
+    /// A look into the packs would cost more than a second copy beside them.
+    fn write_unless_loose(&self, object: &GitObject, oid: Oid) -> Result<()> {
+        if !self.has_loose_object(oid) {
+            let failed = Error::git_with(|| format!("write object {oid}"));
+            let kind = to_gix(object.kind);
+            self.inner.objects.write_buf(kind, &object.bytes).map_err(failed)?;
         }
         Ok(())
     }

@@ -3,48 +3,25 @@
 //! Such a pack is part of the log. It is synced, and linked into git's own folder with a `.keep`, so
 //! that neither a power cut nor a collection takes it before a checkpoint gives it up.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentic_model::Oid;
-
-use super::{Repository, run_git_with_input};
+use super::Repository;
+use super::pack_file::PackFolder;
+use crate::file::Persistence;
 use crate::journal::{GitObject, sync_directory};
 use crate::layout::Stream;
-use crate::{Error, Result};
-
-/// How often objects are written again that a prune takes away before they are packed.
-const ATTEMPTS_MAX: usize = 5;
+use crate::{Error, Result, fault};
 
 impl Repository {
     /// Makes a pack of some objects and keeps it, durably, until it is released.
     ///
     /// # Errors
-    /// Fails when the disk is full or git fails; what was made then is garbage.
+    /// Fails when the disk is full; what was made then is garbage.
     pub fn keep_as_pack(&self, stream: &Stream, objects: &[GitObject]) -> Result<()> {
-        let names: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
         let folder = self.layout().packs(stream);
-        fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
-        let base = folder.join("pack").to_string_lossy().into_owned();
-        let arguments = ["pack-objects", "--quiet", "--window=0", &base];
-        let listed: String = names.iter().map(|oid| format!("{oid}\n")).collect();
-        let mut attempts_left = ATTEMPTS_MAX;
-        loop {
-            self.write_objects(objects)?;
-            let git = run_git_with_input(self.common_dir(), &arguments, listed.as_bytes())?;
-            // A prune may have taken some away before git read them.
-            attempts_left -= 1;
-            if git.success || attempts_left == 0 {
-                git.checked(&arguments)?;
-                break;
-            }
-        }
-        for path in packs_in(&folder)? {
-            for part in [path.with_extension("idx"), path] {
-                let synced = File::open(&part).and_then(|file| file.sync_all());
-                synced.map_err(Error::io("sync", &part))?;
-            }
-        }
+        let into = PackFolder { placed: folder.clone(), ..self.pack_folder() };
+        into.write(objects, Persistence::Synced)?;
         for folder in folder.ancestors().take_while(|above| above.starts_with(self.layout().root()))
         {
             sync_directory(folder)?;
@@ -61,7 +38,7 @@ impl Repository {
         if packs.is_empty() {
             return Ok(());
         }
-        let into = self.common_dir().join("objects").join("pack");
+        let into = self.pack_folder().placed;
         for pack in packs {
             let target = into.join(pack.file_name().unwrap_or_default());
             // The mark first, the index last: git sees a pack by its index.
@@ -78,7 +55,7 @@ impl Repository {
     /// # Errors
     /// Fails when a file cannot be removed.
     pub fn release_packs(&self, stream: &Stream) -> Result<()> {
-        let into = self.common_dir().join("objects").join("pack");
+        let into = self.pack_folder().placed;
         for pack in packs_in(&self.layout().packs(stream))? {
             let keep = into.join(pack.file_name().unwrap_or_default()).with_extension("keep");
             for path in [keep, pack.with_extension("idx"), pack.with_extension("rev"), pack] {
@@ -99,11 +76,16 @@ fn link(from: &Path, to: &Path) -> Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
             Err(Error::io("link", to)(error))
         }
-        _ => Ok(()),
+        _ => {
+            // Another name of a file that was synced when it was made.
+            fault::synced(to, fs::metadata(to).map_or(0, |found| found.len()));
+            Ok(())
+        }
     }
 }
 
-fn packs_in(folder: &Path) -> Result<Vec<PathBuf>> {
+/// Lists the packs in a folder, by name.
+pub(super) fn packs_in(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -4,7 +4,10 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Person;
+use gix::odb::store::init::Slots;
+use gix::sec::trust::Mapping;
 
+use super::pack_merge::PACKS_MAX;
 use crate::layout::Layout;
 use crate::{Error, Result};
 
@@ -47,7 +50,7 @@ impl Repository {
         let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
             &place,
             options,
-            Default::default(),
+            open_options(),
         );
         let repository = found.map_err(|error| {
             if is_repository_above(directory) {
@@ -63,8 +66,8 @@ impl Repository {
     /// # Errors
     /// Fails when there is none.
     pub fn open(path: &Path) -> Result<Repository> {
-        let inner =
-            gix::open(path).map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
+        let inner = gix::open_opts(path, with_slots(gix::open::Options::default()))
+            .map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
         Repository::checked(inner)
     }
 
@@ -167,6 +170,18 @@ impl Repository {
         inner.set_workdir(folder).map_err(Error::git("use the folder as worktree"))?;
         Ok(Scratch { inner })
     }
+}
+
+fn open_options() -> Mapping<gix::open::Options> {
+    let Mapping { full, reduced } = Mapping::default();
+    Mapping { full: with_slots(full), reduced: with_slots(reduced) }
+}
+
+/// Leaves room for packs that come while the repository is open; without it, reading ends in an
+/// error when there are more than there were at the beginning.
+fn with_slots(options: gix::open::Options) -> gix::open::Options {
+    let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
+    options.object_store_slots(slots)
 }
 
 /// Makes a path absolute and resolves its links.

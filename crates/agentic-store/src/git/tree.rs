@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use agentic_model::Oid;
 use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::diff::tree::recorder::Change;
+use gix::diff::tree::{Recorder, State};
+use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 
 use super::{Repository, Scratch, to_id, to_oid};
@@ -146,19 +149,22 @@ impl Scratch {
     /// # Errors
     /// Fails when a tree cannot be read.
     pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<String>> {
-        let failed = |error| Error::git("compare trees")(error);
-        let old = self.inner.find_tree(to_id(old)).map_err(Error::git("compare trees"))?;
-        let new = self.inner.find_tree(to_id(new)).map_err(Error::git("compare trees"))?;
-        let options = gix::diff::Options::default().with_rewrites(None);
-        let changes = self
-            .inner
-            .diff_tree_to_tree(Some(&old), Some(&new), Some(options))
-            .map_err(|error: gix::Error| failed(error))?;
-        let mut paths: Vec<String> = changes
-            .iter()
-            .filter(|change| !change.entry_mode().is_tree())
-            .map(|change| change.location().to_string())
-            .collect();
+        let read = |oid| self.inner.find_tree(to_id(oid)).map_err(Error::git("compare trees"));
+        let (old, new) = (read(old)?, read(new)?);
+        let hash = self.inner.object_hash();
+        let (old, new) =
+            (TreeRefIter::from_bytes(&old.data, hash), TreeRefIter::from_bytes(&new.data, hash));
+        // Not by way of the repository: that reads the whole tree of the head for its attributes.
+        let mut found = Recorder::default();
+        gix::diff::tree(old, new, State::default(), &self.inner.objects, &mut found)
+            .map_err(Error::git("compare trees"))?;
+        let changes = found.records.into_iter().map(|change| match change {
+            Change::Addition { entry_mode, path, .. }
+            | Change::Deletion { entry_mode, path, .. }
+            | Change::Modification { entry_mode, path, .. } => (entry_mode, path),
+        });
+        let mut paths: Vec<String> =
+            changes.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path.to_string()).collect();
         paths.sort();
         Ok(paths)
     }

@@ -23,8 +23,21 @@ pub struct Worktree {
     pub branch: Option<String>,
 }
 
+/// Where a branch is checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Checkout {
+    /// Nowhere.
+    Nowhere,
+    /// In this worktree.
+    Here(Worktree),
+    /// In one whose folder is gone: git still keeps the branch for it.
+    Gone(PathBuf),
+    /// In one whose folder does not lead back to this repository, as after the repository was moved.
+    Unlinked(PathBuf),
+}
+
 impl Repository {
-    /// Lists all worktrees whose folders exist, the main one first.
+    /// Lists all worktrees whose folders exist and lead back here, the main one first.
     ///
     /// # Errors
     /// Fails when their list cannot be read.
@@ -35,18 +48,31 @@ impl Repository {
             found.extend(worktree(path.to_owned(), self.common_dir().to_owned()));
         }
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
-            if let Ok(path) = proxy.base() {
+            if let Ok(path) = proxy.base()
+                && linked(&path, proxy.git_dir()) == Link::Good
+            {
                 found.extend(worktree(path, proxy.git_dir().to_owned()));
             }
         }
         Ok(found)
     }
 
-    /// Finds the worktree that has a branch checked out.
+    /// Finds the worktree that has a branch checked out and can be used.
     ///
     /// # Errors
     /// Fails when the worktrees cannot be listed.
     pub fn worktree_of(&self, branch: &str) -> Result<Option<Worktree>> {
+        Ok(match self.checkout_of(branch)? {
+            Checkout::Here(worktree) => Some(worktree),
+            Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => None,
+        })
+    }
+
+    /// Finds where a branch is checked out; a worktree that can be used, if there is one.
+    ///
+    /// # Errors
+    /// Fails when the worktrees cannot be listed.
+    pub fn checkout_of(&self, branch: &str) -> Result<Checkout> {
         let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
         let checked_out = |git_dir: &Path| {
             read_head(git_dir)
@@ -55,18 +81,26 @@ impl Repository {
         if let (false, Some(path)) = (is_bare, self.common_dir().parent())
             && checked_out(self.common_dir())
         {
-            return Ok(worktree(path.to_owned(), self.common_dir().to_owned()));
+            let main = worktree(path.to_owned(), self.common_dir().to_owned());
+            return Ok(main.map_or(Checkout::Nowhere, Checkout::Here));
         }
+        let mut found = Checkout::Nowhere;
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             // Where a worktree stands is asked only of the right one: there may be a thousand.
             if checked_out(proxy.git_dir())
                 && let Ok(path) = proxy.base()
-                && let Some(found) = worktree(path, proxy.git_dir().to_owned())
             {
-                return Ok(Some(found));
+                found = match linked(&path, proxy.git_dir()) {
+                    Link::Good => match worktree(path, proxy.git_dir().to_owned()) {
+                        Some(worktree) => return Ok(Checkout::Here(worktree)),
+                        None => found,
+                    },
+                    Link::NoFolder => Checkout::Gone(path),
+                    Link::Elsewhere => Checkout::Unlinked(path),
+                };
             }
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// Returns the worktree that this handle was opened in.
@@ -238,6 +272,27 @@ fn worktree(path: PathBuf, git_dir: PathBuf) -> Option<Worktree> {
     let head = read_head(&git_dir)?;
     let branch = head.strip_prefix("ref: ").map(|name| name.trim().to_owned());
     path.is_dir().then_some(Worktree { path, git_dir, branch })
+}
+
+/// How the folder of a linked worktree leads back to its git directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Link {
+    Good,
+    NoFolder,
+    Elsewhere,
+}
+
+fn linked(path: &Path, git_dir: &Path) -> Link {
+    if !path.is_dir() {
+        return Link::NoFolder;
+    }
+    let back = std::fs::read_to_string(path.join(".git")).ok();
+    let back = back.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+    let same = |back: &str| {
+        let back = std::fs::canonicalize(path.join(back.trim()));
+        back.ok() == std::fs::canonicalize(git_dir).ok()
+    };
+    if back.is_some_and(same) { Link::Good } else { Link::Elsewhere }
 }
 
 fn read_head(git_dir: &Path) -> Option<String> {

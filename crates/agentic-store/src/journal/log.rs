@@ -15,6 +15,13 @@ use crate::{Error, Result, fault};
 /// The folder that holds everything of ours; the names below it are made durable with a log.
 const ROOT: &str = "agentic";
 
+/// A place in a log, behind one of its payloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    segment: u64,
+    offset: u64,
+}
+
 /// A log open for appending. Whoever has one holds the lock of what it belongs to.
 #[derive(Debug)]
 pub struct Log {
@@ -39,6 +46,11 @@ impl Log {
         let file = segment::open(&path)?;
         let (length, cut) = segment::repair_log(&file, &path)?;
         Ok((Log { dir: dir.to_owned(), segment: number, path, file, length }, cut))
+    }
+
+    /// Returns the place behind the last payload.
+    pub fn end(&self) -> Place {
+        Place { segment: self.segment, offset: self.length }
     }
 
     /// Appends payloads in one write and one sync, all or none.
@@ -106,26 +118,48 @@ impl Log {
 /// # Errors
 /// Fails when a payload is damaged or a segment is missing.
 pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
-    let mut found = Vec::new();
+    Ok(payloads_after(dir, Place::default())?.0)
+}
+
+/// Reads the payloads behind a place, and returns the place behind the last of them.
+///
+/// # Errors
+/// Fails as [`payloads`] does, and when the log does not reach that far: what was there has been cut
+/// off.
+pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)> {
+    let (mut found, mut end) = (Vec::new(), place);
     for (at, number) in segment::list(dir)?.into_iter().enumerate() {
         if at as u64 != number {
             let what = format!("the log `{}`", dir.display());
             return Err(Error::corrupt(what, format!("segment {at} is missing")));
         }
-        let path = segment::path(dir, number);
-        let bytes = std::fs::read(&path).map_err(Error::io("read", &path))?;
-        let end = match segment::scan_log(&bytes) {
-            Scan::Whole => bytes.len(),
-            Scan::Torn { end } => end,
-            Scan::Damaged { start } => return Err(segment::damaged(&path, start)),
-        };
-        let mut at = 0;
-        while let Some((payload, next)) = frame::at(&bytes[..end], at) {
-            found.push(unpack(payload).ok_or_else(|| segment::damaged(&path, at))?);
-            at = next;
+        if number > end.segment {
+            end = Place { segment: number, offset: 0 };
+        }
+        if number == end.segment {
+            end.offset = read_segment(&segment::path(dir, number), end.offset, &mut found)?;
         }
     }
-    Ok(found)
+    Ok((found, end))
+}
+
+/// Reads the payloads of a segment from an offset on; returns where the last one ends.
+fn read_segment(path: &Path, offset: u64, found: &mut Vec<Vec<u8>>) -> Result<u64> {
+    let bytes = segment::read_after(path, offset)?;
+    let mut at = 0;
+    while let Some((payload, next)) = frame::at(&bytes, at) {
+        found.push(unpack(payload).ok_or_else(|| segment::damaged(path, at))?);
+        at = next;
+    }
+    let end = offset + at as u64;
+    if at < bytes.len() {
+        // Whether the rest is torn or damaged shows in the whole segment.
+        let whole = segment::read_after(path, 0)?;
+        if let Scan::Damaged { start } = segment::scan_log(&whole) {
+            return Err(segment::damaged(path, start));
+        }
+    }
+    Ok(end)
 }
 
 /// Reads the oldest payload of a log, and no more of the log than that takes; nothing if there is
@@ -145,8 +179,9 @@ pub fn first_payload(dir: &Path) -> Result<Option<Vec<u8>>> {
 }
 
 fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
-    match canonical::decode(payload).ok()?.as_list()? {
-        [Value::Int(_), Value::Bytes(bytes)] => Some(bytes.clone()),
-        _ => None,
+    let Value::List(items) = canonical::decode(payload).ok()? else { return None };
+    match <[Value; 2]>::try_from(items) {
+        Ok([Value::Int(_), Value::Bytes(bytes)]) => Some(bytes),
+        Ok(_) | Err(_) => None,
     }
 }

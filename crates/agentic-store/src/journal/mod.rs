@@ -21,7 +21,7 @@ use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::Carried;
 pub use self::fold::{Archived, Fold};
-pub use self::log::{Log, first_payload, payloads};
+pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
 pub use self::read::{
     Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,
 };

@@ -1,6 +1,7 @@
 //! Segment files: where the frames of a journal stand.
 
 use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
@@ -143,6 +144,19 @@ pub fn damaged(path: &Path, start: usize) -> Error {
         format!("the journal `{}`", path.display()),
         format!("the record at byte {start} does not match its checksum"),
     )
+}
+
+/// Reads a segment from an offset on.
+pub fn read_after(path: &Path, offset: u64) -> Result<Vec<u8>> {
+    let mut file = File::open(path).map_err(Error::io("read", path))?;
+    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    if length < offset {
+        return Err(damaged(path, length as usize));
+    }
+    let mut bytes = Vec::with_capacity((length - offset) as usize);
+    file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
+    file.read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    Ok(bytes)
 }
 
 /// Reads the payload of the first frame, if it is whole.

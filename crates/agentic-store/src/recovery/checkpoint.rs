@@ -241,7 +241,7 @@ fn verify_objects(repository: &Repository, transaction: &Transaction) -> Result<
         if repository.has_object(oid) {
             repository.verify_object(oid)?;
         } else {
-            repository.ensure_objects(std::slice::from_ref(object))?;
+            repository.write_loose(std::slice::from_ref(object))?;
         }
     }
     for kept in transaction.notes.iter().flat_map(|edit| &edit.objects) {

@@ -40,6 +40,7 @@ struct Edits {
 pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Result<Vec<Recovered>> {
     let mut report = Vec::new();
     let streams = &archive_first(streams);
+    repository.set_damaged_packs_aside()?;
     repository.set_damaged_objects_aside()?;
     for stream in streams {
         let _lock = lock(repository, stream)?;
@@ -130,7 +131,7 @@ fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mende
         for object in &decided.transaction.objects {
             let oid = repository.name_object(object);
             if !repository.has_object(oid) {
-                repository.ensure_objects(std::slice::from_ref(object))?;
+                repository.write_loose(std::slice::from_ref(object))?;
                 mended.push(Mended::Object(oid));
             }
         }

@@ -158,8 +158,8 @@ fn edits(bytes: &[u8]) -> Result<BTreeMap<String, Edit>, Failure> {
     let text = std::str::from_utf8(bytes).map_err(|_| {
         Failure::schema("standard input is not UTF-8", "put other bytes into {\"base64\": …}")
     })?;
-    let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| Failure::schema(&format!("standard input is not JSON: {error}"), hint))?;
+    let value = json::parse(text)
+        .map_err(|error| Failure::schema(&format!("standard input is {error}"), hint))?;
     let serde_json::Value::Object(map) = value else {
         return Err(Failure::schema("standard input is not a JSON map", hint));
     };

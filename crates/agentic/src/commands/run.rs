@@ -1,5 +1,6 @@
 //! `agentic run`
 
+mod adapter;
 mod agentlang;
 mod context;
 pub mod durable;
@@ -12,6 +13,7 @@ pub use self::context::fault as context_fault;
 use agentic_lang_context::{Calls, Dialect};
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
+use agentic_providers::model::Adapter;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
@@ -54,9 +56,9 @@ pub struct Args {
     /// Let a program perform a task; it reads and prints one line of JSON; may be repeated
     #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler::parse)]
     handler: Vec<handler::Handler>,
-    /// Who performs what agents do in an AgentLang program
-    #[arg(long, value_name = "ADAPTER", value_parser = ["mock", "live", "anthropic"])]
-    adapter: Option<String>,
+    /// Who performs what agents do in an AgentLang program: mock, live or anthropic
+    #[arg(long, value_name = "ADAPTER", value_parser = adapter::parse)]
+    adapter: Option<Adapter>,
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
     registry: Option<String>,
@@ -113,10 +115,6 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let program = Program::read(context, &args.file, args.lang)?;
     let program = Program { dialect: args.dialect, ..program };
     refuse_foreign(&args, program.language)?;
-    if let Some(adapter) = args.adapter.as_deref().filter(|adapter| *adapter != "mock") {
-        let message = format!("the adapter `{adapter}` needs a model provider, and there is none");
-        return Err(Failure::refused(&message, "run it with `--adapter mock`"));
-    }
     let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
     if !args.session && !setting.is_empty() && program.language != Language::Pipeline {
         return Err(Failure::usage(
@@ -134,6 +132,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 trace: args.output_trace,
                 workers: args.workers,
                 handlers: args.handler,
+                adapter: args.adapter,
                 session,
             };
             agentlang::run(context, &program, wish)

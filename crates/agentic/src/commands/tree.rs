@@ -7,7 +7,9 @@ use agentic_view::FamilyView;
 use super::Outcome;
 use crate::context::Context;
 
-/// Draw the family of agents: who was forked from whom, what each did and took in
+/// Draw the family of agents: who was forked from whom, how each stands, what it did and took in
+///
+/// `←` names the agents whose work it took in, `→` who took its own in.
 ///
 /// Example: agentic tree
 #[derive(Debug, clap::Args)]
@@ -41,14 +43,17 @@ fn draw(families: &[FamilyView]) -> String {
 
 fn line(family: &FamilyView, first: &str) -> String {
     let kinds: Vec<String> = family.kinds.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
-    let merges = match family.merges.is_empty() {
-        true => String::new(),
-        false => format!(" ← {}", family.merges.join(", ")),
-    };
     format!(
-        "{first}\u{1b}[1m{}\u{1b}[0m \u{1b}[33m{}\u{1b}[0m ({}){merges}\n",
+        "{first}\u{1b}[1m{}\u{1b}[0m \u{1b}[33m{}\u{1b}[0m {} ({}){}{}\n",
         family.agent,
         &family.head[..10],
-        kinds.join(", ")
+        family.state,
+        kinds.join(", "),
+        listed(" ← ", &family.merges),
+        listed(" → ", &family.merged_into),
     )
+}
+
+fn listed(arrow: &str, names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!("{arrow}{}", names.join(", ")) }
 }

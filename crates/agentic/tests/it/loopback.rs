@@ -1,99 +1,125 @@
-//! A server on loopback for the programs under test: it answers each request as a function says.
+//! A model on a loopback address: it replies to each call as a case says, and keeps what it was
+//! asked.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
-/// How long a client is waited for before a test has failed.
+use serde_json::{Value as Json, json};
+
+/// How long a caller is waited for before a test has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a server does with a request.
+/// What a model does when it is asked.
+#[derive(Debug, Clone)]
 pub enum Reply {
-    /// It answers with this status line and body, and with more lines of the head.
-    Json { status: &'static str, head: &'static str, body: String },
-    /// It says nothing until the client goes away.
-    Silence,
+    /// It writes this.
+    Says(String),
+    /// It answers with this status and body.
+    Status(u16, String),
+    /// It asks to be asked again at once.
+    Busy,
+    /// It says nothing until the caller has gone.
+    Hangs,
 }
 
-/// A server that lasts as long as the test.
-pub struct Loopback {
+/// A model that speaks as OpenAI does. It ends with the process.
+pub struct Model {
+    /// Where it is.
     pub url: String,
-    asked: Arc<Mutex<Vec<String>>>,
-    left: Receiver<()>,
+    asked: Arc<Mutex<Vec<Json>>>,
+    left: Mutex<Receiver<()>>,
 }
 
-impl Loopback {
-    /// Answers every request by its body.
-    pub fn start(answer: fn(&str) -> Reply) -> Loopback {
+impl Model {
+    /// Starts a model; `reply` gets the number of the call, from 0, and what is asked.
+    pub fn new(reply: impl Fn(usize, &Json) -> Reply + Send + Sync + 'static) -> Model {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback address");
         let url = format!("http://{}", listener.local_addr().expect("it is bound"));
-        let asked: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (heard, (gone, left)) = (Arc::clone(&asked), channel());
-        thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (heard, gone) = (Arc::clone(&heard), gone.clone());
-                thread::spawn(move || serve(stream, answer, &heard, &gone));
+        let asked: Arc<Mutex<Vec<Json>>> = Arc::default();
+        let (gone, left) = channel();
+        let (heard, reply) = (Arc::clone(&asked), Arc::new(reply));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let (heard, reply, gone) = (Arc::clone(&heard), Arc::clone(&reply), gone.clone());
+                std::thread::spawn(move || {
+                    let Some(body) = receive(&stream) else { return };
+                    let number = {
+                        let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                        heard.push(body.clone());
+                        heard.len() - 1
+                    };
+                    answer(stream, reply(number, &body), &gone);
+                });
             }
         });
-        Loopback { url, asked, left }
+        Model { url, asked, left: Mutex::new(left) }
     }
 
-    /// Returns the bodies of the requests so far and forgets them.
-    pub fn take_asked(&self) -> Vec<String> {
-        std::mem::take(&mut self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Returns how often it was asked, and counts anew.
+    pub fn take_n_asked(&self) -> usize {
+        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner)).len()
     }
 
-    /// Waits until a client that was met with silence goes away.
+    /// Waits until a caller that it left without a word goes away.
     pub fn left(&self) {
-        self.left.recv_timeout(PATIENCE).expect("the client goes away");
+        let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        left.recv_timeout(PATIENCE).expect("the caller goes away");
+    }
+
+    /// Returns everything that it was asked so far.
+    pub fn asked(&self) -> Vec<Json> {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-fn serve(
-    mut stream: TcpStream,
-    answer: fn(&str) -> Reply,
-    heard: &Mutex<Vec<String>>,
-    gone: &Sender<()>,
-) {
-    let Some(body) = receive(&stream) else { return };
-    heard.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
-    match answer(&body) {
-        Reply::Json { status, head, body } => {
-            let length = body.len();
-            // A client that was killed does not listen.
-            let _ = write!(
-                stream,
-                "HTTP/1.1 {status}\r\n{head}content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-            );
-        }
-        Reply::Silence => {
-            while stream.read(&mut [0; 16]).is_ok_and(|n| n > 0) {}
-            // A test that is over does not listen.
-            let _ = gone.send(());
-        }
-    }
-}
-
-fn receive(stream: &TcpStream) -> Option<String> {
+fn receive(stream: &TcpStream) -> Option<Json> {
     let mut reader = BufReader::new(stream);
-    let (mut line, mut length) = (String::new(), 0);
+    let mut length = 0;
     loop {
-        line.clear();
-        if reader.read_line(&mut line).ok()? == 0 {
-            return None;
-        }
-        let header = line.trim().to_ascii_lowercase();
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().ok()?;
-        }
-        if header.is_empty() {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 || line.trim().is_empty() {
             break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    String::from_utf8(body).ok()
+    serde_json::from_slice(&body).ok()
+}
+
+fn answer(mut stream: TcpStream, reply: Reply, gone: &Sender<()>) {
+    let mut pause = "";
+    let (status, body) = match reply {
+        Reply::Says(text) => (200, said(&text)),
+        Reply::Status(status, body) => (status, body),
+        Reply::Busy => {
+            pause = "retry-after: 0\r\n";
+            (429, "{}".to_owned())
+        }
+        Reply::Hangs => {
+            // A caller that goes away ends the wait.
+            let _ = stream.read(&mut [0]);
+            // A test that is over does not care.
+            let _ = gone.send(());
+            return;
+        }
+    };
+    let head = format!(
+        "HTTP/1.1 {status} Said\r\n{pause}content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    // A caller that was killed is part of some cases.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+fn said(text: &str) -> String {
+    let message = json!({"role": "assistant", "content": text});
+    let usage = json!({"prompt_tokens": 3, "completion_tokens": 5});
+    let choice = json!({"message": message, "finish_reason": "stop"});
+    json!({"choices": [choice], "usage": usage}).to_string()
 }

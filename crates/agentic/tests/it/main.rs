@@ -6,6 +6,7 @@ mod checkpoint;
 mod disk;
 mod kill;
 mod loopback;
+mod model;
 mod mount;
 mod power;
 mod provider;

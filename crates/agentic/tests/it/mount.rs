@@ -19,19 +19,19 @@ const NOT_PERMITTED: i32 = 99;
 const ON_A_MOUNT: &str = r#"
     folder=$PWD; cd ../..; root=$PWD; export folder root
     unshare --mount bash -c '
-        mount -t tmpfs -o size=64m tmpfs work && cp -a before/. work/ || exit 99
+        mount -t tmpfs -o size=64m tmpfs repos && cp -a before/. repos/ || exit 99
         cd "$folder"; eval "$INSIDE"; code=$?
-        cd "$root"; rm -rf left; cp -a work left; exit $code'
+        cd "$root"; rm -rf left; cp -a repos left; exit $code'
     code=$?; [ $code != 99 ] || exit 99
-    rm -rf work/* && cp -a left/. work/; exit $code"#;
+    rm -rf repos/* && cp -a left/. repos/; exit $code"#;
 
 const FILL: &str = r#"
     free=$(df --output=avail -k . | tail -1)
-    head -c $(((free - 4 * PAGES) * 1024)) /dev/zero > "$root/work/fill"
-    bash -c "$VERB"; code=$?; rm "$root/work/fill"; (exit $code)"#;
+    head -c $(((free - 4 * PAGES) * 1024)) /dev/zero > "$root/repos/fill"
+    bash -c "$VERB"; code=$?; rm "$root/repos/fill"; (exit $code)"#;
 
 const LOCK: &str = r#"
-    mount -o remount,ro "$root/work"; agentic agents > /dev/null || exit 98; bash -c "$VERB""#;
+    mount -o remount,ro "$root/repos"; agentic agents > /dev/null || exit 98; bash -c "$VERB""#;
 
 /// Counts what was tried and what could not be.
 #[derive(Default)]

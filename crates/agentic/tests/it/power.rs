@@ -114,7 +114,7 @@ impl Synced {
 
 /// Takes from the disk what was never synced.
 fn lose(stage: &Stage<'_>, durable: &Path, synced: &Synced, random: &mut Random) {
-    let work = &stage.sandbox.work();
+    let work = &stage.sandbox.repositories();
     let mut files = BTreeSet::new();
     let git_dir = stage.sandbox.start().join(".git");
     list(work, git_dir.strip_prefix(work).expect("inside"), &mut files);
@@ -148,11 +148,14 @@ fn is_named(now: &Path, before: &Path, work: &Path, durable: &Path, synced: &Syn
     synced.lengths.contains_key(above) && is_named(above, above_before, work, durable, synced)
 }
 
+/// How the names of packs begin that the store makes.
+const OUR_PACKS: &str = "/objects/pack/pack-a6e77c5";
+
 /// Files that no promise is about: those that git alone writes. It syncs its packs itself.
 fn is_not_ours(relative: &Path) -> bool {
     let text = relative.to_string_lossy();
     let ours = ["/objects/", "/refs/", "/logs/refs/", "/agentic/", "/agentic-base", "/index"];
-    let is_packed = text.contains("/pack/");
+    let is_packed = text.contains("/objects/pack/") && !text.contains(OUR_PACKS);
     is_packed || !ours.iter().any(|part| text.contains(part))
 }
 

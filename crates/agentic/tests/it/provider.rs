@@ -6,11 +6,8 @@ use std::time::Duration;
 use agentic_testkit::{Ending, Finished, Sandbox, Setup, run};
 use serde_json::{Value as Json, json};
 
-use crate::loopback::{Loopback, Reply};
+use crate::loopback::{Model, Reply};
 use crate::stage::text;
-
-/// What a server does with the body of a request.
-type Answer = fn(&str) -> Reply;
 
 /// How long one command may take.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -73,8 +70,7 @@ const CASES: [Case; 4] = [
 
 /// Plays a model: what it replies depends on its role and what it is told alone, so it has no
 /// state that a second run could find.
-fn model(body: &str) -> Reply {
-    let asked: Json = serde_json::from_str(body).expect("a request is JSON");
+fn model(_number: usize, asked: &Json) -> Reply {
     let message = |at: usize| asked["messages"][at]["content"].as_str().unwrap_or_default();
     let (system, user) = (message(0), message(1));
     let input: Json = serde_json::from_str(user).unwrap_or_default();
@@ -97,10 +93,7 @@ fn model(body: &str) -> Reply {
     } else {
         format!("{system} {user}")
     };
-    let choice = json!({"message": {"content": reply}, "finish_reason": "stop"});
-    let usage = json!({"prompt_tokens": 3, "completion_tokens": 5});
-    let body = json!({"choices": [choice], "usage": usage}).to_string();
-    Reply::Json { status: "200 OK", head: "", body }
+    Reply::Says(reply)
 }
 
 /// Makes a repository with a program, a registry, and a model at an address.
@@ -154,7 +147,7 @@ impl Case {
     }
 
     /// Runs the case killed before the answer to one request, and once more; counts the calls.
-    fn check_killed(&self, server: &Loopback, whole: &Json, number: usize) {
+    fn check_killed(&self, server: &Model, whole: &Json, number: usize) {
         let sandbox = sandbox(&server.url, "temporal", self.body, self.registry);
         let killed = flow_run(&sandbox, "k", Some(number));
         let place = format!("{} killed at {number}", self.name);
@@ -162,27 +155,27 @@ impl Case {
         let resumed = flow_run(&sandbox, "k", None);
         assert_eq!(result(&resumed), *whole, "{place}: {}", text(&resumed));
         // Only calls without a recorded answer are made again; several may be under way.
-        let n_asked = server.take_asked().len();
+        let n_asked = server.take_n_asked();
         let bound = self.n_asked + 2;
         assert!((self.n_asked..=bound).contains(&n_asked), "{place}: {n_asked} calls");
         let replayed = agentic(&sandbox, &["session", "replay", "--all"], None);
         assert_eq!(replayed.ending, Ending::Exit(0), "{place}: {}", text(&replayed));
-        assert_eq!(server.take_asked().len(), 0, "{place}: a replay calls");
+        assert_eq!(server.take_n_asked(), 0, "{place}: a replay calls");
     }
 }
 
 #[test]
 fn models_play_the_roles_of_loops_in_memory_and_durably() {
-    let server = Loopback::start(model);
+    let server = Model::new(model);
     for case in &CASES {
         let memory = sandbox(&server.url, "memory", case.body, case.registry);
         let in_memory = result(&flow_run(&memory, "", None));
         case.check(&in_memory);
-        assert_eq!(server.take_asked().len(), case.n_asked, "{} in memory", case.name);
+        assert_eq!(server.take_n_asked(), case.n_asked, "{} in memory", case.name);
         let durable = sandbox(&server.url, "temporal", case.body, case.registry);
         let whole = result(&flow_run(&durable, "w", None));
         assert_eq!(whole, in_memory, "{}", case.name);
-        assert_eq!(server.take_asked().len(), case.n_asked, "{} durably", case.name);
+        assert_eq!(server.take_n_asked(), case.n_asked, "{} durably", case.name);
         for number in [1, case.n_asked / 2 + 1] {
             case.check_killed(&server, &whole, number);
         }
@@ -191,7 +184,7 @@ fn models_play_the_roles_of_loops_in_memory_and_durably() {
 
 #[test]
 fn a_recorded_call_says_what_it_cost_and_the_next_node_sees_its_text() {
-    let server = Loopback::start(model);
+    let server = Model::new(model);
     let registry = r#"{"name":"say","agent":"t/say","backends":["temporal"],"run":{"model":"m","system":"You say"}}"#;
     let sandbox = sandbox(&server.url, "temporal", "say >=> upper", registry);
     let finished = agentic(
@@ -207,37 +200,19 @@ fn a_recorded_call_says_what_it_cost_and_the_next_node_sees_its_text() {
     assert_eq!(shown["requests"][0]["kind"], "model");
 }
 
-fn busy(_: &str) -> Reply {
-    let head = "retry-after: 0\r\n";
-    Reply::Json { status: "429 Too Many Requests", head, body: "{}".to_owned() }
-}
-
-fn locked(_: &str) -> Reply {
-    Reply::Json { status: "401 Unauthorized", head: "", body: "{}".to_owned() }
-}
-
-fn garbled(_: &str) -> Reply {
-    Reply::Json { status: "200 OK", head: "", body: "{\"choices\":".to_owned() }
-}
-
-fn chatty(_: &str) -> Reply {
-    let choice = json!({"message": {"content": "I think so."}, "finish_reason": "stop"});
-    let body = json!({"choices": [choice]}).to_string();
-    Reply::Json { status: "200 OK", head: "", body }
-}
-
 /// A model that fails: how often it is asked, and with which code the node fails.
 #[test]
 fn calls_of_models_that_fail_are_recorded_attempts_or_final() {
     let retry = r#""retry":{"max_attempts":3,"initial_ms":1,"backoff":1}"#;
-    let cases: [(Answer, usize, &str); 4] = [
-        (busy, 3, "ModelUnavailable"),
-        (locked, 1, "ConfigurationError"),
-        (garbled, 1, "InvalidLLMResponse"),
-        (chatty, 1, "InvalidLLMResponse"),
+    let status = |status, body: &str| Reply::Status(status, body.to_owned());
+    let cases = [
+        (Reply::Busy, 3, "ModelUnavailable"),
+        (status(401, "{}"), 1, "ConfigurationError"),
+        (status(200, "{\"choices\":"), 1, "InvalidLLMResponse"),
+        (Reply::Says("I think so.".to_owned()), 1, "InvalidLLMResponse"),
     ];
-    for (answer, n_asked, code) in cases {
-        let server = Loopback::start(answer);
+    for (reply, n_asked, code) in cases {
+        let server = Model::new(move |_, _| reply.clone());
         let registry = format!(
             r#"{{"name":"say","agent":"t/say","backends":["temporal"],{retry},"run":{{"model":"m"}}}}"#
         );
@@ -247,12 +222,8 @@ fn calls_of_models_that_fail_are_recorded_attempts_or_final() {
         assert_eq!(finished.ending, Ending::Exit(1), "{code}: {}", text(&finished));
         let said: Json = serde_json::from_slice(&finished.stdout).expect("the result so far");
         assert_eq!(said["blocks"][0]["error"]["details"]["cause"]["code"], code, "{said}");
-        assert_eq!(server.take_asked().len(), n_asked, "{code}");
+        assert_eq!(server.take_n_asked(), n_asked, "{code}");
     }
-}
-
-fn silent(_: &str) -> Reply {
-    Reply::Silence
 }
 
 #[test]
@@ -263,7 +234,7 @@ fn a_call_under_way_is_interrupted_when_another_node_fails() {
         {"name":"fail","agent":"t/fail","backends":["memory","temporal"],"retry":{"max_attempts":1},"run":{"exec":["sh","-c","sleep 0.3; exit 3"]}}"#;
     for waiting in ["ask", "think"] {
         for backend in ["memory", "temporal"] {
-            let server = Loopback::start(silent);
+            let server = Model::new(|_, _| Reply::Hangs);
             let body = format!("( {waiting} <*> fail )");
             let sandbox = sandbox(&server.url, backend, &body, registry);
             let key = if backend == "memory" { "" } else { "i" };

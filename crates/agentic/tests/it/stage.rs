@@ -109,7 +109,7 @@ pub fn watch_syncs<'a>(log: &'a str, copy: &'a str) -> Vec<(&'a str, &'a str)> {
 
 /// The command that copies the repositories to a folder beside them.
 pub fn copy_when_synced(sandbox: &Sandbox, name: &str) -> String {
-    let (work, copy) = (sandbox.work(), sandbox.root().join(name));
+    let (work, copy) = (sandbox.repositories(), sandbox.root().join(name));
     format!("rm -rf {1} && cp -a {0} {1}", work.display(), copy.display())
 }
 

@@ -141,6 +141,23 @@ pub const VERBS: &[Verb] = &[
              agentic commit --agent alice -m big --stdin",
     ),
     on_alice(
+        "a commit of 150 files",
+        "agentic spawn alice -m x",
+        "(printf '{\"f0\":\"0\"'; for n in $(seq 150); do printf ',\"f%s\":\"text %s\"' $n $n; done; printf '}') |
+             agentic commit --agent alice -m many --stdin",
+    ),
+    on_alice(
+        "a commit of 150 files that makes one pack of many",
+        "agentic spawn alice -m x
+         for round in $(seq 32); do
+             (printf '{\"g\":\"%s\"' $round
+              for n in $(seq 150); do printf ',\"f%s\":\"text %s %s\"' $n $n $round; done; printf '}') |
+                 agentic commit --agent alice -m many --stdin
+         done",
+        "(printf '{\"f0\":\"0\"'; for n in $(seq 150); do printf ',\"f%s\":\"text %s\"' $n $n; done; printf '}') |
+             agentic commit --agent alice -m many --stdin",
+    ),
+    on_alice(
         "commit that cuts the logs of agents at rest",
         "export AGENTIC_NOW=1799990000000
          agentic spawn alice -m x; agentic spawn bob -m y; agentic trace add --agent bob first

@@ -8,7 +8,7 @@ use crate::record::Stored;
 
 /// Reads one of a closed set of words.
 pub(super) fn choose<T: Copy>(
-    fields: &mut In,
+    fields: &mut In<'_>,
     field: &str,
     among: &[T],
     word: impl Fn(&T) -> &'static str,
@@ -86,16 +86,18 @@ impl Out {
     }
 }
 
-/// A map being read: what is taken is gone, what stays is superfluous.
-pub(super) struct In(pub(super) Map);
+/// A map being read: what is taken is gone, what stays is superfluous. Records have a dozen fields
+/// at most, among which looking beats sorting.
+pub(super) struct In<'b>(pub(super) Vec<(&'b str, Value)>);
 
-impl In {
+impl In<'_> {
     pub(super) fn has(&self, field: &str) -> bool {
-        self.0.contains_key(field)
+        self.0.iter().any(|(key, _)| *key == field)
     }
 
     pub(super) fn take(&mut self, field: &str) -> Result<Value, InvalidRecord> {
-        self.0.remove(field).ok_or_else(|| invalid(field))
+        let at = self.0.iter().position(|(key, _)| *key == field);
+        at.map(|at| self.0.swap_remove(at).1).ok_or_else(|| invalid(field))
     }
 
     pub(super) fn text(&mut self, field: &str) -> Result<String, InvalidRecord> {

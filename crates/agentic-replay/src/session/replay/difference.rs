@@ -30,28 +30,18 @@ impl<P: Program> Replay<'_, P> {
         let mut divergence = self.divergence(difference, Some(seq), &request.path, before, now);
         let payload = recorded.payload.value(self.setting.objects);
         divergence.changes = payload.map_or(Vec::new(), |left| changes(&left, &request.payload));
-        ReplayError::Diverged(Box::new(divergence))
+        divergence.into()
     }
 
     pub(super) fn leftover(&self, seq: u64, path: &Path, kind: &str) -> ReplayError {
-        self.diverged(Difference::Leftover, Some(seq), path, Some(named(kind)), None)
+        let recorded = Some(named(kind));
+        self.divergence(Difference::Leftover, Some(seq), path, recorded, None).into()
     }
 
     pub(super) fn extra(&self, seq: Option<u64>, request: &Request) -> ReplayError {
         let hash = request.hash().expect("a run settles every payload");
         let now = Some(asked(request, hash));
-        self.diverged(Difference::Extra, seq, &request.path, None, now)
-    }
-
-    pub(super) fn diverged(
-        &self,
-        difference: Difference,
-        seq: Option<u64>,
-        path: &Path,
-        recorded: Option<Asked>,
-        asked: Option<Asked>,
-    ) -> ReplayError {
-        ReplayError::Diverged(Box::new(self.divergence(difference, seq, path, recorded, asked)))
+        self.divergence(Difference::Extra, seq, &request.path, None, now).into()
     }
 
     /// Describes a difference, and looks for the place where the record has what is asked now.

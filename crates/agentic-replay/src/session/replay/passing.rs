@@ -38,11 +38,12 @@ impl<P: Program> Replay<'_, P> {
             match found {
                 Some(found) if found == *recorded => return Ok(()),
                 Some(found) => {
-                    let (before, now) = (named("scope_end"), named("scope_end"));
                     let seq = Some(record.seq);
-                    let path = &found.path;
-                    let payload = Difference::Payload;
-                    return Err(self.diverged(payload, seq, path, Some(before), Some(now)));
+                    let (before, now) = (named("scope_end"), named("scope_end"));
+                    let differs = Difference::Payload;
+                    return Err(self
+                        .divergence(differs, seq, &found.path, Some(before), Some(now))
+                        .into());
                 }
                 None => {}
             }
@@ -55,7 +56,8 @@ impl<P: Program> Replay<'_, P> {
         while let Some(step) = self.group.scopes.pop_front() {
             if let Some(found) = self.session.scopes.step(step, seq, &mut Vec::new()) {
                 let now = Some(named("scope_end"));
-                return Err(self.diverged(Difference::Extra, Some(seq), &found.path, None, now));
+                let extra = Difference::Extra;
+                return Err(self.divergence(extra, Some(seq), &found.path, None, now).into());
             }
         }
         Ok(())

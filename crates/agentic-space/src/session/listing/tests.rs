@@ -7,7 +7,7 @@ use agentic_store::git::run_git;
 
 use super::{newest_with_key, with_key};
 use crate::hold::{Filter, pending};
-use crate::session::folder::read_journal;
+use crate::session::recent::read_journal;
 use crate::session::{Begin, flow_object, start};
 use crate::spawn::{Origin, spawn};
 use crate::{Options, Space};

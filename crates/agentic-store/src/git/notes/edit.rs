@@ -105,13 +105,13 @@ impl Repository {
         let new = self.name_object(&object);
         let mut objects = draft.objects;
         objects.push(object);
-        self.write_objects(&objects)?;
+        let written = self.write_objects(&objects)?;
         fault::point("notes-written")?;
         let step = BranchMove { name: name.to_owned(), expect, new };
         let why = format!("agentic: {}", transaction.verb);
         let moved = self.move_ref(&step, &transaction.committer, &why)?;
         // A prune that ran before the move may have taken some away.
-        self.ensure_objects(&objects)?;
+        self.confirm_objects(&objects, &written)?;
         Ok(moved)
     }
 }

@@ -7,12 +7,13 @@ use agentic_diag::Source;
 use agentic_lang_agent::{Capture, Module, PROGRESS, RunOptions, code, invocation, json, report};
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_model::{Object, Value};
+use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
-use agentic_space::session::{AgentLangFlow, Executor};
+use agentic_space::session::{AgentLangFlow, Executor, agents_of};
 
 use super::durable::{self, Reached};
-use super::failed;
 use super::handler::Handler;
+use super::{adapter, failed};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -35,6 +36,8 @@ pub struct Wish {
     pub workers: Option<i64>,
     /// Who performs which tasks.
     pub handlers: Vec<Handler>,
+    /// Who performs the tasks of agents, where the command line says so.
+    pub adapter: Option<Adapter>,
     /// The session that it runs as; in memory without one.
     pub session: Option<durable::Setting>,
 }
@@ -128,6 +131,7 @@ fn perform(
 ) -> Result<Reached, Failure> {
     let defaults = RunOptions::default();
     let workers = wish.workers.unwrap_or(defaults.workers);
+    let adapter = adapter::choose(context, module, &wish)?;
     let handlers = wish.handlers.into_iter();
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
@@ -136,6 +140,7 @@ fn perform(
         workers,
         // The last one that is named performs the task.
         handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
+        adapter,
     };
     if wish.session.is_some() && source.text().len() > OBJECT_BYTES_MAX {
         return Err(Failure::refused(
@@ -154,6 +159,7 @@ fn perform(
     let options = RunOptions {
         workers,
         handlers: flow.handlers.into_keys().collect(),
+        agents: agents_of(adapter),
         trace: if wish.trace.is_some() { Capture::On } else { Capture::Off },
         progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
         ..defaults

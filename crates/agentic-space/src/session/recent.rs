@@ -1,0 +1,152 @@
+//! Journals that a command has read already: every record is read, decoded and checked once, however
+//! often the command looks.
+//!
+//! A log only grows. What was appended since is read on from there, and what this process appends
+//! itself is taken in as it was made. Where a log does not continue what was read of it, because its
+//! end was repaired meanwhile, it is read from the beginning. Errors are not remembered.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use agentic_replay::{Journal, Link, SessionId};
+use agentic_store::journal::{self, Place};
+
+use super::beginning::Beginning;
+use super::folder::{Folder, damaged};
+use crate::{Error, Result, Space};
+
+/// How many journals are remembered: a session, those that wait for each other with it, and those
+/// that it is compared with.
+const JOURNALS_MAX: usize = 4;
+/// How many forks of forks are followed.
+const FORKS_MAX: usize = 4096;
+
+/// The journals that were looked at last, the latest one first.
+#[derive(Debug, Default)]
+pub struct Recent(RefCell<VecDeque<Known>>);
+
+/// A journal as far as it was read.
+#[derive(Debug)]
+struct Known {
+    id: SessionId,
+    journal: Arc<Journal>,
+    /// The bytes of the session's own records.
+    frames: Vec<Vec<u8>>,
+    /// Where they end in its log; nothing if it has none here, and they were read from its sealed
+    /// segments.
+    end: Option<Place>,
+}
+
+/// Reads the journal of a session; of a fork, with the records that it shares.
+///
+/// # Errors
+/// Fails when there is no such session or its records are damaged.
+pub fn read_journal(space: &Space, id: &SessionId) -> Result<Arc<Journal>> {
+    let known = space.recent().take(id).and_then(|known| known.read_on(space));
+    let known = known.map_or_else(|| Known::read(space, id), Ok)?;
+    let journal = Arc::clone(&known.journal);
+    space.recent().keep(known);
+    Ok(journal)
+}
+
+/// Reads the bytes of a session's own records from a position among them on.
+///
+/// # Errors
+/// Fails as [`read_journal`] does.
+pub fn own_frames(space: &Space, id: &SessionId, from: usize) -> Result<Vec<Vec<u8>>> {
+    read_journal(space, id)?;
+    let known = space.recent().0.borrow();
+    let known = known.front().expect("what was read last stands first");
+    Ok(known.frames.get(from..).unwrap_or_default().to_vec())
+}
+
+impl Recent {
+    /// Takes in records that were appended to the log of a session just now, from one place in it to
+    /// another.
+    pub fn appended(&self, id: &SessionId, links: Vec<Link>, (from, to): (Place, Place)) {
+        let mut links = links.into_iter();
+        let known = match self.take(id) {
+            Some(known) => Some(known).filter(|known| known.end == Some(from)),
+            None if from == Place::default() => {
+                links.next().and_then(|first| Known::begin(id, first))
+            }
+            None => None,
+        };
+        if let Some(known) = known.and_then(|known| known.grow(links, to)) {
+            self.keep(known);
+        }
+    }
+
+    fn take(&self, id: &SessionId) -> Option<Known> {
+        let mut recent = self.0.borrow_mut();
+        let at = recent.iter().position(|known| known.id == *id)?;
+        recent.remove(at)
+    }
+
+    fn keep(&self, known: Known) {
+        let mut recent = self.0.borrow_mut();
+        recent.push_front(known);
+        recent.truncate(JOURNALS_MAX);
+    }
+}
+
+impl Known {
+    /// Reads the whole journal of a session.
+    fn read(space: &Space, id: &SessionId) -> Result<Known> {
+        let (frames, end) = Folder::of(space, id).frames(space)?;
+        let shared = shared(space, id, &frames)?;
+        let journal = Journal::read(shared.iter().chain(&frames));
+        let journal = journal.map_err(|error| damaged(id, &error.to_string()))?;
+        Ok(Known { id: *id, journal: Arc::new(journal), frames, end })
+    }
+
+    /// Begins with the first record of a session; not with that of a fork.
+    fn begin(id: &SessionId, first: Link) -> Option<Known> {
+        let journal = Arc::new(Journal::read([&first.bytes]).ok()?);
+        Some(Known { id: *id, journal, frames: vec![first.bytes], end: None })
+    }
+
+    /// Takes in records that continue the journal.
+    fn grow(mut self, links: impl Iterator<Item = Link>, end: Place) -> Option<Known> {
+        let journal = Arc::make_mut(&mut self.journal);
+        for link in links {
+            journal.push(link.record, link.hash).ok()?;
+            self.frames.push(link.bytes);
+        }
+        Some(Known { end: Some(end), ..self })
+    }
+
+    /// Reads on behind what is known; nothing if the log does not continue it.
+    fn read_on(mut self, space: &Space) -> Option<Known> {
+        let log = Folder::of(space, &self.id).log();
+        let (frames, end) = journal::payloads_after(&log, self.end?).ok()?;
+        if !frames.is_empty() {
+            Arc::make_mut(&mut self.journal).read_on(&frames).ok()?;
+            self.frames.extend(frames);
+        }
+        Some(Known { end: Some(end), ..self })
+    }
+}
+
+/// Reads the bytes of the records that a fork shares with those it was forked from, oldest first.
+fn shared(space: &Space, id: &SessionId, own: &[Vec<u8>]) -> Result<Vec<Vec<u8>>> {
+    let mut shares: Vec<Vec<Vec<u8>>> = Vec::new();
+    let mut parent = beginning(id, own)?.start.parent;
+    while let Some(point) = parent {
+        if shares.len() >= FORKS_MAX {
+            return Err(damaged(id, "it is a fork of too many forks"));
+        }
+        let (frames, _) = Folder::of(space, &point.session).frames(space)?;
+        let beginning = beginning(&point.session, &frames)?;
+        let n = usize::try_from(point.seq.saturating_sub(beginning.seq)).unwrap_or(usize::MAX);
+        shares.push(frames.into_iter().take(n).collect());
+        parent = beginning.start.parent;
+    }
+    Ok(shares.into_iter().rev().flatten().collect())
+}
+
+fn beginning(id: &SessionId, frames: &[Vec<u8>]) -> Result<Beginning> {
+    let first = frames.first().ok_or_else(|| Error::UnknownSession { id: id.to_string() })?;
+    Beginning::from_frame(id, first)
+}
