@@ -12,7 +12,7 @@ mod scripted;
 mod workspace;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Failure};
+use agentic_replay::{Answer, Failure, RequestId};
 
 use crate::json::{self, Json};
 
@@ -30,7 +30,7 @@ pub const REFUSED: &str = "refused";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp<'a> {
     /// The id of the request.
-    pub request_id: &'a [u8; 32],
+    pub request_id: &'a RequestId,
     /// The time of the effect.
     pub at: Instant,
 }

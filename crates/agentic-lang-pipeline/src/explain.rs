@@ -4,12 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use agentic_model::{Value, json};
-use agentic_plan::{AgentId, AuthSource, Call, CallKind, Mode, Node, Plan, Registry, Work};
+use agentic_plan::{
+    AgentId, AuthSource, BuiltinSpec, Call, CallKind, Implementation, Mode, Node, Plan, Registry,
+    Type, Work,
+};
 
 use crate::ast;
 use crate::compile::Compiled;
 use crate::finding::shown;
 use crate::parser::parse_program;
+use crate::run::prompts;
 
 /// What a source needs from the outside before it can run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,6 +22,8 @@ pub struct Needs {
     pub credentials: BTreeSet<String>,
     /// Providers that act in the name of the person who starts the run.
     pub identities: BTreeSet<String>,
+    /// The models that are asked, one sentence each, sorted.
+    pub models: BTreeSet<String>,
     /// How many places wait for a human.
     pub n_holds: usize,
     /// The agents that are called, or named as those that loops call.
@@ -34,9 +40,9 @@ pub fn explain(compiled: &Compiled) -> String {
         explain_plan(&mut out, index, &block.plan, &compiled.registry);
     }
     let needs = Needs::of(compiled);
-    if !needs.credentials.is_empty() {
+    if !needs.credentials.is_empty() || !needs.models.is_empty() {
         out.push_str("\nIt needs:\n");
-        for sentence in &needs.credentials {
+        for sentence in needs.credentials.iter().chain(&needs.models) {
             let _ = writeln!(out, "- {sentence}");
         }
     }
@@ -70,10 +76,7 @@ impl Needs {
                 let references = call.params.values().flat_map(texts);
                 let agents = references.filter_map(|id| AgentId::parse(id).ok());
                 for agent in agents.chain([call.agent.clone()]) {
-                    if let Some(spec) = registry.by_agent(&agent) {
-                        self.add_auth(&spec.name, &spec.auth);
-                        self.agents.insert(agent);
-                    }
+                    self.add_agent(&agent, registry);
                 }
             }
         }
@@ -87,9 +90,9 @@ impl Needs {
             ast::Node::Nested(block) => self.add_program(&block.body, registry),
             ast::Node::Call(call) => {
                 if let Some(spec) = registry.get(&call.name) {
-                    self.add_auth(&spec.name, &spec.auth);
-                    self.agents.insert(spec.agent.clone());
+                    self.add_agent(&spec.agent, registry);
                     self.add_references(call, registry);
+                    self.add_defaults(call, spec, registry);
                     let is_hold = spec.kind == agentic_plan::BuiltinKind::Hold;
                     self.n_holds += usize::from(is_hold);
                 }
@@ -106,8 +109,7 @@ impl Needs {
             match literal {
                 ast::Literal::Ref(name) => {
                     if let Some(spec) = registry.get(name) {
-                        self.add_auth(&spec.name, &spec.auth);
-                        self.agents.insert(spec.agent.clone());
+                        self.add_agent(&spec.agent, registry);
                     }
                 }
                 ast::Literal::List(items) => todo.extend(items.iter().map(|item| &item.literal)),
@@ -116,6 +118,38 @@ impl Needs {
                 | ast::Literal::Float(_)
                 | ast::Literal::Bool(_) => {}
             }
+        }
+    }
+
+    /// Adds the agents that a call in a program names by leaving an argument out.
+    fn add_defaults(&mut self, call: &ast::Call, spec: &BuiltinSpec, registry: &Registry) {
+        for param in spec.schema.params.iter().skip(call.positional.len()) {
+            let is_given = call.named.iter().flatten().any(|named| named.name == param.name);
+            let default = param.default.as_ref().filter(|_| !is_given && param.kind == Type::Ref);
+            let agent = default.and_then(Value::as_text).map(AgentId::parse);
+            if let Some(Ok(agent)) = agent {
+                self.add_agent(&agent, registry);
+            }
+        }
+    }
+
+    /// Adds what an agent needs, and those that it calls.
+    fn add_agent(&mut self, agent: &AgentId, registry: &Registry) {
+        match registry.by_agent(agent) {
+            Some(spec) => {
+                self.add_auth(&spec.name, &spec.auth);
+                self.agents.insert(agent.clone());
+                if let Some(Implementation::Model { model, .. }) = &spec.run {
+                    self.models.insert(format!("the model `{model}` (for `{}`)", spec.name));
+                }
+            }
+            None if prompts::is_model(agent) => {
+                self.models.insert(format!("a default model (for `{agent}`)"));
+            }
+            None => {}
+        }
+        for part in prompts::parts(agent) {
+            self.add_agent(&prompts::id(part), registry);
         }
     }
 

@@ -5,7 +5,7 @@ use agentic_diag::Span;
 use agentic_plan::Place;
 
 /// How many bytes lie between two checkpoints.
-const STRIDE_BYTES: usize = 1_024;
+const STRIDE_BYTES: usize = 64;
 
 /// A text with checkpoints.
 pub(crate) struct Locator<'a> {
@@ -48,23 +48,29 @@ impl<'a> Locator<'a> {
         Locator { text, checkpoints }
     }
 
-    /// Returns line and column of a byte; one past the end is allowed.
-    pub fn position(&self, at: usize) -> (u32, u32) {
+    /// Returns lines and columns of a span; one past the end is allowed.
+    pub fn place(&self, span: Span) -> Place {
+        let start = self.walk(self.before(span.start), span.start);
+        // Most spans are shorter than what lies between two checkpoints.
+        let near = self.before(span.end);
+        let end = self.walk(if near.at < start.at { start } else { near }, span.end);
+        Place { line: start.line, column: start.column, end_line: end.line, end_column: end.column }
+    }
+
+    /// Returns the last checkpoint before a byte, or at it.
+    fn before(&self, at: usize) -> Checkpoint {
         let index = self.checkpoints.partition_point(|checkpoint| checkpoint.at <= at);
-        let mut here = self.checkpoints[index - 1];
+        self.checkpoints[index - 1]
+    }
+
+    fn walk(&self, mut here: Checkpoint, at: usize) -> Checkpoint {
         for c in self.text[here.at..].chars() {
             if here.at >= at {
                 break;
             }
             here.step(c);
         }
-        (here.line, here.column)
-    }
-
-    pub fn place(&self, span: Span) -> Place {
-        let (line, column) = self.position(span.start);
-        let (end_line, end_column) = self.position(span.end);
-        Place { line, column, end_line, end_column }
+        here
     }
 }
 
@@ -79,9 +85,15 @@ mod tests {
         let text = format!("\u{feff}a\tb\r\né{}\n{}x\n", "ü".repeat(3_000), "y\n".repeat(2_000));
         let (locator, source) = (Locator::new(&text), Source::new("t", text.as_str()));
         for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)).step_by(7) {
-            let slow = source.position(at);
-            let (line, column) = locator.position(at);
-            assert_eq!((line as usize, column as usize), (slow.line, slow.column), "{at}");
+            for length in [0, 1, 5, 63, 64, 200] {
+                let end = (at..=(at + length).min(text.len())).rev();
+                let end = end.into_iter().find(|end| text.is_char_boundary(*end)).unwrap_or(at);
+                let (start, slow) = (source.position(at), source.position(end));
+                let place = locator.place(Span { start: at, end });
+                let found = [place.line, place.column, place.end_line, place.end_column];
+                let wanted = [start.line, start.column, slow.line, slow.column];
+                assert_eq!(found.map(|number| number as usize), wanted, "{at}..{end}");
+            }
         }
     }
 }

@@ -44,6 +44,11 @@ impl Natives {
         self
     }
 
+    /// Says whether there is a function of this name.
+    pub fn knows(&self, function: &str) -> bool {
+        self.functions.contains_key(function)
+    }
+
     /// Performs a function; nothing if there is none of that name. One that panics has failed,
     /// and so has its node, nothing else.
     pub fn perform(&self, function: &str, call: &AgentCall) -> Option<Result<Value, Failure>> {

@@ -25,7 +25,7 @@ mod outgoing;
 mod plan_run;
 mod prepare;
 mod progress;
-mod prompts;
+pub(crate) mod prompts;
 mod reply;
 mod result;
 mod supervisor;
@@ -34,6 +34,7 @@ mod tool_agent;
 
 pub use crate::run::outgoing::{AgentCall, RequestKind, add_kinds};
 pub use crate::run::progress::{BlockProgress, Standing};
+pub use crate::run::prompts::reply_schema;
 pub use crate::run::result::{BlockResult, RunResult, Status};
 
 /// How a run goes about its work. A host says the same for every replay of a run.

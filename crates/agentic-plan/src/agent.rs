@@ -9,7 +9,7 @@ use crate::fields::{Fields, ShapeError};
 /// The longest agent id, in bytes.
 pub const AGENT_ID_BYTES_MAX: usize = 128;
 /// The fields that only say more about another one.
-const DETAILS: [(&str, &str); 2] = [("method", "http"), ("flow", "agent")];
+const DETAILS: [(&str, &str); 3] = [("method", "http"), ("flow", "agent"), ("system", "model")];
 /// The most words of a command line.
 pub const ARGV_WORDS_MAX: usize = 256;
 
@@ -109,17 +109,24 @@ pub enum Implementation {
         /// The flow that runs; the one that the agent ran last, unless it is named.
         flow: Option<Cid>,
     },
+    /// A model: what flows in as text is what it is asked, its reply is the answer.
+    Model {
+        /// The name or the address of the model.
+        model: String,
+        /// Who it is to be; the role that the agent's id stands for, unless said otherwise.
+        system: Option<String>,
+    },
 }
 
 impl Implementation {
     /// Reads the `run` of a registry entry: a text names a native function; otherwise a map with
-    /// one of `native`, `exec`, `http` and `agent`.
+    /// one of `native`, `exec`, `http`, `agent` and `model`.
     pub(crate) fn read(value: &Value, at: &str) -> Result<Implementation, ShapeError> {
         if let Value::Text(name) = value {
             return native(name, at);
         }
         let fields = Fields::of(value, at)?;
-        fields.only(&["native", "exec", "http", "agent", "method", "flow"])?;
+        fields.only(&["native", "exec", "http", "agent", "model", "method", "flow", "system"])?;
         for (detail, target) in DETAILS {
             if fields.map().contains_key(detail) && !fields.map().contains_key(target) {
                 return Err(fields.wrong(detail, format!("absent without `{target}`")));
@@ -128,19 +135,30 @@ impl Implementation {
         let is_target = |key: &&String| DETAILS.iter().all(|(detail, _)| key != detail);
         let n_targets = fields.map().keys().filter(is_target).count();
         if n_targets != 1 {
-            return Err(ShapeError::new(at, "one of `native`, `exec`, `http` and `agent`"));
+            return Err(ShapeError::new(
+                at,
+                "one of `native`, `exec`, `http`, `agent` and `model`",
+            ));
         }
         if let Some(name) = fields.optional_text("native")? {
             return native(name, at);
         }
         if let Some(argv) = fields.optional_texts("exec")? {
-            if argv.is_empty() || argv.len() > ARGV_WORDS_MAX || argv[0].is_empty() {
+            let has_nul = argv.iter().any(|word| word.contains('\0'));
+            if argv.is_empty() || argv.len() > ARGV_WORDS_MAX || argv[0].is_empty() || has_nul {
                 return Err(fields.wrong("exec", "a program and its arguments"));
             }
             return Ok(Implementation::Executable { argv });
         }
         if let Some(url) = fields.optional_text("http")? {
             return endpoint(&fields, url);
+        }
+        if let Some(model) = fields.optional_text("model")? {
+            if model.is_empty() || model.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                return Err(fields.wrong("model", "the name or the address of a model"));
+            }
+            let system = fields.optional_text("system")?.map(str::to_owned);
+            return Ok(Implementation::Model { model: model.to_owned(), system });
         }
         let name = fields.text("agent")?;
         let name = AgentName::parse(name).map_err(|_| fields.wrong("agent", "an agent's name"))?;
@@ -167,6 +185,10 @@ impl Implementation {
             Implementation::Agent { name, flow } => {
                 let flow = flow.map(|cid| ("flow", Value::text(cid.to_string())));
                 [("agent", text(name.as_str()))].into_iter().chain(flow).collect()
+            }
+            Implementation::Model { model, system } => {
+                let system = system.as_deref().map(|system| ("system", text(system)));
+                [("model", text(model))].into_iter().chain(system).collect()
             }
         };
         Value::Map(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<Map>())

@@ -14,6 +14,7 @@ mod openai;
 mod payload;
 mod protocol;
 mod registry;
+mod role;
 mod scripted;
 mod task;
 
@@ -30,6 +31,7 @@ pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::{Models, Resolved, resolve};
+pub use crate::model::role::{RETRY_AFTER_MS, role_answer, role_prompt};
 pub use crate::model::scripted::{Reply, ScriptedModel};
 pub use crate::model::task::{TASK_REQUEST, task_answer, task_prompt};
 
@@ -126,6 +128,17 @@ pub struct Call<'a> {
     pub limit: Option<Duration>,
     /// Hears the reply piece by piece as it comes; an attempt that is repeated begins anew.
     pub listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    /// Who makes the call again where that helps.
+    pub repeats: Repeats,
+}
+
+/// Who makes a call again that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// The model, as it is configured.
+    Model,
+    /// Whoever calls: each attempt is a call of its own.
+    Caller,
 }
 
 /// A piece of a reply that is still being written.
@@ -140,7 +153,7 @@ pub enum Piece<'a> {
 impl<'a> Call<'a> {
     /// Makes a call that only listens for its end.
     pub fn new(cancel: &'a CancelFlag) -> Call<'a> {
-        Call { cancel, limit: None, listener: None }
+        Call { cancel, limit: None, listener: None, repeats: Repeats::Model }
     }
 }
 
@@ -204,7 +217,7 @@ pub trait Model: Send + Sync {
     /// Completes one prompt.
     ///
     /// # Errors
-    /// Fails as [`FaultClass`] says; whoever calls does not repeat the call, for models over
-    /// networks do so themselves where it helps.
+    /// Fails as [`FaultClass`] says; models over networks repeat a call themselves where it helps,
+    /// unless the caller wants to.
     fn complete(&self, prompt: &Prompt, call: &mut Call<'_>) -> Result<Completion, ModelFault>;
 }

@@ -13,8 +13,8 @@ use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Call, FaultClass, MODEL_REQUEST, Models, Piece, TASK_REQUEST, answer_of, prompt_of,
-    task_answer, task_prompt,
+    Call, FaultClass, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of,
+    role_answer, role_prompt, task_answer, task_prompt,
 };
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
@@ -65,7 +65,7 @@ impl Providers {
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
-                let mut call = Call { cancel, limit, listener };
+                let mut call = Call { limit, listener, ..Call::new(cancel) };
                 let model = self.models.find(payload);
                 Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
             }
@@ -92,6 +92,22 @@ impl Providers {
             }
             _ => None,
         }
+    }
+
+    /// Lets a model play a role of a pipeline: once, for the pipeline repeats what fails. `schema`
+    /// tells what the reply should be.
+    pub fn play<'a>(
+        &self,
+        request: &Request,
+        schema: Option<&str>,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    ) -> Answer {
+        let limit = request.timeout_ms.map(Duration::from_millis);
+        let mut call = Call { cancel, limit, listener, repeats: Repeats::Caller };
+        let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
+        let prompt = role_prompt(&request.payload, schema);
+        role_answer(model.and_then(|it| it.complete(&prompt, &mut call)))
     }
 
     /// Takes in a request that was answered in an earlier process of the same run: what lasts as

@@ -132,9 +132,26 @@ impl RequestId {
         RequestId(*hasher.finalize().as_bytes())
     }
 
+    /// Takes the 32 bytes of a recorded id.
+    pub fn from_bytes(bytes: [u8; 32]) -> RequestId {
+        RequestId(bytes)
+    }
+
     /// Returns the 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
+    }
+
+    /// Writes the first half as a UUID of version 8: what effects name what they make by, so that
+    /// a repetition makes the same.
+    pub fn uuid(&self) -> String {
+        let mut bytes: [u8; 16] = self.0[..16].try_into().expect("16 of 32 bytes");
+        bytes[6] = (bytes[6] & 0x0f) | 0x80;
+        bytes[8] = (bytes[8] & 0x3f) | 0x80;
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let [first, second, third, fourth, last] =
+            [0..8, 8..12, 12..16, 16..20, 20..32].map(|part| &digits[part]);
+        format!("{first}-{second}-{third}-{fourth}-{last}")
     }
 }
 

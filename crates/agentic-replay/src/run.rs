@@ -174,9 +174,10 @@ impl<P: Program> Run<P> {
         step
     }
 
-    /// Checks newly opened requests and settles their payloads; or says what is wrong.
-    fn accept(&self, opened: Vec<Request>) -> Result<BTreeMap<Path, Arc<Request>>, String> {
-        let mut accepted = BTreeMap::new();
+    /// Checks newly opened requests, settles their payloads and sorts them by their paths; or says
+    /// what is wrong.
+    fn accept(&self, opened: Vec<Request>) -> Result<Vec<Arc<Request>>, String> {
+        let mut accepted = Vec::with_capacity(opened.len());
         for mut request in opened {
             let payload = std::mem::replace(&mut request.payload, Value::Null);
             request.payload = settle(payload).map_err(|error| {
@@ -185,30 +186,39 @@ impl<P: Program> Run<P> {
             if request.kind.is_empty() || request.kind.len() > KIND_BYTES_MAX {
                 return Err(format!("the kind of request `{}` has no proper length", request.path));
             }
-            let path = request.path.clone();
-            let is_open = self.open.contains_key(&path);
-            if is_open || accepted.insert(path.clone(), Arc::new(request)).is_some() {
-                return Err(format!("two requests are open at `{path}`"));
-            }
+            accepted.push(Arc::new(request));
         }
-        Ok(accepted)
+        accepted.sort_by(|left, right| left.path.cmp(&right.path));
+        let twin = accepted.windows(2).find(|pair| pair[0].path == pair[1].path);
+        let twin = twin.map(|pair| &pair[0]);
+        match twin.or(accepted.iter().find(|request| self.open.contains_key(&request.path))) {
+            Some(twin) => Err(format!("two requests are open at `{}`", twin.path)),
+            None => Ok(accepted),
+        }
     }
 
     /// Takes withdrawn requests out. One that was opened in the same turn was never seen by
     /// anybody and disappears without a word.
     fn take_back(
         &mut self,
-        mut opened: BTreeMap<Path, Arc<Request>>,
+        mut opened: Vec<Arc<Request>>,
         mut withdrawn: Vec<Path>,
         events: Vec<Event>,
     ) -> Step {
         withdrawn.sort();
         withdrawn.dedup();
-        withdrawn.retain(|path| opened.remove(path).is_none() && self.open.remove(path).is_some());
-        let handed_out = opened.values().cloned().collect();
+        withdrawn.retain(|path| match opened.binary_search_by(|request| request.path.cmp(path)) {
+            Ok(unseen) => {
+                opened.remove(unseen);
+                false
+            }
+            Err(_) => self.open.remove(path).is_some(),
+        });
         // One by one: `append` builds the whole map anew, however little is added.
-        self.open.extend(opened);
-        Step { opened: handed_out, withdrawn, events, ..Step::default() }
+        for request in &opened {
+            self.open.insert(request.path.clone(), Arc::clone(request));
+        }
+        Step { opened, withdrawn, events, ..Step::default() }
     }
 
     fn finish(&mut self, events: Vec<Event>, end: End) -> Step {

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 use crate::output::{Format, talk};
 use crate::screen;
 
+/// The longest program, registry, input or script that is read, in bytes: 64 MiB.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
 /// The settings that all verbs share.
 pub struct Context {
     /// Where the command runs.
@@ -86,6 +89,35 @@ impl Context {
             });
         }
         Ok(space.current_agent())
+    }
+}
+
+impl Context {
+    /// Reads a file of the folder where the command runs, or standard input for `-`; up to a bound,
+    /// for a file may have no end.
+    pub fn read_bytes(&self, name: &str) -> Result<Vec<u8>, Failure> {
+        let failed = |error: std::io::Error| Failure::io(&format!("read `{name}`"), &error);
+        let mut bytes = Vec::new();
+        let read = match name {
+            "-" => std::io::stdin().lock().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes),
+            name => std::fs::File::open(self.directory.join(name))
+                .and_then(|file| file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)),
+        };
+        read.map_err(failed)?;
+        if bytes.len() as u64 > TEXT_BYTES_MAX {
+            let message = format!("`{name}` is longer than {TEXT_BYTES_MAX} bytes");
+            return Err(Failure::refused(&message, "split it"));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads a file, or standard input, that is UTF-8 text.
+    pub fn read_text(&self, name: &str) -> Result<String, Failure> {
+        String::from_utf8(self.read_bytes(name)?).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            let message = format!("`{name}` is not UTF-8 text from byte {at} on");
+            Failure::refused(&message, "save the file as UTF-8")
+        })
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use agentic_diag::{Diagnostic, Source};
 use agentic_lang_context::Calls;
 use agentic_lang_pipeline::Findings;
+use agentic_model::Value;
 use agentic_plan::Registry;
 
 use crate::context::Context;
@@ -101,6 +102,16 @@ pub fn format(program: &Program) -> Result<Layout, Failure> {
 pub fn of_pipeline(program: &Program, findings: Findings) -> Checked {
     let source = Source::new(program.name.as_str(), readable(&program.bytes));
     Checked::of(source, findings.into_iter().map(|finding| finding.diagnostic).collect())
+}
+
+/// Returns what is wrong with a program of the pipeline language as data, with all that is known
+/// about it.
+pub fn pipeline_findings(program: &Program, registry: &Registry) -> Vec<Value> {
+    let text = agentic_lang_pipeline::source_text(&program.bytes);
+    let checked = text.and_then(|text| agentic_lang_pipeline::check(text, registry));
+    let source = Source::new(program.name.as_str(), readable(&program.bytes));
+    let findings = checked.err().unwrap_or_default();
+    agentic_lang_pipeline::findings_to_values(&source, &findings)
 }
 
 /// The finding of a file that cannot be read as text, at the place where that begins.

@@ -1,18 +1,14 @@
 //! Program texts: reading them, and telling what is wrong with them.
 
-use std::io::Read as _;
-
 use agentic_diag::{Diagnostic, Severity, Source, Style};
 use agentic_lang_context::{Dialect, Version};
 use serde_json::json;
 
-use crate::context::{Context, read_stdin};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
 use crate::output::{Format, print_text, talk};
 
-/// The longest program that is read, in bytes.
-const PROGRAM_BYTES_MAX: u64 = 64 << 20;
 /// How many findings are shown in full; further ones are counted.
 const FINDINGS_SHOWN_MAX: usize = 20;
 
@@ -36,7 +32,7 @@ impl Program {
         name: &str,
         language: Option<Language>,
     ) -> Result<Program, Failure> {
-        let bytes = read_bytes(context, name)?;
+        let bytes = context.read_bytes(name)?;
         let language = match language {
             Some(language) => language,
             None => Language::of(name, &bytes)?,
@@ -55,34 +51,9 @@ impl Program {
     }
 }
 
-/// Reads the text of a program, or of standard input for `-`.
-pub fn read_text(context: &Context, name: &str) -> Result<String, Failure> {
-    let bytes = read_bytes(context, name)?;
-    let language = Language::Context;
-    let program = Program { name: name.to_owned(), language, bytes, dialect: None };
-    program.text().map(str::to_owned)
-}
-
 /// Reads the version that a program is held to.
 pub fn dialect(text: &str) -> Result<Dialect, String> {
     Version::parse(text).map(Dialect::strict).ok_or_else(|| "a version is like 0.1.18".to_owned())
-}
-
-/// Reads a file, or standard input for `-`, up to a bound.
-fn read_bytes(context: &Context, name: &str) -> Result<Vec<u8>, Failure> {
-    if name == "-" {
-        return read_stdin();
-    }
-    let failed = |error: &std::io::Error| Failure::io(&format!("read `{name}`"), error);
-    let file = std::fs::File::open(context.directory.join(name)).map_err(|error| failed(&error))?;
-    let mut bytes = Vec::new();
-    let read = file.take(PROGRAM_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| failed(&error))?;
-    if bytes.len() as u64 > PROGRAM_BYTES_MAX {
-        let message = format!("`{name}` is longer than {PROGRAM_BYTES_MAX} bytes");
-        return Err(Failure::refused(&message, "split the program"));
-    }
-    Ok(bytes)
 }
 
 /// A program with what was found in it.

@@ -12,8 +12,7 @@ use crate::failure::Failure;
 /// Without a file there are only these.
 pub fn read(context: &Context, file: Option<&str>) -> Result<Arc<Registry>, Failure> {
     let Some(file) = file else { return Ok(Arc::new(standard_registry())) };
-    let text = std::fs::read_to_string(context.directory.join(file))
-        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
+    let text = context.read_text(file)?;
     let mut registry = Registry::from_json(&text).map_err(|error| {
         Failure::refused(
             &format!("`{file}` is no registry: {error}"),

@@ -7,8 +7,7 @@ use crate::failure::Failure;
 
 /// Reads a list of replies, `{"text"}`, `{"value"}` or `{"error"}` each.
 pub fn read(context: &Context, file: &str) -> Result<Vec<Json>, Failure> {
-    let text = std::fs::read_to_string(context.directory.join(file))
-        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
+    let text = context.read_text(file)?;
     match json::parse(&text) {
         Ok(Json::List(replies)) => Ok(replies),
         Ok(_) | Err(_) => Err(Failure::refused(

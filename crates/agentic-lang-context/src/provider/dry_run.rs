@@ -1,7 +1,7 @@
 //! Running a program without its effects.
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, EffectClass, Request};
+use agentic_replay::{Answer, EffectClass, Request, RequestId};
 
 use crate::dialect::Version;
 use crate::json::Json;
@@ -33,7 +33,7 @@ fn is_hosted(payload: &Value) -> bool {
 
 fn described_add(payload: &Value) -> Answer {
     let mut memory = super::Memory::default();
-    let stamp = Stamp { request_id: &[0; 32], at: Instant::from_millis(0) };
+    let stamp = Stamp { request_id: &RequestId::from_bytes([0; 32]), at: Instant::from_millis(0) };
     memory.answer(payload, stamp)
 }
 

@@ -1,7 +1,6 @@
 //! Memories: records that a program adds and finds again.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use agentic_model::Value;
 use agentic_replay::Answer;
@@ -174,7 +173,7 @@ impl Memory {
         let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();
         let argument = args(payload).into_iter().next().unwrap_or_default();
         let result = match text_field(payload, "operation") {
-            "add" => records.add(&argument, &uuid(stamp.request_id), &stamp.at.to_string()),
+            "add" => records.add(&argument, &stamp.request_id.uuid(), &stamp.at.to_string()),
             _ => records.query(&argument),
         };
         match result {
@@ -207,20 +206,4 @@ impl MockMemory {
             Err(fault) => refused(fault.to_string()),
         }
     }
-}
-
-/// Writes the first half of a request id as a UUID of version 8.
-fn uuid(request_id: &[u8; 32]) -> String {
-    let mut bytes = [0; 16];
-    bytes.copy_from_slice(&request_id[..16]);
-    bytes[6] = (bytes[6] & 0x0f) | 0x80;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        write!(text, "{byte:02x}").expect("a string takes all text");
-    }
-    text
 }

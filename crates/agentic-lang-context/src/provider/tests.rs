@@ -1,4 +1,4 @@
-use agentic_replay::EffectClass;
+use agentic_replay::{EffectClass, RequestId};
 
 use super::*;
 use crate::json::{compact, parse};
@@ -80,10 +80,10 @@ fn a_memory_adds_once_for_one_request_and_finds_newest_first() {
     };
     let at = Instant::from_millis(0);
     for id in [[1; 32], [2; 32], [2; 32]] {
-        let stamp = Stamp { request_id: &id, at };
+        let stamp = Stamp { request_id: &RequestId::from_bytes(id), at };
         memory.answer(&payload("add", &format!(r#"[{{"text":"T{}"}}]"#, id[0])), stamp);
     }
-    let stamp = Stamp { request_id: &[0; 32], at };
+    let stamp = Stamp { request_id: &RequestId::from_bytes([0; 32]), at };
     let found = shown(memory.answer(&payload("query", r#"[{"text":"t"}]"#), stamp));
     let found = parse(&found).expect("JSON");
     assert_eq!(found.as_list().map(<[Json]>::len), Some(2));

@@ -57,7 +57,7 @@ impl Providers {
                 Memories::Real(memory) => {
                     let hash = request.hash().expect("a payload is data");
                     let id = RequestId::derive("test", &request.path, &hash);
-                    let stamp = Stamp { request_id: id.as_bytes(), at: Instant::from_millis(0) };
+                    let stamp = Stamp { request_id: &id, at: Instant::from_millis(0) };
                     memory.answer(payload, stamp)
                 }
             },

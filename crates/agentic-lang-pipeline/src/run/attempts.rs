@@ -4,11 +4,12 @@ use agentic_model::Value;
 use agentic_plan::Retry;
 use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
 
-use crate::run::outgoing::Outgoing;
+use crate::run::outgoing::{Outgoing, RequestKind};
+use crate::run::reply;
 use crate::run::task::{Turning, World};
 
 /// Failures that no further attempt can mend.
-const FINAL_CODES: [&str; 13] = [
+const FINAL_CODES: [&str; 14] = [
     "InvalidInput",
     "InvalidPlan",
     "ConfigurationError",
@@ -16,6 +17,7 @@ const FINAL_CODES: [&str; 13] = [
     "MissingIdentity",
     "InsecureCredentialFile",
     "InvalidLLMResponse",
+    "ModelRefused",
     "AgentNotRegistered",
     "Cancelled",
     "OutputTooLarge",
@@ -25,6 +27,8 @@ const FINAL_CODES: [&str; 13] = [
 ];
 /// The code of a failure by an attempt that took too long.
 const TIMED_OUT: &str = "TimedOut";
+/// The detail of a failure that says how long the other side asks to be left alone.
+const RETRY_AFTER_MS: &str = "retry_after_ms";
 /// How much of a pause is added at most, at random, so that retries of many runs drift apart.
 const JITTER: f64 = 0.25;
 /// The longest pause: a year.
@@ -83,6 +87,8 @@ pub(super) struct Attempts {
     policy: Policy,
     attempt: u64,
     phase: Phase,
+    /// Who is called.
+    kind: Option<RequestKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -100,7 +106,8 @@ impl Attempts {
         world: &World,
         turn: &mut Turning,
     ) -> Attempts {
-        let mut attempts = Attempts { outgoing, policy, attempt: 0, phase: Phase::Calling };
+        let mut attempts =
+            Attempts { outgoing, policy, attempt: 0, phase: Phase::Calling, kind: None };
         attempts.call(scope, world, turn);
         attempts
     }
@@ -123,10 +130,16 @@ impl Attempts {
             };
         }
         let failure = match delivery.answer {
-            Answer::Ok(value) => match check_output(&value) {
-                Ok(()) => return Some(Ok(value)),
-                Err(failure) => failure,
-            },
+            Answer::Ok(value) => {
+                let value = match self.kind {
+                    Some(RequestKind::Model) => reply::said(value),
+                    Some(_) | None => value,
+                };
+                match check_output(&value) {
+                    Ok(()) => return Some(Ok(value)),
+                    Err(failure) => failure,
+                }
+            }
             Answer::Failed(failure) => failure,
             Answer::TimedOut => Failure::new(TIMED_OUT, "the attempt took too long"),
             Answer::Cancelled(_) => cancelled(),
@@ -134,7 +147,7 @@ impl Attempts {
         if self.attempt >= self.policy.retry.max_attempts || self.is_final(&failure.code) {
             return Some(Err(failure));
         }
-        self.pause(scope, world, turn);
+        self.pause(&failure, scope, world, turn);
         None
     }
 
@@ -147,10 +160,11 @@ impl Attempts {
         self.phase = Phase::Calling;
         let mut request = self.outgoing.request(world, scope.next_path(), self.attempt);
         request.timeout_ms = self.policy.timeout_ms;
+        self.kind = RequestKind::of(&request);
         turn.opened.push(request);
     }
 
-    fn pause(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
+    fn pause(&mut self, failure: &Failure, scope: &mut Scope, world: &World, turn: &mut Turning) {
         self.phase = Phase::Pausing;
         let path = scope.next_path();
         let Retry { initial_ms, backoff, max_interval_ms, .. } = &self.policy.retry;
@@ -162,7 +176,10 @@ impl Attempts {
         let longest = max_interval_ms.map_or(PAUSE_MS_MAX, |millis| millis as f64);
         let pause_ms = pause_ms.min(longest);
         let jitter = pause_ms * JITTER * world.seed.unit(&path, self.attempt);
-        let until = turn.now.plus_millis((pause_ms + jitter) as i64);
+        // Whoever asks for a longer pause is not asked again earlier.
+        let asked = failure.details.get(RETRY_AFTER_MS).and_then(Value::as_int).unwrap_or(0);
+        let asked = (asked as f64).clamp(0.0, longest);
+        let until = turn.now.plus_millis((pause_ms + jitter).max(asked) as i64);
         turn.opened.push(Request::sleep(path, until));
     }
 }

@@ -25,7 +25,8 @@ pub enum RequestKind {
     Spawn,
     /// An agent that the host knows by its id: `call`.
     Agent,
-    /// A model: `system` says its role, the input in `call` is what it works on.
+    /// A model: `system` says its role, `model` perhaps which it is, the input in `call` is what it
+    /// works on.
     Model,
     /// A decision: `question`, `choices`, `input`, `on_timeout` and perhaps `deadline`.
     Hold,
@@ -187,13 +188,12 @@ impl Outgoing {
             call.insert("args".to_owned(), Value::List(args.to_vec()));
         }
         let spec = world.registry.by_agent(&self.agent);
+        let role = prompts::role(&self.agent);
         let (kind, payload) = match spec.and_then(|spec| spec.run.as_ref()) {
-            Some(run) => addressed(run, &path, call),
-            None => match prompts::system(&self.agent) {
-                Some(system) if spec.is_none() => {
-                    (RequestKind::Model, around(call, [("system", Value::text(system))]))
-                }
-                _ => (RequestKind::Agent, around(call, [])),
+            Some(run) => addressed(run, role, &path, call),
+            None => match role.filter(|_| spec.is_none() && prompts::is_model(&self.agent)) {
+                Some(role) => (RequestKind::Model, around(call, [("system", Value::text(role))])),
+                None => (RequestKind::Agent, around(call, [])),
             },
         };
         let kind = match spec.and_then(|spec| spec.effect) {
@@ -221,8 +221,18 @@ impl Arguments {
 }
 
 /// Returns the kind and the payload of a call to whoever performs it.
-fn addressed(run: &Implementation, path: &Path, call: Map) -> (RequestKind, Value) {
+fn addressed(
+    run: &Implementation,
+    role: Option<&str>,
+    path: &Path,
+    call: Map,
+) -> (RequestKind, Value) {
     match run {
+        Implementation::Model { model, system } => {
+            let system = system.as_deref().or(role).map(|system| ("system", Value::text(system)));
+            let head = [("model", Value::text(model))].into_iter().chain(system);
+            (RequestKind::Model, around(call, head))
+        }
         Implementation::Native(name) => {
             (RequestKind::Native, around(call, [("function", Value::text(name))]))
         }
@@ -244,7 +254,7 @@ fn addressed(run: &Implementation, path: &Path, call: Map) -> (RequestKind, Valu
     }
 }
 
-fn around<const N: usize>(call: Map, head: [(&str, Value); N]) -> Value {
+fn around<'k>(call: Map, head: impl IntoIterator<Item = (&'k str, Value)>) -> Value {
     Value::map(head.into_iter().chain([("call", Value::Map(call))]))
 }
 

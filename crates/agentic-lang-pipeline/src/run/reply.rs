@@ -12,6 +12,17 @@ pub(super) fn invalid(reason: &str) -> Failure {
     Failure::new(INVALID, format!("the reply of the model is not usable: {reason}"))
 }
 
+/// Returns what a model said; why it ended and what it cost stands in the record alone.
+pub(super) fn said(reply: Value) -> Value {
+    match reply {
+        Value::Map(mut map) if map.contains_key("finish") => match map.remove("text") {
+            Some(Value::Text(text)) => Value::Text(text),
+            Some(_) | None => Value::Map(map),
+        },
+        other => other,
+    }
+}
+
 /// Reads a reply that must be one JSON object, as data or as text and nothing else.
 pub(super) fn object(reply: &Value) -> Result<Map, Failure> {
     match data(reply) {

@@ -71,6 +71,9 @@ fn every_implementation_has_its_kind_and_class() {
         r#""params":{"p":"p"}},"suffix":"b0-n0-0"}"#,
     );
     check(r#","run":{"agent":"bob"}"#, "spawn", spawn, Idempotent);
+    let model = r#"{"model":"m","system":"s"}"#;
+    check(r#","run":{"model":"m","system":"s"}"#, "model", model, Read);
+    check(r#","run":{"model":"m"},"effect":"once""#, "model.once", r#"{"model":"m"}"#, Once);
 }
 
 #[test]

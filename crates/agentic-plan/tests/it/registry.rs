@@ -83,8 +83,13 @@ fn registries_come_back_as_they_were() {
     let path =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/pipeline/registry.json");
     let text = std::fs::read_to_string(path).expect("the suite is there");
-    for registry in [Registry::from_json(&text).expect("the suite's registry"), standard_registry()]
-    {
+    let models = r#"{"builtins":[{"name":"a","agent":"a","run":{"model":"m","system":"s"}},
+        {"name":"b","agent":"b","run":{"model":"openai://gpt-5"}}]}"#;
+    for registry in [
+        Registry::from_json(&text).expect("the suite's registry"),
+        Registry::from_json(models).expect("models are implementations"),
+        standard_registry(),
+    ] {
         let again = Registry::from_value(&registry.to_value()).expect("what is written is read");
         assert_eq!(again, registry);
         let names: Vec<&str> = registry.names().collect();

@@ -1,7 +1,5 @@
 //! A record in its envelope.
 
-use std::fmt::Write as _;
-
 use agentic_model::Instant;
 use agentic_replay::RequestId;
 use serde::{Deserialize, Serialize};
@@ -38,7 +36,7 @@ impl Envelope {
         let line = record.get().replace(['\n', '\r'], " ");
         let record = RawValue::from_string(line).map_err(|error| MemoryFault(error.to_string()))?;
         Ok(Envelope {
-            id: uuid(request),
+            id: request.uuid(),
             created_at: at.to_string(),
             updated_at: at.to_string(),
             record,
@@ -54,19 +52,4 @@ impl Envelope {
     pub fn check(self) -> Result<Envelope, &'static str> {
         if self.record.get().starts_with('{') { Ok(self) } else { Err("its record is no object") }
     }
-}
-
-/// Writes the first half of a request id as a UUID of version 8.
-fn uuid(request: &RequestId) -> String {
-    let mut bytes: [u8; 16] = request.as_bytes()[..16].try_into().expect("16 of 32 bytes");
-    bytes[6] = (bytes[6] & 0x0f) | 0x80;
-    bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let mut text = String::with_capacity(36);
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        write!(text, "{byte:02x}").expect("a string takes all text");
-    }
-    text
 }

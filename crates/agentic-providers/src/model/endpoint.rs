@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::protocol::{Draft, Hints, Unread, Wire};
 use super::{
-    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Retry, RetryRule,
-    anthropic, ollama, openai,
+    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Repeats, Retry,
+    RetryRule, anthropic, ollama, openai,
 };
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, Lines, Message, Next, Received};
@@ -110,7 +110,10 @@ impl Model for Endpoint {
                 Err(Failed::Hint(fault) | Failed::Call(fault)) => fault,
             };
             n_failed += 1;
-            attempt.pause(fault, n_failed)?;
+            match call.repeats {
+                Repeats::Model => attempt.pause(fault, n_failed)?,
+                Repeats::Caller => return Err(fault),
+            }
             if let Some(listener) = &mut call.listener {
                 listener(Piece::Again);
             }

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, ended};
+use super::protocol::{Draft, Hints, Unread, Wire, bearer, ended, messages};
 use super::{Finish, Prompt, Think, Usage};
 use crate::http::Lines;
 
@@ -36,17 +36,13 @@ impl Wire for Ollama {
     }
 
     fn headers(&self, key: Option<&str>) -> Vec<(String, String)> {
-        let key = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
-        key.into_iter().collect()
+        bearer(key)
     }
 
     fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
         let mut body = json!({
             "model": name,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
+            "messages": messages(prompt),
             "stream": false,
         });
         if let Some(schema) = &prompt.schema {

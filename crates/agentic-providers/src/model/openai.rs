@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, asks_for_object, ended};
+use super::protocol::{Draft, Hints, Unread, Wire, asks_for_object, bearer, ended, messages};
 use super::{Finish, Prompt, Think, Usage};
 use crate::http::Lines;
 
@@ -54,17 +54,13 @@ impl Wire for OpenAi {
     }
 
     fn headers(&self, key: Option<&str>) -> Vec<(String, String)> {
-        let key = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
-        key.into_iter().collect()
+        bearer(key)
     }
 
     fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
         let mut body = json!({
             "model": name,
-            "messages": [
-                {"role": "system", "content": prompt.system},
-                {"role": "user", "content": prompt.user},
-            ],
+            "messages": messages(prompt),
         });
         let options = &prompt.options;
         if let Some(tokens) = options.max_output {

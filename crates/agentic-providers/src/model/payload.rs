@@ -57,7 +57,8 @@ pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
     }
 }
 
-fn completed(completion: Completion) -> Value {
+/// Writes a reply as data: what it says, why it ended, what it cost.
+pub(super) fn completed(completion: Completion) -> Value {
     let mut map = Map::new();
     let (key, content) = match completion.content {
         Content::Text(text) => ("text", Value::Text(text)),

@@ -1,6 +1,6 @@
 //! What the protocols of models have in common, and what each must say about itself.
 
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::{Completion, Content, Finish, Prompt, Usage};
 use crate::http::Lines;
@@ -86,6 +86,20 @@ impl Draft {
             finish: self.finish.unwrap_or(Finish::Stop),
         }
     }
+}
+
+/// The header of a key, if there is one.
+pub(super) fn bearer(key: Option<&str>) -> Vec<(String, String)> {
+    let key = key.map(|key| ("authorization".to_owned(), format!("Bearer {key}")));
+    key.into_iter().collect()
+}
+
+/// The two messages of a prompt.
+pub(super) fn messages(prompt: &Prompt) -> Json {
+    json!([
+        {"role": "system", "content": prompt.system},
+        {"role": "user", "content": prompt.user},
+    ])
 }
 
 /// Names the text as missing, unless it came or the model says why it did not.

@@ -22,7 +22,7 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
 
 use super::context::Cast;
-use super::language::{Language, adapter, handlers, kinds_of};
+use super::language::{Language, PipelineFlow, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
 use super::script::Script;
 use super::terminal::Terminal;
@@ -79,10 +79,12 @@ impl Executor {
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
-        let auth = auth_of(flow);
+        let registry = flow.map().get("registry").map(Registry::from_value);
+        let auth = registry.and_then(|read| read.ok()).as_ref().map(auth_of).unwrap_or_default();
         let performer = match language {
             Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
-            Language::Rhai | Language::Pipeline | Language::Context => None,
+            Language::Pipeline => Some(Performer::of_roles()),
+            Language::Rhai | Language::Context => None,
         };
         Ok(Executor {
             language,
@@ -112,6 +114,28 @@ impl Executor {
             performer: Some(Performer::new(cast)),
             terminal: None,
         }
+    }
+
+    /// Makes the executor of a program of the pipeline language that runs in memory: it is pinned
+    /// nowhere, so it may be longer than an object.
+    ///
+    /// # Errors
+    /// Fails when its script is none.
+    pub fn of_pipeline(flow: &PipelineFlow) -> Result<Executor> {
+        let mut kinds = Kinds::built_in();
+        agentic_lang_pipeline::run::add_kinds(&mut kinds);
+        Ok(Executor {
+            language: Language::Pipeline,
+            kinds,
+            handlers: BTreeMap::new(),
+            mock: MockTasks::default(),
+            natives: Natives::default(),
+            script: flow.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
+            invoked_by: flow.invoked_by.clone(),
+            auth: auth_of(&flow.registry),
+            performer: Some(Performer::of_roles()),
+            terminal: None,
+        })
     }
 
     /// Returns who makes the call of a request in a run: with what its agent needs.
@@ -158,12 +182,9 @@ impl Executor {
                 RequestKind::Executable
                 | RequestKind::Endpoint
                 | RequestKind::Spawn
+                | RequestKind::Model
                 | RequestKind::Hold
                 | RequestKind::Sleep => None,
-                RequestKind::Model => {
-                    let message = "no model is configured for the roles of loops";
-                    Some(failed("ConfigurationError", message.to_owned()))
-                }
                 RequestKind::Agent => {
                     let agent = AgentCall::of(request).map(|call| call.agent);
                     let agent = agent.unwrap_or_default();
@@ -206,7 +227,8 @@ impl Executor {
 
     /// Says whether a provider performs a request.
     pub fn is_provided(&self, request: &Request) -> bool {
-        self.performer.as_ref().is_some_and(|performer| performer.is_outside(request))
+        let is_outside = |performer: &Performer| performer.is_outside(request);
+        !self.is_scripted(request) && self.performer.as_ref().is_some_and(is_outside)
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
@@ -357,10 +379,8 @@ impl Executor {
 }
 
 /// Collects which agents of a pipeline need which credential.
-fn auth_of(flow: &Object) -> BTreeMap<String, AuthSource> {
-    let registry = flow.map().get("registry").and_then(|value| Registry::from_value(value).ok());
-    let specs = registry.iter().flat_map(Registry::builtins);
-    let needing = specs.filter(|spec| spec.auth != AuthSource::None);
+fn auth_of(registry: &Registry) -> BTreeMap<String, AuthSource> {
+    let needing = registry.builtins().filter(|spec| spec.auth != AuthSource::None);
     needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
 }
 

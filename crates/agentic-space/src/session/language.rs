@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_agent::{Agents, Capture, RunOptions};
+use agentic_lang_pipeline::Compiled;
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
 use agentic_model::{AgentName, Map, Object, Value};
 use agentic_plan::Registry;
@@ -25,6 +26,9 @@ use crate::{Error, Result, Space};
 const AGENTLANG: &str = "agentlang";
 /// The version of its meaning. Every change that can alter a request raises it.
 const AGENTLANG_SEMANTICS: u32 = 1;
+
+/// How many plans of one program are kept.
+const PLANS_KEPT_MAX: usize = 64;
 
 /// A language that sessions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -216,15 +220,31 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
     }))
 }
 
-/// Makes a run of a program of the pipeline language.
-pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
+/// Returns the plans of a program of the pipeline language as objects, for whoever wants to look at
+/// what ran; of very many the first. Nothing for other languages.
+pub(super) fn plans(flow: &Object) -> Result<Vec<Object>> {
+    if Language::of(flow)? != Language::Pipeline {
+        return Ok(Vec::new());
+    }
+    let compiled = compiled(flow, super::source_of(flow)?)?;
+    let plans = compiled.blocks.iter().map(|block| block.plan.object().clone());
+    Ok(plans.take(PLANS_KEPT_MAX).collect())
+}
+
+/// Compiles a program of the pipeline language with the registry that is pinned with it.
+fn compiled(flow: &Object, source: &str) -> Result<Compiled> {
     let registry = flow.map().get("registry").unwrap_or(&Value::Null);
     let registry = Registry::from_value(registry)
         .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;
     let compiled = agentic_lang_pipeline::compile(source, Arc::new(registry));
-    let compiled = compiled.map_err(|findings| {
+    compiled.map_err(|findings| {
         broken(flow, findings.first().map(|finding| finding.diagnostic.message.as_str()))
-    })?;
+    })
+}
+
+/// Makes a run of a program of the pipeline language.
+pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
+    let compiled = compiled(flow, source)?;
     let text = |key: &str| flow.map().get(key).and_then(Value::as_text);
     let options = Options {
         invoked_by: text("invoked_by").map(str::to_owned),

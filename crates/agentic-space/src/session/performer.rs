@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
 use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
+use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
@@ -27,7 +28,16 @@ type Configured = Result<Arc<Providers>, String>;
 pub struct ProviderCall {
     providers: Configured,
     request: Request,
-    stamp: Stamp,
+    part: Part,
+}
+
+/// What is wanted of the providers.
+#[derive(Debug)]
+enum Part {
+    /// That they perform the request, whichever of them does.
+    Effect(Stamp),
+    /// That a model plays a role of a pipeline; its reply should match this schema.
+    Role(Option<&'static str>),
 }
 
 impl ProviderCall {
@@ -39,13 +49,27 @@ impl ProviderCall {
     ) -> Answer {
         let providers = match &self.providers {
             Ok(providers) => providers,
-            Err(message) => return Answer::Failed(Failure::new(UNCONFIGURED, message.as_str())),
+            Err(message) => return Answer::Failed(Failure::new(self.part.broken(), message)),
         };
-        let answer = providers.perform_heard(&self.request, &self.stamp, cancel, listener);
+        let stamp = match &self.part {
+            Part::Effect(stamp) => stamp,
+            Part::Role(schema) => return providers.play(&self.request, *schema, cancel, listener),
+        };
+        let answer = providers.perform_heard(&self.request, stamp, cancel, listener);
         answer.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", self.request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
         })
+    }
+}
+
+impl Part {
+    /// Returns the code of the failure when nobody is configured.
+    fn broken(&self) -> &'static str {
+        match self {
+            Part::Effect(_) => UNCONFIGURED,
+            Part::Role(_) => "ConfigurationError",
+        }
     }
 }
 
@@ -71,11 +95,17 @@ impl Performer {
         Performer { company: Company::Agents(adapter), providers, recalled }
     }
 
+    /// Makes the performer of the roles in a pipeline.
+    pub fn of_roles() -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { company: Company::Roles, providers, recalled }
+    }
+
     /// Answers a request that is made up; nothing for any other.
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
         match &mut self.company {
             Company::Troupe(troupe) => troupe.answer(request),
-            Company::Agents(_) => None,
+            Company::Agents(_) | Company::Roles => None,
         }
     }
 
@@ -85,6 +115,7 @@ impl Performer {
             Company::Troupe(troupe) => troupe.is_outside(request),
             Company::Agents(Adapter::Mock) => false,
             Company::Agents(Adapter::Live | Adapter::Anthropic) => request.kind == TASK_REQUEST,
+            Company::Roles => RequestKind::of(request) == Some(RequestKind::Model),
         }
     }
 
@@ -94,7 +125,13 @@ impl Performer {
         self.is_outside(request).then(|| ProviderCall {
             providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
             request: request.clone(),
-            stamp,
+            part: match self.company {
+                Company::Troupe(_) | Company::Agents(_) => Part::Effect(stamp),
+                Company::Roles => {
+                    let agent = AgentCall::of(request).map(|call| call.agent);
+                    Part::Role(agent.and_then(|agent| reply_schema(&agent)))
+                }
+            },
         })
     }
 
@@ -102,7 +139,7 @@ impl Performer {
     fn configured(&self, folder: &Path) -> Configured {
         let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
         let configuration = match self.company {
-            Company::Troupe(_) => configuration,
+            Company::Troupe(_) | Company::Roles => configuration,
             Company::Agents(adapter) => configuration.for_tasks(adapter),
         };
         let providers = Providers::configured(configuration);
@@ -117,7 +154,7 @@ impl Performer {
         match (self.is_outside(request), self.providers.get()) {
             (false, _) => match &mut self.company {
                 Company::Troupe(troupe) => troupe.fold(request, answer),
-                Company::Agents(_) => {}
+                Company::Agents(_) | Company::Roles => {}
             },
             (true, Some(Ok(providers))) => providers.recall(request, answer),
             (true, None) if request.kind == MEMORY_REQUEST => {
@@ -135,6 +172,8 @@ enum Company {
     Troupe(Troupe),
     /// Those of an AgentLang program whose agents this adapter serves.
     Agents(Adapter),
+    /// Those of a pipeline, some of whose agents are models.
+    Roles,
 }
 
 /// Answers the requests of one run that are made up.

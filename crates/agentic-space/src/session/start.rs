@@ -7,7 +7,7 @@ use agentic_replay::{Opening, Session, SessionId};
 use super::drive::Driver;
 use super::effect::parent_of;
 use super::folder::Folder;
-use super::language::kinds_of;
+use super::language::{self, kinds_of};
 use super::listing::{list_open, with_key};
 use super::recent::read_journal;
 use super::{Language, program_of, seal};
@@ -92,7 +92,9 @@ fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
     check_key(space, &opening, &id)?;
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
-    seal::keep(space, &begin.agent, "flow", std::slice::from_ref(&begin.flow))?;
+    let plans = language::plans(&begin.flow)?;
+    let pinned: Vec<Object> = std::iter::once(begin.flow.clone()).chain(plans).collect();
+    seal::keep(space, &begin.agent, "flow", &pinned)?;
     let kinds = kinds_of(&begin.flow)?;
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     // The driver that starts a session also runs it: a later one would have to doubt its effects.

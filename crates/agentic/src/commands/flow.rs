@@ -77,7 +77,13 @@ pub enum Verb {
     ///
     /// Example: agentic flow check review.rhai
     #[command(verbatim_doc_comment)]
-    Check(Args),
+    Check {
+        #[command(flatten)]
+        args: Args,
+        /// Print what is wrong with a pipeline as lines of JSON, with all that is known about it
+        #[arg(long, value_name = "FORM", value_parser = ["json"])]
+        diagnostics: Option<String>,
+    },
     /// Print the plan that a pipeline compiles to
     ///
     /// One line for each block of the program.
@@ -134,7 +140,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Cancel(args) => status::cancel(context, &args),
         Verb::Crosscheck(args) => crosscheck::run(context, &args),
         Verb::Translate(args) => translate::run(context, &args),
-        Verb::Check(args) => check(context, &args),
+        Verb::Check { args, diagnostics: None } => check(context, &args),
+        Verb::Check { args, diagnostics: Some(_) } => check_for_tools(context, &args),
         Verb::Plan { args, format } => {
             with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
         }
@@ -156,6 +163,17 @@ fn check(context: &Context, args: &Args) -> Outcome {
     let checked = frontend::check(context, &program, &registry)?;
     checked.report(context);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+/// Prints one line of JSON for everything that is wrong with a pipeline.
+fn check_for_tools(context: &Context, args: &Args) -> Outcome {
+    let registry = registry::read(context, args.registry.as_deref())?;
+    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let findings = frontend::pipeline_findings(&program, &registry);
+    let lines: String =
+        findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
+    print_text(&lines);
+    Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 /// Does something with a pipeline that compiles.

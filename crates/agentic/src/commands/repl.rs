@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::frontend::{self, read_import};
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
-use crate::program::{self, Checked, read_text};
+use crate::program::{self, Checked};
 use crate::script;
 
 /// Try out the context language, line by line
@@ -197,7 +197,7 @@ impl Repl<'_> {
     }
 
     fn load(&mut self, file: &str) -> Taken {
-        let text = read_text(self.context, file)?;
+        let text = self.context.read_text(file)?;
         let Outline::Declarations(declarations) = self.notebook.outline(&text) else {
             let message = format!("`{file}` holds no imports and agents");
             return Err(Failure::refused(&message, "`agentic check FILE` shows what is wrong"));

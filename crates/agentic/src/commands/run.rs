@@ -187,8 +187,7 @@ fn context_wish(
 pub fn input_text(context: &Context, given: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(given) = given else { return Ok(None) };
     let Some(file) = given.strip_prefix('@') else { return Ok(Some(given.to_owned())) };
-    let text = std::fs::read_to_string(context.directory.join(file));
-    text.map(Some).map_err(|error| Failure::io(&format!("read `{file}`"), &error))
+    context.read_text(file).map(Some)
 }
 
 /// Refuses what means nothing to a language, so that nobody believes that it did something.

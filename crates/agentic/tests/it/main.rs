@@ -9,6 +9,7 @@ mod loopback;
 mod model;
 mod mount;
 mod power;
+mod provider;
 mod rebuild;
 mod stage;
 mod state;

@@ -68,8 +68,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
 /// Reads what agents answer.
 fn script(context: &Context, file: Option<&str>) -> Result<Option<Value>, Failure> {
     let Some(file) = file else { return Ok(None) };
-    let text = std::fs::read_to_string(context.directory.join(file))
-        .map_err(|error| Failure::io(&format!("read `{file}`"), &error))?;
+    let text = context.read_text(file)?;
     let script = json::from_text(&text).map_err(|error| {
         Failure::refused(&format!("`{file}` is {error}"), "write a map from agents to answers")
     })?;
@@ -104,7 +103,7 @@ fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
 
 fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
     match (run, effect) {
-        (None | Some(Implementation::Native(_)), _)
+        (None | Some(Implementation::Native(_) | Implementation::Model { .. }), _)
         | (_, Some(Effect::Pure | Effect::Read | Effect::Idempotent)) => true,
         (Some(_), Some(Effect::Once) | None) => false,
     }
@@ -112,7 +111,7 @@ fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
 
 fn in_memory(context: &Context, ready: &Ready) -> Result<End, Failure> {
     let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
-    let executor = Executor::new(&ready.flow.to_object()?)?;
+    let executor = Executor::of_pipeline(&ready.flow)?;
     let folder = context.directory.clone();
     Ok(memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
 }

@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
-use agentic_plan::{Backend, Registry};
+use agentic_plan::{Backend, BuiltinKind, Implementation, Registry};
 use agentic_replay::{End, Failure as Failed};
 use agentic_space::Space;
 use agentic_space::session::{Executor, PipelineFlow};
@@ -80,7 +81,13 @@ pub fn run_ready(context: &Context, ready: Ready, wish: Wish) -> Outcome {
     }
     let ready = ready.pinned(&context.space()?)?;
     ready.refuse_nobody()?;
-    let object = ready.flow.to_object()?;
+    ready.refuse_unperformed(Backend::Temporal)?;
+    let object = ready.flow.to_object().map_err(|error| {
+        Failure::refused(
+            &format!("a durable run pins its program with its registry: {error}"),
+            "split the program, or run it in memory with `agentic run --backend memory`",
+        )
+    })?;
     let ran = durable::run(context, wish.setting, object, ready.input, &ready.flow.source)?;
     match ran.reached {
         Reached::End(end) => show_end(context, &end),
@@ -139,6 +146,36 @@ impl Ready {
         }
     }
 
+    /// Refuses a program with an agent whom nobody performs where it runs, before anything happens.
+    pub fn refuse_unperformed(&self, backend: Backend) -> Result<(), Failure> {
+        let natives = Natives::default();
+        for agent in &Needs::of(&self.compiled).agents {
+            let is_scripted =
+                self.flow.script.as_ref().is_some_and(|all| all.get(agent.as_str()).is_some());
+            let spec = self.flow.registry.by_agent(agent);
+            let Some(spec) = spec.filter(|spec| spec.kind == BuiltinKind::Activity && !is_scripted)
+            else {
+                continue;
+            };
+            let missing = match (&spec.run, backend) {
+                (None, _) => format!("nothing here performs the agent `{agent}`"),
+                (Some(Implementation::Native(name)), _) if !natives.knows(name) => {
+                    format!("there is no native function `{name}`")
+                }
+                (Some(Implementation::Agent { name, .. }), Backend::Memory) => {
+                    format!("`{name}` is an agent of a space, and a run in memory has none")
+                }
+                (Some(_), _) => continue,
+            };
+            return Err(Failure::program(
+                "AgentNotRegistered",
+                &missing,
+                "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",
+            ));
+        }
+        Ok(())
+    }
+
     /// Names the flow of every agent of the space that is called: the one that it ran last, unless
     /// the registry names one. So the run does the same whatever the agent does later.
     pub fn pinned(mut self, space: &Space) -> Result<Ready, Failure> {
@@ -158,8 +195,9 @@ fn in_memory(context: &Context, ready: &Ready, place: Place) -> Outcome {
         ));
     }
     ready.refuse_nobody()?;
+    ready.refuse_unperformed(Backend::Memory)?;
     let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
-    let executor = Executor::new(&ready.flow.to_object()?)?;
+    let executor = Executor::of_pipeline(&ready.flow)?;
     let folder = context.directory.clone();
     show_end(context, &memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
 }
@@ -211,5 +249,18 @@ fn fail(context: &Context, failure: &Failed) -> Failure {
     if context.format == Format::Json && failure.details.get("blocks").is_some() {
         print_text(&json::to_text(&failure.details));
     }
-    failed(failure, "`agentic --json run FILE` shows how far each node came")
+    let cause = || {
+        let blocks = failure.details.get("blocks")?.as_list()?;
+        let error = blocks.last()?.get("error")?.get("details")?;
+        error.get("cause")?.get("code")?.as_text()
+    };
+    failed(
+        failure,
+        match cause() {
+            Some("ConfigurationError") => {
+                "`agentic flow explain FILE` says what it needs, `agentic providers` which models there are"
+            }
+            Some(_) | None => "`agentic --json run FILE` shows how far each node came",
+        },
+    )
 }

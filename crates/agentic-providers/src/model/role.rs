@@ -1,0 +1,82 @@
+//! Roles in pipelines, played by models.
+//!
+//! The payload of such a request has `system`, perhaps `model`, and a `call` with `input`, `params`
+//! and `args`. The answer is a map with `text`, `finish` and, where they are known, the counts of
+//! `usage`. The pipeline itself repeats a call that failed, and records each attempt, so nothing is
+//! repeated here.
+
+use agentic_model::{Value, json};
+use agentic_plan::text_of;
+use agentic_replay::{Answer, Failure, Stopped};
+use serde_json::Value as Json;
+
+use super::payload::completed;
+use super::{Completion, Content, FaultClass, Finish, ModelFault, Options, Prompt, Retry};
+
+/// The detail of a failure that says how long the server asks to be left alone, in milliseconds.
+pub const RETRY_AFTER_MS: &str = "retry_after_ms";
+
+/// Writes the prompt of a role. Nothing is in it but what the request says; `schema` tells what the
+/// reply should be.
+pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
+    let part = |key: &str| payload.get("call").and_then(|call| call.get(key));
+    let mut user = String::new();
+    for key in ["params", "args"] {
+        if let Some(value) = part(key) {
+            user.push_str(&format!("{key}: {}\n", json::to_text(value)));
+        }
+    }
+    user.push_str(&part("input").map(text_of).unwrap_or_default());
+    Prompt {
+        system: payload.get("system").and_then(Value::as_text).unwrap_or_default().to_owned(),
+        user,
+        schema: schema.map(str::to_owned),
+        options: Options::default(),
+    }
+}
+
+/// Makes the answer of a role from what the model replied. The codes of failures are those that
+/// pipelines know.
+pub fn role_answer(result: Result<Completion, ModelFault>) -> Answer {
+    match result {
+        Ok(completion) if completion.finish == Finish::Refusal => {
+            Answer::Failed(Failure::new("ModelRefused", "the model does not want to answer"))
+        }
+        Ok(completion) => {
+            let content = Content::Text(plain(completion.content));
+            Answer::Ok(completed(Completion { content, ..completion }))
+        }
+        Err(fault) => failed(fault),
+    }
+}
+
+/// Returns the text of a reply; that of one that came as a value is its JSON.
+fn plain(content: Content) -> String {
+    match content {
+        Content::Text(text) => text,
+        Content::Json(text) => match serde_json::from_str(&text) {
+            Ok(Json::String(text)) => text,
+            Ok(_) | Err(_) => text,
+        },
+    }
+}
+
+fn failed(fault: ModelFault) -> Answer {
+    let code = match (fault.class, fault.retry) {
+        (FaultClass::Cancelled, _) => return Answer::Cancelled(Stopped::Unknown),
+        (FaultClass::TimedOut, _) => return Answer::TimedOut,
+        (FaultClass::Transport, _) | (FaultClass::Refused, Retry::Later | Retry::After(_)) => {
+            "ModelUnavailable"
+        }
+        (FaultClass::Invalid, _) => "InvalidLLMResponse",
+        (FaultClass::Unconfigured, _) | (FaultClass::Refused, Retry::Never) => "ConfigurationError",
+    };
+    let details = match fault.retry {
+        Retry::After(pause) => {
+            let millis = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+            Value::map([(RETRY_AFTER_MS, Value::Int(millis))])
+        }
+        Retry::Never | Retry::Later => Value::Null,
+    };
+    Answer::Failed(Failure { details, ..Failure::new(code, fault.message) })
+}
