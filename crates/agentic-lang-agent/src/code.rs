@@ -268,8 +268,12 @@ codes! {
     CANCELLED = "A0619";
     /// The decision of a human cannot be read.
     DECISION_INVALID = "A0620";
-    /// Too many statements without asking anything.
+    /// Too much work without asking anything.
     TOO_MANY_STATEMENTS = "A0690";
+    /// Too many requests.
+    TOO_MANY_REQUESTS = "A0691";
+    /// Too many branches at once.
+    TOO_MANY_BRANCHES = "A0692";
 
     /// The input is not JSON.
     USAGE_INPUT_JSON = "A0701";

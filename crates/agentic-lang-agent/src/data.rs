@@ -128,6 +128,11 @@ impl Data {
         }
     }
 
+    /// Returns how large the value is, in bytes of its JSON form, more or less.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.measure().bytes
+    }
+
     fn measure(&self) -> Measure {
         match self {
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {

@@ -71,7 +71,7 @@ pub fn parse(words: &[String]) -> Result<Invocation, UsageError> {
             "--trace-live" => {}
             "--input" => input = Some(value()?),
             "--output-trace" => trace_path = Some(value()?),
-            "--workers" => workers = whole(&value()?)?,
+            "--workers" => workers = self::workers(&value()?)?,
             "--adapter" => adapter = Some(known_adapter(value()?)?),
             _ if flag.starts_with('-') && flag.len() > 1 => {
                 return Err(usage(code::USAGE_FLAG, format!("there is no flag `{flag}`")));
@@ -106,7 +106,12 @@ fn usage(code: &'static str, message: String) -> UsageError {
 }
 
 /// Reads any integer; one beyond 64 bits counts as the nearest.
-fn whole(text: &str) -> Result<i64, UsageError> {
+/// Reads a number of workers: any whole number, for a run refuses those below 1 itself. More than
+/// can be counted are as many as can.
+///
+/// # Errors
+/// Fails on anything else.
+pub fn workers(text: &str) -> Result<i64, UsageError> {
     let wrong = || usage(code::USAGE_FLAG, format!("`{text}` is not a whole number"));
     let number = crate::data::Integer::parse(text.trim()).ok_or_else(wrong)?;
     let nearest = if number.is_negative() { i64::MIN } else { i64::MAX };

@@ -29,8 +29,9 @@
 //!
 //! Nesting in the source ([`NESTING_MAX`]), size and depth of types and of values
 //! ([`VALUE_BYTES_MAX`], [`VALUE_DEPTH_MAX`]), digits of whole numbers ([`DIGITS_MAX`]), 128 calls
-//! of pipelines inside each other, [`STATEMENTS_MAX`] statements between two answers. All but the
-//! last are errors that a program can catch, or findings.
+//! of pipelines inside each other: findings, or errors that a program can catch. What ends the run:
+//! the work of more than [`STATEMENTS_MAX`] statements between two answers, more than
+//! [`REQUESTS_MAX`] requests, more than [`STRANDS_MAX`] branches at once.
 //!
 //! This crate is pure: no clock, no randomness, no threads, no files.
 
@@ -60,6 +61,6 @@ pub use crate::mock::MockTasks;
 pub use crate::module::{Module, PipelineInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
-    AGENT_TASK, Agents, Capture, MOCK, PROGRESS, Run, RunOptions, STATEMENTS_MAX, TASK, TRACE,
-    TestResult, answer, argument_text, register_kinds,
+    AGENT_TASK, Agents, Capture, MOCK, PROGRESS, REQUESTS_MAX, Run, RunOptions, STATEMENTS_MAX,
+    STRANDS_MAX, TASK, TRACE, TestResult, answer, argument_text, register_kinds,
 };

@@ -1,5 +1,6 @@
 //! Running programs: the code they become, and the machine that runs it.
 
+mod budget;
 mod call;
 pub(crate) mod compile;
 pub(crate) mod conform;
@@ -10,8 +11,10 @@ pub(crate) mod machine;
 mod options;
 mod parallel;
 pub(crate) mod request;
+mod roster;
 mod strand;
 mod task;
+mod testing;
 mod trace;
 
 use std::sync::{Arc, OnceLock};
@@ -21,9 +24,11 @@ use agentic_replay::Position;
 use crate::data::Data;
 use crate::types::TypeId;
 
-pub use crate::program::machine::{Run, TestResult};
-pub use crate::program::options::{Agents, Capture, RunOptions, STATEMENTS_MAX};
+pub use crate::program::machine::Run;
+pub use crate::program::options::{Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX};
 pub use crate::program::request::{AGENT_TASK, MOCK, TASK, answer, argument_text, register_kinds};
+pub use crate::program::roster::STRANDS_MAX;
+pub use crate::program::testing::TestResult;
 pub use crate::program::trace::{PROGRESS, TRACE};
 
 /// A whole file, ready to run. All places are numbers.

@@ -12,6 +12,9 @@ use crate::error::Error;
 use crate::load::{self, Finding, Loaded, Resolver};
 use crate::run::Run;
 
+/// How many instructions a run may take where nothing else is said.
+pub const STEPS_MAX: u64 = 500_000_000;
+
 /// How a program is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CheckOptions {
@@ -94,7 +97,7 @@ pub struct RunOptions {
     pub concurrency: usize,
     /// How deep calls may nest.
     pub call_depth_max: u32,
-    /// How many instructions a run may take.
+    /// How many instructions a run may take. One that touches large values counts as many.
     pub steps_max: u64,
     /// Which candidate each choice takes, by the id of its site.
     pub variant: BTreeMap<String, String>,
@@ -107,7 +110,7 @@ impl Default for RunOptions {
         RunOptions {
             concurrency: 4,
             call_depth_max: 1000,
-            steps_max: 10_000_000_000,
+            steps_max: STEPS_MAX,
             variant: BTreeMap::new(),
             tracing: Tracing::Full,
         }

@@ -18,6 +18,7 @@ mod step;
 mod task;
 mod trace;
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -71,6 +72,8 @@ struct World {
     events: Vec<Event>,
     now: Instant,
     steps_left: u64,
+    /// What was done since the last instruction beyond it, in instructions.
+    touched: Cell<u64>,
     /// How many programs lie around this one.
     child_depth: u32,
 }
@@ -116,6 +119,7 @@ impl Run {
             events: Vec::new(),
             now: Instant::from_millis(0),
             steps_left,
+            touched: Cell::new(0),
             child_depth: 0,
         };
         Run {

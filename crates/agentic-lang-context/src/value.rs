@@ -97,9 +97,15 @@ impl Value {
     /// Copies the value as data: handles become descriptions, a container inside itself becomes a
     /// mark.
     pub fn to_json(&self, code: &Code) -> Result<Json, Unshowable> {
+        self.to_json_counted(code).map(|(json, ..)| json)
+    }
+
+    /// Does the same, and counts the values and the bytes of texts that were copied.
+    pub fn to_json_counted(&self, code: &Code) -> Result<(Json, usize, usize), Unshowable> {
         let mut shower =
             Shower { code, above: Vec::new(), values: SHOWN_VALUES_MAX, bytes: SHOWN_BYTES_MAX };
-        shower.show(self)
+        let json = shower.show(self)?;
+        Ok((json, SHOWN_VALUES_MAX - shower.values, SHOWN_BYTES_MAX - shower.bytes))
     }
 }
 

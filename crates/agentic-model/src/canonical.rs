@@ -5,6 +5,8 @@
 //! Everything that is hashed passes through [`encode`]; everything that comes from outside passes
 //! through [`decode`], which accepts a byte string only if it is the one that [`encode`] would make.
 
+use serde::{Serialize, Serializer};
+
 use crate::Value;
 use crate::value::NESTING_MAX;
 
@@ -61,6 +63,33 @@ pub fn encode(value: &Value) -> Result<Vec<u8>, CanonicalError> {
         .expect("a finite value of bounded depth always has a DAG-CBOR form");
     check_length(bytes.len())?;
     Ok(bytes)
+}
+
+/// Encodes a map that is given by its entries, in any order, each key once: what [`encode`] would
+/// give of the map.
+///
+/// # Errors
+/// Fails as [`encode`] does.
+pub fn encode_entries(entries: &[(&str, Value)]) -> Result<Vec<u8>, CanonicalError> {
+    if entries.iter().any(|(_, value)| value.nesting() >= NESTING_MAX) {
+        return Err(CanonicalError::TooDeep);
+    }
+    if !entries.iter().all(|(_, value)| is_finite(value)) {
+        return Err(CanonicalError::NotFinite);
+    }
+    let bytes = serde_ipld_dagcbor::to_vec(&Entries(entries))
+        .expect("finite values of bounded depth always have a DAG-CBOR form");
+    check_length(bytes.len())?;
+    Ok(bytes)
+}
+
+/// The entries of a map, written as one.
+struct Entries<'e>(&'e [(&'e str, Value)]);
+
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
+    }
 }
 
 /// Decodes a value from its canonical form.

@@ -15,8 +15,13 @@ use crate::session::listing::open_sessions_of;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
-/// How many agents one write archives; of each, two files are open meanwhile.
-pub const ARCHIVE_AGENTS_MAX: usize = 128;
+/// The most agents that one write archives. Each write makes git write all packed refs again, so the
+/// fewer the better; but of each agent two files are open meanwhile, and the commit names them all.
+pub const ARCHIVE_AGENTS_MAX: usize = 4096;
+/// How many agents one write archives however few files may be open.
+const ARCHIVE_AGENTS_MIN: usize = 16;
+/// How many files of each agent are open while it is archived: its lock and its journal.
+const FILES_EACH: usize = 2;
 
 /// What became of archiving or restoring.
 #[derive(Debug, Default)]
@@ -53,7 +58,7 @@ impl Space {
     }
 }
 
-/// Archives agents: up to [`ARCHIVE_AGENTS_MAX`] of them by one write.
+/// Archives agents: up to [`ARCHIVE_AGENTS_MAX`] of them by one write, if so many files may be open.
 ///
 /// # Errors
 /// Fails when one of them does not exist, is checked out, or has a session that is not over or
@@ -67,7 +72,9 @@ pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
         check_pending(space, agent)?;
     }
     let mut moved = Moved::default();
-    for part in agents.chunks(ARCHIVE_AGENTS_MAX) {
+    let n_wanted = agents.len().min(ARCHIVE_AGENTS_MAX);
+    let n_at_once = agentic_store::open_files::make_room(n_wanted * FILES_EACH) / FILES_EACH;
+    for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
         let (entries, written) = archive_part(space, part)?;
         moved.entries.extend(entries);
         moved.written.deferred = moved.written.deferred.or(written.deferred);

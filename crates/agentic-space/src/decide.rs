@@ -41,10 +41,19 @@ pub struct Draft {
     pub principal: String,
     /// Through what.
     pub client: &'static str,
-    /// The hash of what a human was shown before deciding, where something was.
-    pub shown: Option<String>,
+    /// What a human was shown before deciding, where something was.
+    pub shown: Option<Shown>,
     /// The unverified decision that this one makes its own, and who it says made it.
     pub accepts: Option<(Oid, String)>,
+}
+
+/// What a human was shown before deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The hash of the text.
+    pub hash: String,
+    /// When.
+    pub at: Instant,
 }
 
 /// What became of a decision.

@@ -3,6 +3,7 @@
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
 use agentic_replay::{Answer, Hold, Withdrawn};
+use agentic_store::user_id;
 
 use crate::decide::Draft;
 use crate::policy::Policy;
@@ -147,6 +148,7 @@ impl Decision {
             ("offered".to_owned(), Value::List(offered.collect())),
             ("scope".to_owned(), Value::text("once")),
             ("client".to_owned(), Value::text(draft.client)),
+            ("authn".to_owned(), Value::text(format!("uid:{}", user_id()))),
             ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
         ]);
         if let Some(schema) = hold.ask.schema {
@@ -167,7 +169,8 @@ impl Decision {
             record.extend(edited.ok().map(|cid| ("edited_payload".to_owned(), Value::text(cid))));
         }
         if let Some(shown) = &draft.shown {
-            record.insert("shown".to_owned(), Value::text(shown));
+            record.insert("shown".to_owned(), Value::text(&shown.hash));
+            record.insert("shown_at".to_owned(), Value::text(shown.at.to_string()));
         }
         if let Some((commit, principal)) = &draft.accepts {
             record.insert("accepts".to_owned(), Value::text(commit.to_string()));

@@ -8,6 +8,7 @@ use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
+use crate::session::Terminal;
 use crate::session::recent::Recent;
 use crate::{Clock, Error, Result};
 
@@ -18,6 +19,8 @@ pub struct Options {
     pub clock: Clock,
     /// How durable writes are; without one, what `agentic.durability` in git's configuration says.
     pub durability: Option<Durability>,
+    /// The person at the terminal, if there is one.
+    pub terminal: Option<Terminal>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -25,6 +28,7 @@ pub struct Space {
     repository: Repository,
     clock: Clock,
     durability: Durability,
+    terminal: Option<Terminal>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -58,6 +62,7 @@ impl Space {
             repository,
             clock: options.clock,
             durability,
+            terminal: options.terminal,
             recovered: Vec::new(),
             mended: Default::default(),
             recent: Recent::default(),
@@ -89,13 +94,24 @@ impl Space {
         self.mended.take()
     }
 
+    /// Returns how this space was opened.
+    fn options(&self) -> Options {
+        let (clock, terminal) = (self.clock, self.terminal);
+        Options { clock, durability: Some(self.durability), terminal }
+    }
+
+    /// Returns the person at the terminal.
+    pub(crate) fn terminal(&self) -> Option<Terminal> {
+        self.terminal
+    }
+
     /// Returns how this space is opened once more, by another thread.
     pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
         // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository.
         let leads_back = |folder: &&std::path::Path| folder.join(".git").exists();
         let folder = self.repository.work_dir().filter(leads_back);
         let folder = folder.unwrap_or(self.repository.common_dir());
-        (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
+        (folder.to_owned(), self.options())
     }
 
     /// Returns how durable writes are.

@@ -14,8 +14,10 @@ pub mod git;
 pub mod journal;
 mod layout;
 mod lock;
+pub mod open_files;
 pub mod recovery;
 pub mod secret;
+mod user;
 mod writer;
 
 pub use crate::error::{Error, Result};
@@ -23,6 +25,7 @@ pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;
+pub use crate::user::user_id;
 pub use crate::writer::{Finding, Outcome, Writer};
 
 /// Hashes bytes for names that are neither git's nor an object's.

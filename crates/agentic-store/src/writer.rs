@@ -4,22 +4,21 @@
 //! [`Writer::carry_out`] is the only way in which anything is written: the record is the commit
 //! point, everything after it can be redone.
 
+mod spill;
+mod unfinished;
+
 use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
-use crate::journal::{
-    self, BranchMove, Content, Durability, GitKind, GitObject, Journal, Opened, Standing,
-    Transaction,
-};
+use crate::journal::{self, Durability, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::recovery::KEEP_MILLIS;
-use crate::{Error, Result, fault, fold, follow};
+use crate::{Error, Result, fault, fold};
 
-/// The most that a record holds of objects, in bytes: 8 MiB.
-const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
+pub(crate) use self::unfinished::rescue_ref;
 
 /// The right to write to one stream, with its journal.
 pub struct Writer<'a> {
@@ -339,73 +338,6 @@ impl<'a> Writer<'a> {
         Ok(RefMove::Moved)
     }
 
-    /// Keeps a record short: what is too large for it becomes a pack beside the journal.
-    fn spill(&self, mut transaction: Transaction) -> Result<Transaction> {
-        if transaction.object_bytes() <= RECORD_OBJECT_BYTES_MAX {
-            return Ok(transaction);
-        }
-        let (commits, mut others): (Vec<GitObject>, Vec<GitObject>) =
-            std::mem::take(&mut transaction.objects)
-                .into_iter()
-                .partition(|object| object.kind == GitKind::Commit);
-        transaction.objects = commits;
-        for object in transaction.notes.iter_mut().flat_map(|notes| &mut notes.objects) {
-            if let Content::Inline(bytes) = &mut object.content {
-                let blob = GitObject { kind: GitKind::Blob, bytes: std::mem::take(bytes) };
-                object.content = Content::Stored(self.repository.name_object(&blob));
-                others.push(blob);
-            }
-        }
-        self.repository.keep_as_pack(&self.stream, &others)?;
-        fault::point("spilled")?;
-        Ok(transaction)
-    }
-
-    /// Rolls an unfinished write of an earlier process forward, or gives it up.
-    fn finish_earlier(&mut self, now: Instant) -> Result<()> {
-        let unfinished = self.journal.as_ref().and_then(Journal::unfinished).cloned();
-        if let Some(transaction) = unfinished {
-            // Whoever wrote the record may have died before the disk had it.
-            self.journal().sync()?;
-            match self.make_visible(&transaction)? {
-                RefMove::Moved => {
-                    if let Err(error) = self.follow_again(&transaction) {
-                        self.found.push(Finding::LeftBehind { why: error.to_string() });
-                    }
-                    self.journal().append_done(now)?;
-                    let commit = transaction.branch.as_ref().map(|branch| branch.new);
-                    self.found.push(Finding::RolledForward { commit });
-                }
-                RefMove::Lost { found } => {
-                    let kept = self.keep_aside(&transaction)?;
-                    self.journal().append_abort(found, now)?;
-                    self.found.push(Finding::GaveUp { found, kept });
-                }
-            }
-        }
-        remove_mark(&self.repository.layout().open_mark(&self.stream));
-        Ok(())
-    }
-
-    fn follow_again(&mut self, transaction: &Transaction) -> Result<()> {
-        let repository = self.repository;
-        let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
-        self.lock.announce_index(repository.common_dir(), &worktree.git_dir)?;
-        let followed = follow::again(repository, &worktree, transaction);
-        self.lock.retract()?;
-        followed
-    }
-
-    /// Keeps the commit of a write that is given up: whoever made it may have been told that it was
-    /// decided, if only making it visible failed.
-    fn keep_aside(&self, transaction: &Transaction) -> Result<Option<String>> {
-        let Some(branch) = &transaction.branch else { return Ok(None) };
-        let name = rescue_ref(&self.stream, branch.new);
-        let step = BranchMove { name: name.clone(), expect: None, new: branch.new };
-        let _there_already = self.repository.move_ref(&step, &transaction.committer, "rescue")?;
-        Ok(Some(name))
-    }
-
     /// Waits for other programs' locks on the refs that will move, before anything is decided.
     fn wait_for_foreign_locks(&self, transaction: &Transaction) -> Result<()> {
         for name in names_of(transaction) {
@@ -444,11 +376,6 @@ fn names_of(transaction: &Transaction) -> Vec<String> {
     let branch = transaction.branch.iter().map(|branch| branch.name.clone());
     let notes = transaction.notes.iter().map(|notes| notes.name.clone());
     branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
-}
-
-/// Names the ref that keeps a commit which its branch does not have.
-pub(crate) fn rescue_ref(stream: &Stream, commit: Oid) -> String {
-    format!("refs/agentic/rescued/{stream}/{commit}")
 }
 
 fn make_mark(mark: &Path) -> Result<()> {

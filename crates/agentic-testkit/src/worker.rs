@@ -107,19 +107,20 @@ fn one(
         }
         Work::Batches => {
             let text = |n| format!("token-{number}-{round}-{n}-end");
-            let draft = |n| draft(text(n), Capture::Nothing, &place(number, round + n));
+            let draft =
+                |n: usize| small_draft(&place(number, round + n), &text(n), Capture::Nothing);
             let drafts: Vec<Draft> = (0..BATCH).map(draft).collect();
             let made = agentic_space::batch::commit_all(space, agent, &drafts)?;
             made.into_iter().map(|made| Ok(made?.commit.to_string())).collect()
         }
         Work::Commits => {
-            let draft = draft(text, Capture::Nothing, &place(number, round));
+            let draft = small_draft(&place(number, round), &text, Capture::Nothing);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
         }
         Work::OwnBranches | Work::OneBranch | Work::ReadersAmongWriters => {
             space.add_trace(agent, &kind, text.as_bytes())?;
-            let draft = draft(text, Capture::WithTrace, &place(number, round));
+            let draft = small_draft(&place(number, round), &text, Capture::WithTrace);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
         }
@@ -131,14 +132,14 @@ fn place(number: usize, round: usize) -> String {
     format!("dir{}/w{number}", round % 10)
 }
 
-/// Makes a draft that writes one small file.
-fn draft(text: String, capture: Capture, path: &str) -> Draft {
+/// Makes a draft that writes one small file and says so.
+pub fn small_draft(path: &str, text: &str, capture: Capture) -> Draft {
     let write = Edit::Write {
         content: format!("{text}\n").into_bytes(),
         mode: agentic_space::commit::FileMode::Plain,
     };
     Draft {
-        message: text,
+        message: text.to_owned(),
         kind: None,
         fields: Map::new(),
         source: Source::Edits([(path.to_owned(), write)].into()),

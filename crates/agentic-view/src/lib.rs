@@ -13,6 +13,7 @@ pub mod interop;
 mod kind;
 mod object;
 mod object_schema;
+mod program;
 mod provider;
 mod relation;
 mod schema;
@@ -32,12 +33,13 @@ pub use crate::flow::{
 pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
+pub use crate::program::LoweredView;
 pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    AttemptView, DiffView, RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
-    state_name,
+    AttemptView, DiffView, OvertakenView, RequestView, SessionErrorView, SessionView, VerdictView,
+    VerifyView, state_name,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

@@ -37,6 +37,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("relate.json", schema_for!(EdgeView)),
         ("relations.json", schema_for!(Vec<RelationView>)),
         ("remote-agents.json", schema_for!(Vec<RemoteAgentView>)),
+        ("run-lower.json", schema_for!(LoweredView)),
         ("session.json", schema_for!(SessionView)),
         ("session-diff.json", schema_for!(DiffView)),
         ("session-replay.json", schema_for!(Vec<VerdictView>)),

@@ -4,7 +4,7 @@ use agentic_model::json;
 use agentic_replay::record::AttemptRecord;
 use agentic_replay::{By, Failure, SessionId};
 use agentic_space::session::summary::Answered;
-use agentic_space::session::{Asked, Difference, State, Summary, Verdict};
+use agentic_space::session::{Asked, Difference, Overtaken, State, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -79,6 +79,20 @@ pub struct RequestView {
     /// Who answered: `executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO` or `system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Decisions that arrived on the branch after the answer; nothing came of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overtaken: Vec<OvertakenView>,
+}
+
+/// A decision that came too late.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OvertakenView {
+    /// Its commit.
+    pub commit: String,
+    /// What it would have done.
+    pub action: String,
+    /// Who it says decided.
+    pub principal: String,
 }
 
 /// An attempt that failed.
@@ -202,9 +216,25 @@ impl SessionView {
             attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
             by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
+            overtaken: Vec::new(),
         };
         let requests = Some(summary.asked.iter().map(request).collect());
         SessionView { requests, ..SessionView::brief(summary) }
+    }
+
+    /// Shows the decisions that came too late with what they answer.
+    #[must_use]
+    pub fn with_overtaken(mut self, summary: &Summary, late: &[Overtaken]) -> SessionView {
+        for (view, asked) in self.requests.iter_mut().flatten().zip(&summary.asked) {
+            let is_late = |late: &&Overtaken| late.request == asked.id && asked.answer.is_some();
+            let late = late.iter().filter(is_late);
+            view.overtaken.extend(late.map(|late| OvertakenView {
+                commit: late.commit.to_string(),
+                action: late.decision.action.name().to_owned(),
+                principal: late.decision.principal.clone(),
+            }));
+        }
+        self
     }
 }
 

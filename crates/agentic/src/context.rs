@@ -10,6 +10,7 @@ use agentic_view::MendedView;
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
 use crate::output::{Format, talk};
+use crate::screen;
 
 /// The longest program, registry, input or script that is read, in bytes: 64 MiB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -37,7 +38,7 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let options = Options { clock: clock()?, durability };
+        let options = Options { clock: clock()?, durability, terminal: screen::terminal() };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }

@@ -17,9 +17,9 @@ use agentic_replay::{
     Start, Stopped,
 };
 use agentic_space::Clock;
-use agentic_space::session::{CommandLine, Executor};
+use agentic_space::session::{CommandLine, Executor, Terminal};
 
-use crate::screen::Screen;
+use crate::screen;
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
@@ -124,13 +124,14 @@ struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
     run: Cid,
-    screen: Mutex<Screen>,
+    terminal: Option<Terminal>,
 }
 
 impl Memory {
     fn new(executor: Executor, folder: PathBuf) -> Memory {
-        let (executor, screen) = (Mutex::new(executor), Mutex::default());
-        Memory { executor, folder, run: unique(), screen }
+        let terminal = screen::terminal();
+        let executor = Mutex::new(executor.with_terminal(terminal));
+        Memory { executor, folder, run: unique(), terminal }
     }
 
     /// A panic under the lock leaves counters behind, never half of one.
@@ -171,14 +172,9 @@ impl Memory {
         let stamp = Stamp { session, request_id, at: Clock::System.now() };
         let call = self.executor().provided(request, stamp, &self.folder);
         let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
-        // One reply at a time is shown; others under way meanwhile are not.
-        match self.screen.try_lock() {
-            Ok(mut screen) if screen.is_terminal() => {
-                let answer = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
-                screen.end();
-                answer
-            }
-            Ok(_) | Err(_) => call.perform(cancel, None),
+        match self.terminal {
+            Some(terminal) => (terminal.watch)(&call, cancel),
+            None => call.perform(cancel, None),
         }
     }
 

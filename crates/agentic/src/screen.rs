@@ -1,24 +1,58 @@
-//! Replies of models on the terminal, while they are being written.
+//! The person at the terminal: sees replies of models while they are being written, and is asked for
+//! what an input lacks.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
+use std::sync::Mutex;
 
+use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
+use agentic_replay::Answer;
+use agentic_space::session::{ProviderCall, Terminal};
+
+/// The longest line that a person is asked for, in bytes.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+
+/// The one screen there is: one reply at a time is shown on it.
+static SCREEN: Mutex<Screen> = Mutex::new(Screen { is_dirty: false });
+
+/// Returns the person at the terminal, if anybody looks.
+pub fn terminal() -> Option<Terminal> {
+    std::io::stderr().is_terminal().then_some(Terminal { ask, watch })
+}
+
+/// Asks for a field of an input. Nothing where nobody can type, or where the typing ends.
+fn ask(field: &str) -> Option<String> {
+    if !std::io::stdin().is_terminal() {
+        return None;
+    }
+    let mut stderr = std::io::stderr().lock();
+    let _ = write!(stderr, "{field}: ").and_then(|()| stderr.flush());
+    let mut line = String::new();
+    let read = std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line);
+    match read {
+        Ok(1..) => Some(line.trim_end_matches(['\n', '\r']).to_owned()),
+        Ok(0) | Err(_) => None,
+    }
+}
+
+/// Performs a call and shows the reply piece by piece. Others under way meanwhile are not shown.
+fn watch(call: &ProviderCall, cancel: &CancelFlag) -> Answer {
+    let Ok(mut screen) = SCREEN.try_lock() else { return call.perform(cancel, None) };
+    let answer = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
+    screen.end();
+    answer
+}
 
 /// The person's screen: standard error, for the answer goes to standard output.
-#[derive(Debug, Default)]
-pub struct Screen {
+#[derive(Debug)]
+struct Screen {
     /// Whether the line that is being written has anything on it.
     is_dirty: bool,
 }
 
 impl Screen {
-    /// Tells whether anybody looks.
-    pub fn is_terminal(&self) -> bool {
-        std::io::stderr().is_terminal()
-    }
-
     /// Shows a piece of a reply. What could steer the terminal is left out.
-    pub fn show(&mut self, piece: Piece<'_>) {
+    fn show(&mut self, piece: Piece<'_>) {
         let text = match piece {
             Piece::Text(text) => text,
             Piece::Again => "\n",
@@ -34,7 +68,7 @@ impl Screen {
     }
 
     /// Ends the line of a reply.
-    pub fn end(&mut self) {
+    fn end(&mut self) {
         if std::mem::take(&mut self.is_dirty) {
             let _ = std::io::stderr().lock().write_all(b"\n");
         }

@@ -3,6 +3,7 @@
 use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
+use crate::program::budget::work_of_slots;
 use crate::program::fault::Fault;
 use crate::program::machine::Run;
 use crate::program::options::{Capture, Performer, RECURSION_MAX};
@@ -36,12 +37,12 @@ impl Run {
             let text = format!("No runtime handler registered for task '{name}'.");
             return Err(Fault::new(code::NO_HANDLER, text));
         }
-        let base = self.stack.len();
+        let base = self.stack.values.len();
         for arg in &call.args {
             match module.code.evaluate(arg.value, locals, &mut self.stack) {
-                Ok(value) => self.stack.push(value),
+                Ok(value) => self.stack.values.push(value),
                 Err(fault) => {
-                    self.stack.truncate(base);
+                    self.stack.values.truncate(base);
                     return Err(fault);
                 }
             }
@@ -66,7 +67,7 @@ impl Run {
                 self.start_task(module, strand, id, call, task, base)
             }
         };
-        self.stack.truncate(base);
+        self.stack.values.truncate(base);
         launched
     }
 
@@ -92,9 +93,10 @@ impl Run {
             self.trace_start(&format!("pipeline:{}", routine.name), number, &args);
             self.trace_pipeline(&routine.name, &args);
         }
+        self.stack.work += work_of_slots(routine.slots);
         let frame_base = strand.slots.len();
         strand.slots.resize(frame_base + routine.slots, Data::Null);
-        for (arg, value) in call.args.iter().zip(self.stack.drain(base..)) {
+        for (arg, value) in call.args.iter().zip(self.stack.values.drain(base..)) {
             strand.slots[frame_base + arg.param as usize] = value;
         }
         strand.frames.push(Frame {
@@ -111,7 +113,7 @@ impl Run {
     /// Prints the arguments on the stack as a JSON object in the order they were written.
     pub(super) fn arguments_text(&self, call: &Call, base: usize) -> String {
         let mut text = String::from("{");
-        for (at, (arg, value)) in call.args.iter().zip(&self.stack[base..]).enumerate() {
+        for (at, (arg, value)) in call.args.iter().zip(&self.stack.values[base..]).enumerate() {
             text.push_str(if at == 0 { "" } else { "," });
             json::write_text(&arg.name, &mut text);
             text.push(':');

@@ -15,11 +15,12 @@ const APPROVING: [&str; 2] = ["approve", "edit"];
 impl Run {
     /// Asks a human and waits.
     pub(super) fn ask(&mut self, strand: &mut Strand, id: StrandId, question: &Data, slot: u32) {
-        if !self.may_open() {
-            return self.stop_for_good();
+        let question = question.shown();
+        if !self.may_open(question.len()) {
+            return;
         }
         let path = strand.scope.next_path();
-        let payload = Model::map([("question", Model::Text(question.shown()))]);
+        let payload = Model::map([("question", Model::Text(question))]);
         self.open.insert(path.clone(), id);
         self.turn.opened.push(Request::new(path, HOLD, payload));
         strand.wait = Wait::Decision(slot);

@@ -3,7 +3,7 @@
 //! Nothing here recurses. Pipelines that call each other stand on a list of frames, branches are
 //! strands of their own, and what becomes runnable is put on an agenda.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use agentic_model::{Instant, Value as Model};
@@ -12,9 +12,13 @@ use agentic_replay::{Delivery, End, Path, Program, Seed, Start, Turn};
 use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
+use crate::program::budget::Budget;
+use crate::program::evaluate::Stack;
 use crate::program::fault::Fault;
-use crate::program::options::{CLEANUP_REQUESTS_MAX, Capture, Performer, RunOptions};
+use crate::program::options::{Capture, Performer, RunOptions};
+use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
+use crate::program::testing::TestResult;
 use crate::program::{Callee, Step, Value};
 
 /// What a run begins with.
@@ -36,47 +40,26 @@ pub struct Run {
     pub(super) entry: Entry,
     /// Who performs each task.
     pub(super) performers: Vec<Performer>,
-    pub(super) strands: Vec<Option<Strand>>,
-    free: Vec<StrandId>,
-    agenda: VecDeque<Todo>,
+    pub(super) roster: Roster,
     /// Which strand waits at which path.
     pub(super) open: HashMap<Path, StrandId>,
     pub(super) turn: Turn,
     pub(super) now: Instant,
     pub(super) seed: Seed,
-    pub(super) stack: Vec<Data>,
+    pub(super) stack: Stack,
     /// How many calls were traced.
     pub(super) n_calls: u64,
-    tests: Vec<TestResult>,
-    statements_left: u64,
+    pub(super) tests: Vec<TestResult>,
+    budget: Budget,
     state: State,
-}
-
-/// How one test went.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TestResult {
-    /// The name of the test.
-    pub name: String,
-    /// Why it failed, if it did.
-    pub error: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
-    /// Asked to stop; so many requests may still be opened.
-    Stopping {
-        requests_left: u64,
-    },
+    /// Asked to stop; a few more requests may be opened.
+    Stopping,
     Ended,
-}
-
-/// Something that can go on.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Todo {
-    Advance(StrandId),
-    /// Start branches that have room, or end the parallel block.
-    Branches(StrandId),
 }
 
 /// What a step came to.
@@ -94,19 +77,17 @@ impl Run {
     pub(crate) fn new(module: Arc<Module>, entry: Entry, options: RunOptions) -> Run {
         let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
         Run {
-            statements_left: options.statements_max,
+            budget: Budget::new(&options),
             module,
             options,
             entry,
             performers,
-            strands: Vec::new(),
-            free: Vec::new(),
-            agenda: VecDeque::new(),
+            roster: Roster::default(),
             open: HashMap::new(),
             turn: Turn::default(),
             now: Instant::from_millis(0),
             seed: Seed([0; 32]),
-            stack: Vec::new(),
+            stack: Stack::default(),
             n_calls: 0,
             tests: Vec::new(),
             state: State::Running,
@@ -115,9 +96,9 @@ impl Run {
 
     /// Runs what can run, and hands over what happened.
     fn settle(&mut self) -> Turn {
-        self.statements_left = self.options.statements_max;
+        self.budget.refill();
         while self.state != State::Ended {
-            match self.agenda.pop_front() {
+            match self.roster.next() {
                 Some(Todo::Advance(id)) => self.advance(id),
                 Some(Todo::Branches(id)) => self.branches(id),
                 None => break,
@@ -126,55 +107,28 @@ impl Run {
         std::mem::take(&mut self.turn)
     }
 
-    pub(super) fn later(&mut self, todo: Todo) {
-        self.agenda.push_back(todo);
-    }
-
     /// Ends the run. What is still open is withdrawn.
-    fn end(&mut self, end: End) {
+    pub(super) fn end(&mut self, end: End) {
         for request in self.turn.opened.drain(..) {
             self.open.remove(&request.path);
         }
         self.turn.withdrawn.extend(self.open.drain().map(|(path, _)| path));
         self.turn.withdrawn.sort();
         self.turn.end = Some(end);
-        self.agenda.clear();
-        self.strands.clear();
+        self.roster.clear();
         self.state = State::Ended;
     }
 
-    pub(super) fn add(&mut self, strand: Strand) -> StrandId {
-        if let Some(id) = self.free.pop() {
-            self.strands[id] = Some(strand);
-            return id;
+    /// Counts a request with so many bytes of arguments; `false` once the run may ask no more, and
+    /// then it is over.
+    pub(super) fn may_open(&mut self, n_bytes: usize) -> bool {
+        let Err(fault) = self.budget.take_request(n_bytes) else { return true };
+        match self.state {
+            State::Running => self.end(End::Failed(fault.into_failure())),
+            State::Stopping => self.end(End::Cancelled),
+            State::Ended => {}
         }
-        self.strands.push(Some(strand));
-        self.strands.len() - 1
-    }
-
-    pub(super) fn take(&mut self, id: StrandId) -> Strand {
-        self.strands[id].take().expect("a strand on the agenda is there")
-    }
-
-    /// Forgets a strand that never began.
-    pub(super) fn drop_strand(&mut self, id: StrandId) {
-        self.free.push(id);
-    }
-
-    /// Counts a request; `false` once a run that was asked to stop has opened enough.
-    pub(super) fn may_open(&mut self) -> bool {
-        match &mut self.state {
-            State::Running => true,
-            State::Stopping { requests_left: 0 } | State::Ended => false,
-            State::Stopping { requests_left } => {
-                *requests_left -= 1;
-                true
-            }
-        }
-    }
-
-    pub(super) fn stop_for_good(&mut self) {
-        self.end(End::Cancelled);
+        false
     }
 
     fn begin(&mut self, start: &Start) -> Result<(), Fault> {
@@ -196,13 +150,17 @@ impl Run {
                 self.outermost(Routine::Pipeline(at), slots)
             }
         };
-        let id = self.add(strand);
-        self.later(Todo::Advance(id));
+        self.launch_first(strand)
+    }
+
+    pub(super) fn launch_first(&mut self, strand: Strand) -> Result<(), Fault> {
+        let id = self.roster.add(strand)?;
+        self.roster.later(Todo::Advance(id));
         Ok(())
     }
 
     /// Makes the strand of the program itself.
-    fn outermost(&self, routine: Routine, mut slots: Vec<Data>) -> Strand {
+    pub(super) fn outermost(&self, routine: Routine, mut slots: Vec<Data>) -> Strand {
         let code = match routine {
             Routine::Pipeline(at) => &self.module.code.pipelines[at],
             Routine::Test(at) => &self.module.code.tests[at],
@@ -213,43 +171,22 @@ impl Run {
         Strand { slots, frames: vec![frame], ..Strand::default() }
     }
 
-    /// Starts the test after the last one that ended, or ends the run.
-    fn next_test(&mut self) -> Result<(), Fault> {
-        let at = self.tests.len();
-        if at == self.module.code.tests.len() {
-            let report = test_report(&self.tests).map_err(Fault::too_large)?;
-            self.end(End::Done(Model::Text(json::to_text(&report))));
-            return Ok(());
-        }
-        let mut strand = self.outermost(Routine::Test(at), Vec::new());
-        strand.scope = strand.scope.child(&format!("t{at}"));
-        let id = self.add(strand);
-        self.later(Todo::Advance(id));
-        Ok(())
-    }
-
     /// Runs one strand until it waits or ends.
     fn advance(&mut self, id: StrandId) {
-        let mut strand = self.take(id);
+        let mut strand = self.roster.take(id);
         let module = Arc::clone(&self.module);
         loop {
-            if self.statements_left == 0 {
-                let limit = self.options.statements_max;
-                let text = format!("{limit} statements have run without asking for anything");
-                let fault = Fault::new(code::TOO_MANY_STATEMENTS, text);
+            let work = std::mem::take(&mut self.stack.work);
+            if let Err(fault) = self.budget.take_statement(work) {
                 return self.end(End::Failed(fault.into_failure()));
             }
-            self.statements_left -= 1;
             let frame = strand.frames.last_mut().expect("a strand that runs has a frame");
             let step = module.code.steps[frame.at];
             frame.at += 1;
             match self.step(&module, &mut strand, id, step) {
                 Ok(Flow::Next) => {}
                 Ok(Flow::Waits) => {
-                    if self.state != State::Ended {
-                        self.strands[id] = Some(strand);
-                    }
-                    return;
+                    return self.roster.put_back(id, strand);
                 }
                 Ok(Flow::Finished(value)) => return self.finish(id, &strand, Ok(value)),
                 Err(fault) => {
@@ -360,16 +297,15 @@ impl Run {
 
     /// Takes note of how a strand ended.
     pub(super) fn finish(&mut self, id: StrandId, strand: &Strand, result: Result<Data, Fault>) {
-        self.free.push(id);
+        self.roster.release(id);
         if let Some((parent, branch)) = strand.parent {
-            let waiting = self.strands[parent].as_mut().expect("a parent waits for its branches");
-            let Wait::Join(join) = &mut waiting.wait else {
+            let Wait::Join(join) = &mut self.roster.parent_mut(parent).wait else {
                 unreachable!("a parent waits for its branches")
             };
             join.results[branch] = Some(result);
             join.n_running -= 1;
             if !std::mem::replace(&mut join.is_due, true) {
-                self.later(Todo::Branches(parent));
+                self.roster.later(Todo::Branches(parent));
             }
             return;
         }
@@ -384,9 +320,7 @@ impl Run {
             }
             (Entry::Pipeline(_), Err(fault)) => self.end(End::Failed(fault.into_failure())),
             (Entry::Tests, result) => {
-                let name = self.module.code.tests[self.tests.len()].name.to_string();
-                self.tests.push(TestResult { name, error: result.err().map(|fault| fault.text) });
-                if let Err(fault) = self.next_test() {
+                if let Err(fault) = self.test_ended(result) {
                     self.end(End::Failed(fault.into_failure()));
                 }
             }
@@ -396,19 +330,6 @@ impl Run {
 
 fn jump(strand: &mut Strand, target: u32) {
     strand.frames.last_mut().expect("a strand that runs has a frame").at = target as usize;
-}
-
-fn test_report(tests: &[TestResult]) -> Result<Data, crate::data::TooLarge> {
-    let mut list = Vec::with_capacity(tests.len());
-    for test in tests {
-        let error = test.error.as_deref().map_or(Data::Null, Data::text);
-        list.push(Data::object(vec![
-            ("name".into(), Data::text(test.name.as_str())),
-            ("passed".into(), Data::Bool(test.error.is_none())),
-            ("error".into(), error),
-        ])?);
-    }
-    Data::object(vec![("tests".into(), Data::list(list)?)])
 }
 
 impl Program for Run {
@@ -431,7 +352,8 @@ impl Program for Run {
     fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
         self.now = at;
         if self.state == State::Running {
-            self.state = State::Stopping { requests_left: CLEANUP_REQUESTS_MAX };
+            self.state = State::Stopping;
+            self.budget.wind_up();
             let mut open: Vec<(Path, StrandId)> = self.open.drain().collect();
             open.sort();
             for (path, id) in open {

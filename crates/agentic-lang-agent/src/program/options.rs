@@ -7,8 +7,10 @@ use crate::program::Task;
 
 /// How deep pipelines may call each other.
 pub const RECURSION_MAX: usize = 128;
-/// How many statements may run between two answers.
-pub const STATEMENTS_MAX: u64 = 200_000_000;
+/// How many statements may run between two answers. One that touches large values counts as many.
+pub const STATEMENTS_MAX: u64 = 50_000_000;
+/// How much a run may ask for, in requests. One with large arguments counts as many.
+pub const REQUESTS_MAX: u64 = 1_000_000;
 /// How many requests a run may open after it was asked to stop.
 pub const CLEANUP_REQUESTS_MAX: u64 = 64;
 /// How many branches run at once where nothing says otherwise.
@@ -47,6 +49,8 @@ pub struct RunOptions {
     pub progress: Capture,
     /// How many statements may run between two answers.
     pub statements_max: u64,
+    /// How much it may ask for, in requests.
+    pub requests_max: u64,
 }
 
 /// Who performs a task.
@@ -89,6 +93,7 @@ impl Default for RunOptions {
             trace: Capture::Off,
             progress: Capture::Off,
             statements_max: STATEMENTS_MAX,
+            requests_max: REQUESTS_MAX,
         }
     }
 }

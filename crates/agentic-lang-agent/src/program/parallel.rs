@@ -3,10 +3,15 @@
 
 use std::sync::Arc;
 
+use agentic_replay::End;
+
+use crate::code;
 use crate::module::Module;
 use crate::program::Callee;
+use crate::program::budget::STATEMENTS_A_BRANCH;
 use crate::program::fault::Fault;
-use crate::program::machine::{Run, Todo};
+use crate::program::machine::Run;
+use crate::program::roster::Todo;
 use crate::program::strand::{Join, Strand, StrandId, Wait};
 
 impl Run {
@@ -25,12 +30,12 @@ impl Run {
         let results = calls.iter().map(|_| None).collect();
         let join = Join { parallel, scope, next: 0, n_running: 0, results, is_due: true };
         strand.wait = Wait::Join(Box::new(join));
-        self.later(Todo::Branches(id));
+        self.roster.later(Todo::Branches(id));
     }
 
     /// Starts the branches that have room, or ends the block when all have ended.
     pub(super) fn branches(&mut self, id: StrandId) {
-        let mut parent = self.take(id);
+        let mut parent = self.roster.take(id);
         let Wait::Join(mut join) = std::mem::take(&mut parent.wait) else {
             unreachable!("only joins have branches")
         };
@@ -44,6 +49,10 @@ impl Run {
             join.next += 1;
             match self.branch(&module, id, &parent, &join, branch) {
                 Ok(()) => join.n_running += 1,
+                // Whoever caught it would try the next branch.
+                Err(fault) if fault.code == code::TOO_MANY_BRANCHES => {
+                    return self.end(End::Failed(fault.into_failure()));
+                }
                 Err(fault) => join.results[branch] = Some(Err(fault)),
             }
         }
@@ -51,9 +60,7 @@ impl Run {
             return self.joined(&module, id, parent, *join);
         }
         parent.wait = Wait::Join(join);
-        if let Some(slot) = self.strands.get_mut(id) {
-            *slot = Some(parent);
-        }
+        self.roster.put_back(id, parent);
     }
 
     fn branch(
@@ -65,24 +72,24 @@ impl Run {
         branch: usize,
     ) -> Result<(), Fault> {
         let call = module.code.parallels[join.parallel as usize].calls[branch];
-        let base = self.arguments(module, &module.code.calls[call as usize], parent.locals())?;
-        let child = self.add(Strand {
+        self.stack.work += STATEMENTS_A_BRANCH;
+        let child = self.roster.add(Strand {
             scope: join.scope.child(&format!("b{branch}")),
             parent: Some((id, branch)),
             depth: parent.depth + parent.frames.len(),
             ..Strand::default()
-        });
-        let mut strand = self.take(child);
-        let launched = self.launch(module, &mut strand, child, call, base);
+        })?;
+        let mut strand = self.roster.take(child);
+        let arguments = self.arguments(module, &module.code.calls[call as usize], parent.locals());
+        let launched =
+            arguments.and_then(|base| self.launch(module, &mut strand, child, call, base));
         if launched.is_ok() {
-            if let Some(slot) = self.strands.get_mut(child) {
-                *slot = Some(strand);
-            }
+            self.roster.put_back(child, strand);
             if matches!(module.code.calls[call as usize].callee, Callee::Pipeline(_)) {
-                self.later(Todo::Advance(child));
+                self.roster.later(Todo::Advance(child));
             }
         } else {
-            self.drop_strand(child);
+            self.roster.release(child);
         }
         launched
     }
@@ -110,7 +117,7 @@ impl Run {
                 }
             }
         }
-        self.strands[id] = Some(parent);
-        self.later(Todo::Advance(id));
+        self.roster.put_back(id, parent);
+        self.roster.later(Todo::Advance(id));
     }
 }

@@ -11,9 +11,10 @@ use crate::module::Module;
 use crate::program::conform::{conforms, find_stranger};
 use crate::program::decision;
 use crate::program::fault::Fault;
-use crate::program::machine::{Run, Todo};
+use crate::program::machine::Run;
 use crate::program::options::{Capture, Performer};
 use crate::program::request::{self, AGENT_TASK, MOCK, TASK};
+use crate::program::roster::Todo;
 use crate::program::strand::{Phase, Strand, StrandId, TaskCall, Wait};
 use crate::program::{Call, Callee, Task};
 
@@ -43,7 +44,7 @@ impl Run {
         base: usize,
     ) -> Result<(), Fault> {
         let code = &module.code.calls[call as usize];
-        for (arg, value) in code.args.iter().zip(&self.stack[base..]) {
+        for (arg, value) in code.args.iter().zip(&self.stack.values[base..]) {
             let declared = task.params[arg.param as usize].1;
             if let Some(stranger) = find_stranger(&module.ast, value, declared) {
                 let place = format!("Task '{}' arg '{}'", task.name, arg.name);
@@ -76,8 +77,8 @@ impl Run {
         id: StrandId,
         mut waiting: Box<TaskCall>,
     ) {
-        if !self.may_open() {
-            return self.stop_for_good();
+        if !self.may_open(waiting.args.len()) {
+            return;
         }
         let call = &module.code.calls[waiting.call as usize];
         let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
@@ -101,8 +102,8 @@ impl Run {
 
     /// Pauses before the next attempt.
     fn pause(&mut self, strand: &mut Strand, id: StrandId, mut waiting: Box<TaskCall>) {
-        if !self.may_open() {
-            return self.stop_for_good();
+        if !self.may_open(0) {
+            return;
         }
         let path = strand.scope.next_path();
         let doubled = PAUSE_S * 2_f64.powf((waiting.attempt as f64).min(64.0));
@@ -119,7 +120,7 @@ impl Run {
 
     /// Goes on with the strand whose request was answered.
     pub(super) fn answered(&mut self, id: StrandId, answer: Answer) {
-        let mut strand = self.take(id);
+        let mut strand = self.roster.take(id);
         let module = Arc::clone(&self.module);
         let waiting = match std::mem::take(&mut strand.wait) {
             Wait::Task(waiting) => waiting,
@@ -135,7 +136,7 @@ impl Run {
         }
         if waiting.phase == Phase::Pause {
             self.attempt(&module, &mut strand, id, waiting);
-            return self.put_back(id, strand);
+            return self.roster.put_back(id, strand);
         }
         let call = &module.code.calls[waiting.call as usize];
         let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
@@ -153,12 +154,6 @@ impl Run {
                 self.resume(id, strand, call.target, Ok(value));
             }
             Err(failed) => self.failed(&module, id, strand, waiting, failed),
-        }
-    }
-
-    fn put_back(&mut self, id: StrandId, strand: Strand) {
-        if let Some(slot) = self.strands.get_mut(id) {
-            *slot = Some(strand);
         }
     }
 
@@ -186,7 +181,7 @@ impl Run {
                 format!("  ↻ Retrying task '{}' (attempt {attempt}/{retries})...", task.name)
             });
             self.pause(&mut strand, id, waiting);
-            return self.put_back(id, strand);
+            return self.roster.put_back(id, strand);
         }
         if let Some(fallback) = call.fallback {
             let locals = self.environment(&strand);
@@ -218,9 +213,7 @@ impl Run {
 
     fn locals_of<'a>(&'a self, parent: Option<StrandId>, strand: &'a Strand) -> &'a [Data] {
         match parent {
-            Some(parent) => {
-                self.strands[parent].as_ref().expect("a parent waits for its branches").locals()
-            }
+            Some(parent) => self.roster.parent(parent).locals(),
             None => strand.locals(),
         }
     }
@@ -244,13 +237,13 @@ impl Run {
                 }
             }
         }
-        self.strands[id] = Some(strand);
-        self.later(Todo::Advance(id));
+        self.roster.put_back(id, strand);
+        self.roster.later(Todo::Advance(id));
     }
 
     /// Raises an error in a strand that waits for a request.
     pub(super) fn interrupt(&mut self, id: StrandId, fault: Fault) {
-        let mut strand = self.take(id);
+        let mut strand = self.roster.take(id);
         strand.wait = Wait::Nothing;
         self.resume(id, strand, 0, Err(fault));
     }

@@ -192,6 +192,93 @@ fn every_cut_of_every_program_is_clean() {
     }
 }
 
+/// Runs a pipeline whose tasks are mocked; returns the code of its failure, or its result.
+fn end_within(text: &str, options: RunOptions) -> String {
+    let source = read("work.agent", text.as_bytes()).expect("the text is UTF-8");
+    let module = compile(&source).expect("the program is right");
+    let at = agentic_model::Instant::from_millis(0);
+    let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
+    let mut mock = agentic_lang_agent::MockTasks::default();
+    let finished = agentic_replay::run_to_end(module.run("go", options), &start, |request| {
+        mock.perform(request).expect("only mock tasks are called")
+    });
+    match finished.end {
+        End::Failed(failure) => format!("{}: {}", failure.code, failure.message),
+        End::Done(value) => value.as_text().expect("a result is a text").to_owned(),
+        End::Cancelled => "cancelled".to_owned(),
+    }
+}
+
+#[test]
+fn work_is_measured_by_what_it_touches() {
+    // Texts of 8 MiB, each made on its own; numbers of 60,000 digits.
+    let texts = "pipeline twice(t: String) -> String { return t + t; }\n\
+        pipeline big() -> String { let t = twice(\"01234567\"); "
+        .to_owned()
+        + &"let t = twice(t); ".repeat(19)
+        + "return t; }\n";
+    let digits = format!(
+        "pipeline big() -> Number {{ return {}; }}\n\
+         pipeline plus(a: Number, b: Number) -> Number {{ return a + b; }}\n",
+        "9".repeat(60_000)
+    );
+    let list = format!("[{}]", vec!["\"a\""; 10_000].join(", "));
+    let cases = [
+        (&texts, "while true { if a == b { } }"),
+        (&texts, "while true { let c = short(a + \"x\"); }"),
+        (&digits, "while true { let c = plus(a, b); }"),
+        (&digits, "while true { if a == b { } }"),
+        (&digits, &format!("while true {{ if {list} == {list} {{ }} }}")),
+    ];
+    let short = "pipeline short(t: String) -> Number { return 1; }\n";
+    for (helpers, body) in cases {
+        let text = format!(
+            "{helpers}{short}pipeline go() -> Number {{ let a = big(); let b = big(); {body} return 1; }}"
+        );
+        // Were a statement a statement, these would take hours.
+        let options = RunOptions { statements_max: 1_000_000, ..RunOptions::default() };
+        let end = end_within(&text, options);
+        assert!(end.starts_with("A0690: the work of 1000000 statements"), "{end}: {body:.60}");
+    }
+    // The same work is allowed to whoever may do that much.
+    let once =
+        format!("{texts}pipeline go() -> Bool {{ let a = big(); let b = big(); return a == b; }}");
+    let within =
+        |statements_max| end_within(&once, RunOptions { statements_max, ..RunOptions::default() });
+    assert_eq!(within(200_000), "true");
+    assert!(within(100_000).starts_with("A0690"));
+}
+
+#[test]
+fn asking_without_end_is_stopped() {
+    let text = "task llm_complete(prompt: String) -> Obj{text: String} {}\n\
+        task flaky_fetch(key: String, failures_before_success: Number) -> Obj{data: String} {}\n\
+        pipeline twice(t: String) -> String { return t + t; }\n\
+        pipeline go() -> String { BODY return \"\"; }";
+    let cases = [
+        "while true { let a = llm_complete(\"x\"); }",
+        "while true { try { let a = llm_complete(\"x\"); } catch e { } }",
+        "let a = flaky_fetch(\"k\", 1000000) retries 1000000;",
+        "while true { parallel { let a = llm_complete(\"x\"); let b = llm_complete(\"y\"); } join; }",
+        // Few questions, but large ones.
+        "let t = twice(\"x\"); while true { let t = twice(t); let a = llm_complete(t); }",
+    ];
+    for body in cases {
+        let options = RunOptions { requests_max: 300, ..RunOptions::default() };
+        let end = end_within(&text.replace("BODY", body), options);
+        assert_eq!(end, "A0691: the run has asked for as much as 300 requests", "{body}");
+    }
+}
+
+#[test]
+fn branches_without_end_are_stopped() {
+    let text = "pipeline wide() -> Number { \
+          parallel { let x = wide(); let y = wide(); } join; return x + y; }\n\
+        pipeline go() -> String { try { let n = wide(); } catch e { return e; } return \"\"; }";
+    let end = end_within(text, RunOptions::default());
+    assert_eq!(end, "A0692: more than 100000 branches run at once");
+}
+
 #[test]
 fn a_cancelled_run_can_clean_up_and_ends() {
     let text = "task llm_complete(prompt: String) -> Obj{text: String} {}\n\

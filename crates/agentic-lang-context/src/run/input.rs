@@ -3,6 +3,7 @@
 use agentic_model::Value as Data;
 use agentic_replay::{Answer, Scope, Start};
 
+use crate::ast::Type;
 use crate::code::{Place, Validation};
 use crate::json::{self, Json, Ordered};
 use crate::reply;
@@ -68,6 +69,7 @@ impl World {
                 && let Some(answer) = task.answer.take()
             {
                 let value = answered(field.place, &path, answer)?;
+                let value = typed(value, &field.kind);
                 self.record_input(task, &path, &value);
                 set(&mut state.input, &field.name, value);
             }
@@ -108,6 +110,16 @@ impl World {
 fn set(input: &mut Json, name: &std::sync::Arc<str>, value: Json) {
     if let Json::Object(entries) = input {
         entries.set(name.clone(), value);
+    }
+}
+
+/// Reads what a person typed: for a field that takes no text it is JSON. What is none stays a text,
+/// which then is of the wrong type.
+fn typed(value: Json, kind: &Type) -> Json {
+    match (value, kind) {
+        (Json::Text(text), Type::Text) => Json::Text(text),
+        (Json::Text(text), _) => json::parse(&text).unwrap_or(Json::Text(text)),
+        (value, _) => value,
     }
 }
 

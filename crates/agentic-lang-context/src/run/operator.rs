@@ -42,6 +42,9 @@ impl World {
 
     /// Compares the JSON text of both sides, so that the order of keys counts.
     fn equal(&self, place: Place, left: &Value, right: &Value) -> Result<bool, Fault> {
+        if let (Value::Text(left), Value::Text(right)) = (left, right) {
+            self.touch(left.len().min(right.len()));
+        }
         let scalar = |value: &Value| match value {
             Value::Null => Some(Json::Null),
             Value::Bool(truth) => Some(Json::Bool(*truth)),
@@ -53,11 +56,7 @@ impl World {
         match (scalar(left), scalar(right)) {
             (Some(left), Some(right)) => Ok(left == right),
             (None, None) => {
-                let text = |value: &Value| {
-                    let json = value.to_json(&self.module.code);
-                    json.map(|json| compact(&json))
-                        .map_err(|unshowable| Fault::unshowable(place, unshowable))
-                };
+                let text = |value: &Value| self.shown(place, value).map(|json| compact(&json));
                 Ok(text(left)? == text(right)?)
             }
             (Some(_), None) | (None, Some(_)) => Ok(false),
@@ -75,6 +74,7 @@ impl World {
             let message = format!("a text is longer than {TEXT_BYTES_MAX} bytes");
             return Err(Fault::limit(place, message));
         }
+        self.touch(length);
         let mut text = String::with_capacity(length);
         text.push_str(&left);
         text.push_str(&right);
@@ -90,9 +90,7 @@ impl World {
             Value::Number(number) => number_to_text(*number).into(),
             _ if dialect.since(crate::Version::V0_1_11) => "".into(),
             Value::Null | Value::List(_) | Value::Object(_) | Value::Handle(_) => {
-                let json = value.to_json(&self.module.code);
-                let json = json.map_err(|unshowable| Fault::unshowable(place, unshowable))?;
-                compact(&json).into()
+                compact(&self.shown(place, value)?).into()
             }
         })
     }
@@ -106,11 +104,7 @@ impl World {
             }
             Value::List(list) => match name {
                 "length" => Ok(Value::Number(list.items.borrow().len() as f64)),
-                "summary" => {
-                    let json = object.to_json(&self.module.code);
-                    let json = json.map_err(|unshowable| Fault::unshowable(place, unshowable))?;
-                    Ok(Value::from_json(&json))
-                }
+                "summary" => Ok(Value::from_json(&self.shown(place, object)?)),
                 _ => Err(Fault::new(place, format!("lists have no property `{name}`"))),
             },
             Value::Handle(handle) => self.handle_member(place, *handle, name),

@@ -9,6 +9,13 @@ use super::operator::{self, LIST_ITEMS_MAX};
 use super::task::{Task, Waits};
 use super::{Pause, World};
 
+/// To touch so many bytes is as much work as an instruction.
+const BYTES_A_STEP: u64 = 16;
+/// To begin a round of a `for`, which the trace tells, is as much work as to touch so many bytes.
+const ROUND_BYTES: usize = 1600;
+/// To copy a value is as much work as to touch so many bytes.
+const VALUE_BYTES: usize = 64;
+
 /// What an instruction leads to.
 pub(super) enum Flow {
     Next,
@@ -38,11 +45,12 @@ impl World {
         let code = &module.code;
         loop {
             let at = task.at;
-            if self.steps_left == 0 {
-                let message = format!("more than {} instructions", self.options.steps_max);
+            let Some(left) = self.steps_left.checked_sub(1 + self.touched.take()) else {
+                let limit = self.options.steps_max;
+                let message = format!("the work of {limit} instructions was done");
                 return Err(Fault::limit(code.places[at], message));
-            }
-            self.steps_left -= 1;
+            };
+            self.steps_left = left;
             task.at += 1;
             if let Flow::Pause(pause) = self.step(task, code.ops[at], at)? {
                 return Ok(pause);
@@ -209,8 +217,12 @@ impl World {
         };
         let item = list.items.borrow().get(index as usize).cloned().unwrap_or_default();
         *task.slot_mut(slot + 1) = Value::Number(index + 1.0);
+        // Whether anybody listens changes nothing about what a run may do.
+        self.touch(ROUND_BYTES);
         if self.traces() {
-            let value = self.shown(self.place(at), &item)?;
+            let value = item.to_json(&self.module.code);
+            let value =
+                value.map_err(|unshowable| Fault::unshowable(self.place(at), unshowable))?;
             let event = super::trace::for_event(loop_site, index, count, value);
             self.trace(task, event);
         }
@@ -220,7 +232,16 @@ impl World {
 
     /// Copies a value as data.
     pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
-        value.to_json(&self.module.code).map_err(|unshowable| Fault::unshowable(place, unshowable))
+        let (json, n_values, n_bytes) = value
+            .to_json_counted(&self.module.code)
+            .map_err(|unshowable| Fault::unshowable(place, unshowable))?;
+        self.touch(n_values.saturating_mul(VALUE_BYTES).saturating_add(n_bytes));
+        Ok(json)
+    }
+
+    /// Takes note of work that grows with what it is done to.
+    pub(super) fn touch(&self, n_bytes: usize) {
+        self.touched.set(self.touched.get().saturating_add(n_bytes as u64 / BYTES_A_STEP));
     }
 
     /// Appends to a list.

@@ -155,6 +155,27 @@ fn runs_without_end_meet_a_limit() {
 }
 
 #[test]
+fn work_is_measured_by_what_it_touches() {
+    // A text of 8 MiB and a list of 100,000 items.
+    let large = "s = 'xxxxxxxx'\nrepeat * 20 { s = s + s }\nl = []\nrepeat * 100000 { l.add(1) }\n";
+    let cases = [
+        "t = s + 'x'",
+        "t = s == s",
+        "t = l == l",
+        "t = l.summary",
+        "for x in [1, 2] max 2 { y = x }",
+    ];
+    for body in cases {
+        // Were an instruction an instruction, these would take hours.
+        let module = module(&format!("{HEAD}{large}repeat * 1000000000 {{ {body} }}\n}}\n}}"));
+        let mut drive = drive(&module);
+        drive.options.steps_max = 20_000_000;
+        let end = shown(&drive.live(providers(None)).end);
+        assert!(end.starts_with("limit: the work of 20000000 instructions"), "{body}: {end}");
+    }
+}
+
+#[test]
 fn values_without_end_meet_a_limit() {
     check_failure("s = 'xxxxxxxx'\nrepeat * 60 { s = s + s }\nreturn s.length", LIMIT, "bytes");
     check_failure("x = [1]\nrepeat * 60 { x = [x, x] }\nreturn x.summary", LIMIT, "larger than");

@@ -147,6 +147,9 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
         (Ok(value), Ok(other)) => {
             prop_assert_eq!(&value, &other);
             let entries = decode_entries(bytes).ok();
+            if let Some(entries) = &entries {
+                prop_assert_eq!(encode_entries(entries).expect("they were decoded"), bytes);
+            }
             let map = entries.map(|entries| {
                 entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
             });

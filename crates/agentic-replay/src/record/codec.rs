@@ -28,15 +28,20 @@ pub struct InvalidRecord {
 }
 
 impl Record {
-    /// Turns the record into its map.
-    pub fn to_value(&self) -> Value {
+    /// Returns the entries of the record's map.
+    pub fn to_entries(&self) -> Vec<(&'static str, Value)> {
         let mut out = Out::default();
         out.int("v", VERSION);
         out.int("seq", int(self.seq));
         out.bytes("prev", self.prev.as_bytes());
         out.int("at", self.at.millis());
         write_body(&self.body, &mut out);
-        Value::Map(out.0)
+        out.0
+    }
+
+    /// Turns the record into its map.
+    pub fn to_value(&self) -> Value {
+        Value::map(self.to_entries())
     }
 
     /// Reads a record from the entries of its map.

@@ -47,7 +47,8 @@ impl<'a> Driver<'a> {
         let policy = decide::Policy::of(hold.reason, &hold.request);
         let mut found = decide::find(self.space, &start, &hold.id)?;
         // What was noted about the hold matters only where something can have been.
-        let open = match found.is_empty() && policy.escalations.is_empty() {
+        let has_votes = !found.is_empty() && policy.settle(&found).is_none();
+        let open = match policy.escalations.is_empty() && !has_votes {
             true => None,
             false => {
                 let open = super::summary::read(self.space, &self.folder.id)?.holds;

@@ -1,8 +1,8 @@
 //! The driver: makes records durable, performs effects, applies decisions.
 //!
 //! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
-//! then whatever they allow to happen. Only the answers of pure requests wait for the next barrier,
-//! to share its sync. While the session has open holds an answer is appended under
+//! then whatever they allow to happen. Only the answers of pure requests and of timers that are due
+//! wait for the next barrier, to share its sync. While the session has open holds an answer is appended under
 //! the agent's lock, after the decisions that came in before it, so that both sides agree on who
 //! was first.
 
@@ -11,10 +11,9 @@ use std::sync::mpsc;
 
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Stamp;
-use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
-    Answer, By, EffectClass, Handling, Path, Performance, Program, Progress, Request, RequestId,
-    Session, SessionId, Stopped, Withdrawn,
+    Answer, By, EffectClass, Path, Performance, Program, Progress, Request, RequestId, Session,
+    SessionId,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
@@ -28,15 +27,14 @@ use super::recent::read_journal;
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
 use super::work::{Came, Order, Task, Work};
-use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
 
 /// What work under way has come to.
 type Arrived = (Path, Came);
 
 /// An effect that a thread works on.
-struct Running {
-    work: Work,
+pub(super) struct Running {
+    pub(super) work: Work,
     performance: Performance,
 }
 
@@ -47,7 +45,7 @@ pub struct Driver<'a> {
     _lock: Lock,
     pub(super) log: Log,
     pub(super) session: Session<Box<dyn Program>>,
-    executor: Executor,
+    pub(super) executor: Executor,
     /// Records that may wait for the next barrier.
     pub(super) unsynced: Unsynced,
     /// Effects that may begin.
@@ -55,12 +53,12 @@ pub struct Driver<'a> {
     /// Effects that may begin once more, later.
     pub(super) backlog: Backlog,
     /// Programs, calls and children under way.
-    running: BTreeMap<Path, Running>,
-    timers: BTreeMap<Path, Instant>,
+    pub(super) running: BTreeMap<Path, Running>,
+    pub(super) timers: BTreeMap<Path, Instant>,
     arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
     /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
     /// session next performs them again.
-    faulted: BTreeMap<Path, Error>,
+    pub(super) faulted: BTreeMap<Path, Error>,
     /// The holds that the trace has been told of.
     pub(super) told: BTreeSet<RequestId>,
     /// Whether the session was over when it was loaded.
@@ -76,7 +74,7 @@ impl<'a> Driver<'a> {
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::new(&flow)?;
+        let executor = Executor::new(&flow)?.with_terminal(space.terminal());
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
@@ -201,27 +199,6 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Stops the session, its children first.
-    pub fn cancel(&mut self, cancel: agentic_replay::record::CancelRecord) -> Result<()> {
-        let children: Vec<SessionId> = self
-            .session
-            .unanswered()
-            .filter_map(|request| super::effect::child_of(self.space, &self.session, request))
-            .collect();
-        for child in children {
-            if let Some(mut driver) = Driver::try_load(self.space, &child)?
-                && driver.session.end().is_none()
-            {
-                driver.cancel(cancel.clone())?;
-            }
-        }
-        let progress = self.session.cancel(cancel, self.space.now());
-        let progress = progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
-        self.ready.clear();
-        self.take_in(progress)?;
-        self.run()
-    }
-
     /// Records that the session goes on with another program.
     pub fn upgraded(&mut self, to: agentic_model::Cid) -> Result<()> {
         let progress = self.session.upgraded(to, self.space.now());
@@ -303,7 +280,8 @@ impl<'a> Driver<'a> {
             let session = self.folder.id.to_string();
             let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
             let call = self.executor.provided(request, stamp, &self.work_folder());
-            return call.map(|call| Task::Provider(Box::new(call)));
+            let terminal = self.space.terminal();
+            return call.map(|call| Task::Provider(Box::new(call), terminal));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)
@@ -390,46 +368,5 @@ impl<'a> Driver<'a> {
             self.withdraw(&withdrawn)?;
         }
         Ok(())
-    }
-
-    /// Stops what nobody waits for any more, and answers it all the same.
-    fn withdraw(&mut self, withdrawn: &Withdrawn) -> Result<()> {
-        let path = &withdrawn.request.path;
-        self.ready.retain(|performance| performance.request.path != *path);
-        self.timers.remove(path);
-        self.backlog.forget(path);
-        let mut by = By::System("withdraw".to_owned());
-        let stopped = match (self.running.remove(path), self.faulted.remove(path)) {
-            (Some(running), _) => running.work.stop(),
-            // What the fault stopped may have become durable all the same.
-            (None, Some(_)) => Stopped::Unknown,
-            (None, None) => withdrawn.stopped,
-        };
-        if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
-            let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
-            let policy = decide::Policy::of(agentic_replay::HoldReason::Asked, &withdrawn.request);
-            let start = self.session.started();
-            if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
-                by = By::Decision(commit.to_string());
-            }
-        }
-        self.stop_child(&withdrawn.request)?;
-        self.answer(path, Answer::Cancelled(stopped), by)
-    }
-
-    /// Stops the session that a request has begun, if there is one: nobody waits for it any more.
-    fn stop_child(&self, request: &Request) -> Result<()> {
-        let child = super::effect::child_of(self.space, &self.session, request);
-        let Some(child) = child else { return Ok(()) };
-        // One that runs now is waited for: it ends its calls, and then itself.
-        let mut driver = Driver::load(self.space, &child)?;
-        if driver.session.end().is_some() {
-            return Ok(());
-        }
-        driver.cancel(CancelRecord {
-            who: "system:withdrawn".to_owned(),
-            why: "nobody waits for the result any more".to_owned(),
-            mode: CancelMode::Cooperative,
-        })
     }
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
+use agentic_lang_context::INPUT_REQUEST;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Object, Value, json};
@@ -24,6 +25,7 @@ use super::context::Cast;
 use super::language::{Language, PipelineFlow, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
 use super::script::Script;
+use super::terminal::Terminal;
 use crate::Result;
 
 /// The class of the errors of handlers that break the rules.
@@ -50,6 +52,8 @@ pub struct Executor {
     auth: BTreeMap<String, AuthSource>,
     /// Who answers models, tools and memories.
     performer: Option<Performer>,
+    /// Who is asked for what an input lacks.
+    terminal: Option<Terminal>,
 }
 
 /// A program to be run for a request.
@@ -92,6 +96,7 @@ impl Executor {
             invoked_by,
             auth,
             performer,
+            terminal: None,
         })
     }
 
@@ -107,6 +112,7 @@ impl Executor {
             invoked_by: None,
             auth: BTreeMap::new(),
             performer: Some(Performer::new(cast)),
+            terminal: None,
         }
     }
 
@@ -128,6 +134,7 @@ impl Executor {
             invoked_by: flow.invoked_by.clone(),
             auth: auth_of(&flow.registry),
             performer: Some(Performer::of_roles()),
+            terminal: None,
         })
     }
 
@@ -142,6 +149,11 @@ impl Executor {
     /// Replaces the native functions of pipelines.
     pub fn with_natives(self, natives: Natives) -> Executor {
         Executor { natives, ..self }
+    }
+
+    /// Lets a person be asked for what an input lacks.
+    pub fn with_terminal(self, terminal: Option<Terminal>) -> Executor {
+        Executor { terminal, ..self }
     }
 
     /// Returns the kinds of requests that the program makes.
@@ -160,7 +172,10 @@ impl Executor {
         }
         match self.language {
             Language::Rhai => None,
-            Language::Context => self.performer.as_mut()?.answer(request),
+            Language::Context => match self.asked(request) {
+                Some(line) => Some(Answer::Ok(Value::Text(line))),
+                None => self.performer.as_mut()?.answer(request),
+            },
             Language::AgentLang => self.mock.perform(request),
             Language::Pipeline => match RequestKind::of(request)? {
                 RequestKind::Native => Some(self.perform_native(request)),
@@ -178,6 +193,12 @@ impl Executor {
                 }
             },
         }
+    }
+
+    /// Asks the person at the terminal for a field that the input lacks.
+    fn asked(&self, request: &Request) -> Option<String> {
+        let terminal = self.terminal.filter(|_| request.kind == INPUT_REQUEST)?;
+        (terminal.ask)(request.payload.get("path").and_then(Value::as_text)?)
     }
 
     /// Says whether the children of the program run at once. Scripts run theirs one after the

@@ -95,9 +95,15 @@ impl Known {
     /// Reads the whole journal of a session.
     fn read(space: &Space, id: &SessionId) -> Result<Known> {
         let (frames, end) = Folder::of(space, id).frames(space)?;
-        let shared = shared(space, id, &frames)?;
-        let journal = Journal::read(shared.iter().chain(&frames));
-        let journal = journal.map_err(|error| damaged(id, &error.to_string()))?;
+        let journal = match Journal::read(&frames) {
+            Ok(journal) => journal,
+            // The records of a fork alone are no journal.
+            Err(_) => {
+                let shared = shared(space, id, &frames)?;
+                let journal = Journal::read(shared.iter().chain(&frames));
+                journal.map_err(|error| damaged(id, &error.to_string()))?
+            }
+        };
         Ok(Known { id: *id, journal: Arc::new(journal), frames, end })
     }
 

@@ -14,6 +14,7 @@ use super::executor::CommandLine;
 use super::performer::ProviderCall;
 use super::process::{Ended, Process};
 use super::start::{Begin, start_child};
+use super::terminal::Terminal;
 use crate::{Options, Space};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
@@ -75,8 +76,8 @@ pub(super) enum Task {
     Program(CommandLine, PathBuf),
     /// Call an endpoint.
     Call(Call),
-    /// Call a provider.
-    Provider(Box<ProviderCall>),
+    /// Call a provider, watched by whoever is at the terminal.
+    Provider(Box<ProviderCall>, Option<Terminal>),
     /// Run a child session, in a space that is opened so.
     Child(Box<Begin>, (PathBuf, Options)),
 }
@@ -90,8 +91,11 @@ impl Task {
             }
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
-            Task::Provider(call) => Work::start(order, Stopped::Unknown, move |cancel| {
-                Came::Answer(call.perform(cancel, None))
+            Task::Provider(call, terminal) => Work::start(order, Stopped::Unknown, move |cancel| {
+                Came::Answer(match terminal {
+                    Some(terminal) => (terminal.watch)(&call, cancel),
+                    None => call.perform(cancel, None),
+                })
             }),
             Task::Child(begin, opener) => Work::child(*begin, opener, order),
         }

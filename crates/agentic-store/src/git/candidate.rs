@@ -39,14 +39,16 @@ impl Scratch {
             SnapshotSource::Worktree => {
                 let index = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
                 self.staged(base, &index, &mut candidates)?;
-                self.changed(&index, &[], &mut candidates)?;
-                self.untracked(&index, &[], &mut candidates)?;
+                let scope = Scope { index: &index, paths: &[] };
+                self.changed(&scope, &mut candidates)?;
+                self.untracked(&scope, &mut candidates)?;
             }
             SnapshotSource::Folder { paths } => {
                 // An index made from a tree vouches for no file: all of them are candidates.
                 let index = self.index_of(base)?;
-                self.changed(&index, paths, &mut candidates)?;
-                self.untracked(&index, paths, &mut candidates)?;
+                let scope = Scope { index: &index, paths };
+                self.changed(&scope, &mut candidates)?;
+                self.untracked(&scope, &mut candidates)?;
             }
         }
         Ok(candidates)
@@ -79,12 +81,8 @@ impl Scratch {
     }
 
     /// Adds the paths of the index whose files are not known to be as the index has them.
-    fn changed(
-        &self,
-        index: &State,
-        paths: &[Vec<u8>],
-        candidates: &mut BTreeSet<BString>,
-    ) -> Result<()> {
+    fn changed(&self, scope: &Scope<'_>, candidates: &mut BTreeSet<BString>) -> Result<()> {
+        let Scope { index, paths } = *scope;
         let mut files = TrackedFiles {
             index,
             options: self.inner.stat_options().map_err(Error::git("read the configuration"))?,
@@ -110,12 +108,8 @@ impl Scratch {
     }
 
     /// Adds the files that neither the index nor `.gitignore` names.
-    fn untracked(
-        &self,
-        index: &State,
-        paths: &[Vec<u8>],
-        candidates: &mut BTreeSet<BString>,
-    ) -> Result<()> {
+    fn untracked(&self, scope: &Scope<'_>, candidates: &mut BTreeSet<BString>) -> Result<()> {
+        let Scope { index, paths } = *scope;
         let options = self.inner.dirwalk_options().map_err(Error::git("read the configuration"))?;
         let options = options.emit_untracked(EmissionMode::Matching);
         let mut collected = gix::dir::walk::delegate::Collect::default();
@@ -137,6 +131,12 @@ impl Scratch {
     pub(super) fn folder(&self) -> PathBuf {
         self.inner.workdir().expect("a snapshot is taken of a folder").to_owned()
     }
+}
+
+/// What is looked at: an index, and the paths that are wanted; none mean all.
+struct Scope<'a> {
+    index: &'a State,
+    paths: &'a [Vec<u8>],
 }
 
 /// The files of a folder, as the index remembers them.

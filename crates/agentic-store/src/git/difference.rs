@@ -1,17 +1,16 @@
-//! Which objects a tree needs that another one does not have.
+//! How two trees differ: at which paths, and which objects the one needs that the other lacks.
 
 use std::collections::BTreeSet;
 
 use agentic_model::Oid;
+use gix::diff::tree::recorder::Change;
+use gix::diff::tree::{Recorder, State};
 use gix::objs::TreeRefIter;
 
 use super::object::from_gix;
 use super::{Scratch, to_id, to_oid};
 use crate::journal::GitObject;
 use crate::{Error, Result};
-
-/// An entry of a tree: its name, whether it is a tree, a blob, or (nothing) a commit, and its id.
-type Entry = (Vec<u8>, Option<bool>, Oid);
 
 impl Scratch {
     /// Collects the trees and blobs of `new` that `old` does not hold at the same place, blobs
@@ -20,58 +19,63 @@ impl Scratch {
     /// # Errors
     /// Fails when an object cannot be read.
     pub fn difference(&self, old: Oid, new: Oid) -> Result<Vec<GitObject>> {
-        let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
-        self.collect(Some(old), new, &mut seen, &mut found)?;
-        Ok(found)
-    }
-
-    fn collect(
-        &self,
-        old: Option<Oid>,
-        new: Oid,
-        seen: &mut BTreeSet<Oid>,
-        found: &mut Vec<GitObject>,
-    ) -> Result<()> {
-        if old == Some(new) || !seen.insert(new) {
-            return Ok(());
+        if old == new {
+            return Ok(Vec::new());
         }
-        let old_entries = old.map_or(Ok(Vec::new()), |old| self.entries(old))?;
-        for (name, is_tree, oid) in self.entries(new)? {
-            let at = old_entries.binary_search_by(|(other, _, _)| other.cmp(&name));
-            let before = at.ok().map(|at| &old_entries[at]);
-            if before.is_some_and(|(_, _, before)| *before == oid) {
-                continue;
+        let fresh = |change: &Change| match change {
+            Change::Addition { entry_mode, oid, .. } => Some((*entry_mode, *oid)),
+            Change::Modification { previous_oid, entry_mode, oid, .. } => {
+                (previous_oid != oid).then_some((*entry_mode, *oid))
             }
-            match is_tree {
-                Some(true) => {
-                    let before = before.filter(|(_, is_tree, _)| *is_tree == Some(true));
-                    self.collect(before.map(|(_, _, oid)| *oid), oid, seen, found)?;
-                }
-                Some(false) if seen.insert(oid) => found.push(self.read(oid)?),
-                Some(false) | None => {}
+            Change::Deletion { .. } => None,
+        };
+        let changes = self.changes(old, new)?;
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        // Folders come before what is in them.
+        for (mode, id) in changes.iter().rev().filter_map(fresh) {
+            if !mode.is_commit() && seen.insert(id) {
+                found.push(self.read(to_oid(&id))?);
             }
         }
         found.push(self.read(new)?);
-        Ok(())
+        Ok(found)
     }
 
-    /// Lists a tree sorted by name.
-    fn entries(&self, tree: Oid) -> Result<Vec<Entry>> {
-        let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
-        let mut entries = Vec::new();
-        for entry in TreeRefIter::from_bytes(&object.data, self.inner.object_hash()) {
-            let entry = entry.map_err(Error::git_with(doing))?;
-            let is_tree = match entry.mode.kind() {
-                gix::objs::tree::EntryKind::Tree => Some(true),
-                gix::objs::tree::EntryKind::Commit => None,
-                _ => Some(false),
-            };
-            entries.push((entry.filename.to_vec(), is_tree, to_oid(entry.oid)));
-        }
-        entries.sort();
-        Ok(entries)
+    /// Lists the paths at which two trees differ, in order.
+    ///
+    /// # Errors
+    /// Fails when a tree cannot be read.
+    pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<String>> {
+        let place = |change| match change {
+            Change::Addition { entry_mode, path, .. }
+            | Change::Deletion { entry_mode, path, .. }
+            | Change::Modification { entry_mode, path, .. } => (entry_mode, path),
+        };
+        let changes = self.changes(old, new)?.into_iter().map(place);
+        let mut paths: Vec<String> =
+            changes.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path.to_string()).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// Compares two trees. Not by way of the repository: that reads the whole tree of the current
+    /// branch for attributes which nobody asks for here.
+    fn changes(&self, old: Oid, new: Oid) -> Result<Vec<Change>> {
+        let read = |oid| self.inner.find_tree(to_id(oid)).map_err(Error::git("compare trees"));
+        let (old, new, hash) = (read(old)?, read(new)?, self.inner.object_hash());
+        let entries = |data| TreeRefIter::from_bytes(data, hash);
+        let mut found = Recorder::default();
+        let objects = &self.inner.objects;
+        gix::diff::tree(
+            entries(&old.data),
+            entries(&new.data),
+            State::default(),
+            objects,
+            &mut found,
+        )
+        .map_err(Error::git("compare trees"))?;
+        Ok(found.records)
     }
 
     fn read(&self, oid: Oid) -> Result<GitObject> {

@@ -22,9 +22,9 @@ impl Repository {
         let folder = self.layout().packs(stream);
         let into = PackFolder { placed: folder.clone(), ..self.pack_folder() };
         into.write(objects, Persistence::Synced)?;
-        for folder in folder.ancestors().take_while(|above| above.starts_with(self.layout().root()))
-        {
-            sync_directory(folder)?;
+        let root = self.layout().root();
+        for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
+            sync_directory(above)?;
         }
         self.link_packs(stream)
     }
@@ -34,7 +34,9 @@ impl Repository {
     /// # Errors
     /// Fails when they cannot be linked.
     pub fn link_packs(&self, stream: &Stream) -> Result<()> {
-        let packs = packs_in(&self.layout().packs(stream))?;
+        let mut packs = packs_in(&self.layout().packs(stream))?;
+        // One that a crash left without its index belongs to no record.
+        packs.retain(|pack| pack.with_extension("idx").exists());
         if packs.is_empty() {
             return Ok(());
         }

@@ -49,13 +49,30 @@ pub(super) struct PackFolder {
 /// A pack on its way.
 pub(super) struct PackWriter<'a> {
     folder: &'a PackFolder,
-    path: PathBuf,
+    begun: Begun,
     out: BufWriter<File>,
     hasher: Hasher,
     offset: u64,
     compress: Compress,
     buffer: Vec<u8>,
     entries: BTreeMap<ObjectId, Place>,
+}
+
+/// A file on its way; dropped before it is placed, it is gone.
+struct Begun {
+    path: PathBuf,
+}
+
+impl Begun {
+    fn place(&self, at: &Path) -> Result<()> {
+        fs::rename(&self.path, at).map_err(Error::io("write", at))
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        let _placed_is_fine = fs::remove_file(&self.path);
+    }
 }
 
 /// Where an object stands in a pack.
@@ -95,15 +112,18 @@ impl PackFolder {
         writer.place(persistence)
     }
 
-    fn begin(&self, extension: &str) -> Result<(PathBuf, File)> {
+    fn begin(&self, extension: &str) -> Result<(Begun, File)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path = self.begun.join(format!("{}-{number}.{extension}", std::process::id()));
         fs::create_dir_all(&self.begun).map_err(Error::io("create", &self.begun))?;
+        // A dead process may have had the same number.
+        let _absent_is_fine = fs::remove_file(&path);
         let mut options = OpenOptions::new();
         // As git has them: nobody writes to a pack.
-        let file = options.write(true).create(true).truncate(true).mode(0o444).open(&path);
-        Ok((path.clone(), file.map_err(Error::io("create", &path))?))
+        let file = options.write(true).create_new(true).mode(0o444).open(&path);
+        let file = file.map_err(Error::io("create", &path))?;
+        Ok((Begun { path }, file))
     }
 }
 
@@ -113,10 +133,10 @@ impl<'a> PackWriter<'a> {
     /// # Errors
     /// Fails when the file cannot be made.
     pub fn begin(folder: &'a PackFolder, n_objects: usize) -> Result<PackWriter<'a>> {
-        let (path, file) = folder.begin("pack")?;
+        let (begun, file) = folder.begin("pack")?;
         let mut writer = PackWriter {
             folder,
-            path,
+            begun,
             out: BufWriter::new(file),
             hasher: gix::hash::hasher(folder.kind),
             offset: 0,
@@ -138,7 +158,7 @@ impl<'a> PackWriter<'a> {
         let mut entry = std::mem::take(&mut self.buffer);
         entry.clear();
         let size = object.bytes.len() as u64;
-        header.write_to(size, &mut entry).map_err(Error::io("write", &self.path))?;
+        header.write_to(size, &mut entry).map_err(Error::io("write", &self.begun.path))?;
         self.deflate(&object.bytes, &mut entry)?;
         let added = self.add_entry(id, &entry, crc32fast::hash(&entry));
         self.buffer = entry;
@@ -161,20 +181,20 @@ impl<'a> PackWriter<'a> {
     pub fn place(mut self, persistence: Persistence) -> Result<PathBuf> {
         let checksum = self.end_pack(persistence)?;
         let index = self.index(checksum)?;
-        let (index_path, file) = self.folder.begin("idx")?;
+        let (begun_index, file) = self.folder.begin("idx")?;
         let write = || {
             (&file).write_all(&index)?;
             if persistence == Persistence::Synced { file.sync_all() } else { Ok(()) }
         };
-        write().map_err(Error::io("write", &index_path))?;
+        write().map_err(Error::io("write", &begun_index.path))?;
         fault::point("pack-made")?;
         let folder = &self.folder.placed;
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         let pack = folder.join(format!("{}.pack", self.name(persistence)?));
         let placed_index = pack.with_extension("idx");
-        fs::rename(&self.path, &pack).map_err(Error::io("write", &pack))?;
+        self.begun.place(&pack)?;
         fault::point("pack-placed")?;
-        fs::rename(&index_path, &placed_index).map_err(Error::io("write", &placed_index))?;
+        begun_index.place(&placed_index)?;
         if persistence == Persistence::Synced {
             sync_directory(folder)?;
             fault::synced(&pack, self.offset);
@@ -192,14 +212,14 @@ impl<'a> PackWriter<'a> {
             out.flush()?;
             if persistence == Persistence::Synced { out.get_ref().sync_all() } else { Ok(()) }
         };
-        end(&mut self.out).map_err(Error::io("write", &self.path))?;
+        end(&mut self.out).map_err(Error::io("write", &self.begun.path))?;
         Ok(checksum)
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.hasher.update(bytes);
         self.offset += bytes.len() as u64;
-        self.out.write_all(bytes).map_err(Error::io("write", &self.path))
+        self.out.write_all(bytes).map_err(Error::io("write", &self.begun.path))
     }
 
     /// Appends the compressed form of some bytes.
@@ -301,4 +321,57 @@ pub(super) fn is_whole(path: &Path, kind: Kind) -> Result<bool> {
     };
     let (hasher, own) = read().map_err(Error::io("read", path))?;
     Ok(hasher.try_finalize().is_ok_and(|hash| hash.as_slice() == own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(above: &Path) -> PackFolder {
+        let (begun, placed) = (above.join("begun"), above.join("placed"));
+        PackFolder { begun, placed, kind: Kind::Sha1 }
+    }
+
+    fn id(first: u8) -> ObjectId {
+        ObjectId::from_bytes_or_panic(&[first; 20])
+    }
+
+    #[test]
+    fn an_index_tells_where_objects_stand_however_far_behind() {
+        let above = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder(above.path());
+        let mut writer = PackWriter::begin(&folder, 4).expect("writable");
+        let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 9 << 40];
+        for (number, offset) in offsets.into_iter().enumerate() {
+            let place = Place { offset, crc: number as u32 };
+            writer.entries.insert(id(number as u8 * 60), place);
+        }
+        let path = above.path().join("an.idx");
+        fs::write(&path, writer.index(id(1)).expect("hashable")).expect("writable");
+        let index = gix::odb::pack::index::File::at(&path, Kind::Sha1).expect("readable");
+        let found: Vec<_> = index.iter().map(|entry| (entry.pack_offset, entry.crc32)).collect();
+        let expected: Vec<_> =
+            offsets.into_iter().zip(0..).map(|(offset, crc)| (offset, Some(crc))).collect();
+        assert_eq!(found, expected);
+        assert!(is_whole(&path, Kind::Sha1).expect("readable"));
+    }
+
+    #[test]
+    fn a_file_that_lost_a_part_is_not_whole() {
+        let above = tempfile::tempdir().expect("a temporary folder");
+        let folder = folder(above.path());
+        let blob = |text: &str| GitObject { kind: GitKind::Blob, bytes: text.as_bytes().to_vec() };
+        let pack = folder.write(&[blob("one"), blob("two")], Persistence::Lazy).expect("writable");
+        assert!(is_unsynced(&pack.file_name().unwrap_or_default().to_string_lossy()));
+        assert_eq!(fs::read_dir(&folder.begun).expect("readable").count(), 0);
+        let whole = fs::read(&pack).expect("readable");
+        assert!(is_whole(&pack, Kind::Sha1).expect("readable"));
+        let damaged = above.path().join("damaged");
+        for length in [0, 10, whole.len() - 1] {
+            fs::write(&damaged, &whole[..length]).expect("writable");
+            assert!(!is_whole(&damaged, Kind::Sha1).expect("readable"), "{length} bytes");
+        }
+        fs::write(&damaged, vec![0; whole.len()]).expect("writable");
+        assert!(!is_whole(&damaged, Kind::Sha1).expect("readable"));
+    }
 }

@@ -27,6 +27,8 @@ const PACKS_MERGED_MIN: usize = 32;
 pub(super) const PACKS_MAX: usize = 256;
 /// A pack that is larger than so many times all smaller ones together stays as it is.
 const GROWTH: u64 = 2;
+/// How many bytes of packs are merged at most; they are in memory meanwhile.
+const MERGED_BYTES_MAX: u64 = 128 << 20;
 /// A file of a pack that has not grown for so long was left by a crash.
 const BEGUN_AGE: Duration = Duration::from_secs(600);
 
@@ -97,7 +99,8 @@ impl Repository {
         for pack in packs_in(&folder.placed)? {
             let name = pack.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let is_kept = pack.with_extension("keep").exists();
-            if is_ours(&name) && !is_kept && !indexed.contains(&name) {
+            let is_placed = pack.with_extension("idx").exists();
+            if is_ours(&name) && is_placed && !is_kept && !indexed.contains(&name) {
                 // One that a collection has just taken away needs no merging.
                 packs.extend(fs::metadata(&pack).ok().map(|found| (found.len(), pack)));
             }
@@ -105,7 +108,8 @@ impl Repository {
         packs.sort();
         let (mut chosen, mut sum) = (Vec::new(), 0);
         for (length, pack) in packs {
-            if chosen.len() >= PACKS_MERGED_MIN / 2 && length > sum * GROWTH {
+            let is_much_larger = chosen.len() >= PACKS_MERGED_MIN / 2 && length > sum * GROWTH;
+            if is_much_larger || sum + length > MERGED_BYTES_MAX {
                 break;
             }
             sum += length;
@@ -138,7 +142,13 @@ impl Repository {
             remove(&index)?;
             fs::rename(&pack, aside.join(&name)).map_err(Error::io("set aside", &pack))?;
         }
-        remove_lone_indices(&folder.placed)
+        remove_lone_indices(&folder.placed)?;
+        // An index of all packs may name one that is gone, and git stumbles over it.
+        let is_there = |name: &String| folder.placed.join(format!("{name}.pack")).exists();
+        match indexed_packs(&folder.placed).iter().all(is_there) {
+            true => Ok(()),
+            false => remove(&folder.placed.join(MULTI_PACK_INDEX)),
+        }
     }
 
     /// Removes what crashes left of packs that were never placed.

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use agentic_model::Oid;
 use gix::bstr::{BStr, BString, ByteSlice as _};
-use gix::diff::tree::recorder::Change;
-use gix::diff::tree::{Recorder, State};
-use gix::objs::TreeRefIter;
 use gix::objs::tree::EntryKind;
 
 use super::{Repository, Scratch, to_id, to_oid};
@@ -142,31 +139,6 @@ impl Scratch {
             }
         }
         Ok(())
-    }
-
-    /// Lists the paths at which two trees differ, in order.
-    ///
-    /// # Errors
-    /// Fails when a tree cannot be read.
-    pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<String>> {
-        let read = |oid| self.inner.find_tree(to_id(oid)).map_err(Error::git("compare trees"));
-        let (old, new) = (read(old)?, read(new)?);
-        let hash = self.inner.object_hash();
-        let (old, new) =
-            (TreeRefIter::from_bytes(&old.data, hash), TreeRefIter::from_bytes(&new.data, hash));
-        // Not by way of the repository: that reads the whole tree of the head for its attributes.
-        let mut found = Recorder::default();
-        gix::diff::tree(old, new, State::default(), &self.inner.objects, &mut found)
-            .map_err(Error::git("compare trees"))?;
-        let changes = found.records.into_iter().map(|change| match change {
-            Change::Addition { entry_mode, path, .. }
-            | Change::Deletion { entry_mode, path, .. }
-            | Change::Modification { entry_mode, path, .. } => (entry_mode, path),
-        });
-        let mut paths: Vec<String> =
-            changes.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path.to_string()).collect();
-        paths.sort();
-        Ok(paths)
     }
 
     /// Applies changes to a tree and returns the new one. Folders that become empty vanish.

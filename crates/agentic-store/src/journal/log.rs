@@ -128,7 +128,11 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
 /// off.
 pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)> {
     let (mut found, mut end) = (Vec::new(), place);
-    for (at, number) in segment::list(dir)?.into_iter().enumerate() {
+    let numbers = segment::list(dir)?;
+    if place != Place::default() && !numbers.contains(&place.segment) {
+        return Err(segment::damaged(&segment::path(dir, place.segment), 0));
+    }
+    for (at, number) in numbers.into_iter().enumerate() {
         if at as u64 != number {
             let what = format!("the log `{}`", dir.display());
             return Err(Error::corrupt(what, format!("segment {at} is missing")));

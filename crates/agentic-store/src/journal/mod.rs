@@ -8,6 +8,7 @@ mod cut;
 mod fold;
 pub mod frame;
 mod log;
+mod opening;
 mod read;
 mod record;
 mod segment;
@@ -15,13 +16,14 @@ mod transaction;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::Carried;
 pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
+pub use self::opening::Opened;
 pub use self::read::{
     Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,
 };
@@ -67,20 +69,6 @@ pub struct Journal {
     last_hash: RecordHash,
 }
 
-/// What opening a journal found.
-#[derive(Debug)]
-pub enum Opened {
-    /// There is none yet.
-    Absent,
-    /// It is open; `cut` bytes of a record that was never finished were removed.
-    Ready {
-        /// The journal.
-        journal: Box<Journal>,
-        /// How many bytes were cut off.
-        cut: u64,
-    },
-}
-
 /// Records as frames.
 struct Encoded {
     bytes: Vec<u8>,
@@ -89,62 +77,6 @@ struct Encoded {
 }
 
 impl Journal {
-    /// Opens a stream's journal for appending and cuts off a torn tail.
-    ///
-    /// # Errors
-    /// Fails when the journal is damaged anywhere but in its last record, or cannot be read.
-    pub fn open(layout: &Layout, stream: &Stream) -> Result<Opened> {
-        Journal::open_with(layout, stream, segment::repair)
-    }
-
-    /// Does the same after the machine stopped, when what was not synced may be there in part. Every
-    /// record of the last segment is looked at, not only the last one.
-    ///
-    /// # Errors
-    /// Fails as [`Journal::open`] does.
-    pub fn open_after_power_cut(layout: &Layout, stream: &Stream) -> Result<Opened> {
-        Journal::open_with(layout, stream, segment::repair_whole)
-    }
-
-    fn open_with(
-        layout: &Layout,
-        stream: &Stream,
-        repair: fn(&File, &Path) -> Result<(u64, u64)>,
-    ) -> Result<Opened> {
-        let dir = layout.journal(stream);
-        loop {
-            let Some(segment) = segment::list(&dir)?.last().copied() else {
-                return Ok(Opened::Absent);
-            };
-            let path = segment::path(&dir, segment);
-            let file = segment::open(&path)?;
-            let (length, cut) = repair(&file, &path)?;
-            if length == 0 {
-                // A segment without a record was never acknowledged.
-                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-                continue;
-            }
-            let payload = segment::last_payload(&file, &path, length)?;
-            let last = Record::decode(&payload)?;
-            let last_hash = *hash(&payload).as_bytes();
-            let (synced, unsynced) = (last.synced, Vec::new());
-            let rolled = false;
-            let journal = Journal {
-                dir,
-                segment,
-                path,
-                file,
-                length,
-                synced,
-                unsynced,
-                rolled,
-                last,
-                last_hash,
-            };
-            return Ok(Opened::Ready { journal: Box::new(journal), cut });
-        }
-    }
-
     /// Begins a stream's journal. The caller has made sure that there is none. It is durable with
     /// the first durable append: all names are made first, so that one commit of the filesystem
     /// covers them.

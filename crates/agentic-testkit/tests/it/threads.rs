@@ -5,14 +5,18 @@ use std::fs;
 use std::time::Duration;
 
 use agentic_space::batch::commit_all;
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
-use agentic_space::model::{AgentName, Briefing, Kind, Map};
+use agentic_space::commit::{Capture, Draft, commit};
+use agentic_space::model::{AgentName, Briefing, Kind};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_space::{Error, Options, Space};
-use agentic_testkit::{Ending, Sandbox, Setup, run};
+use agentic_testkit::{Ending, Sandbox, Setup, run, small_draft};
 
 /// How often the process is killed.
 const KILLS: usize = 12;
+/// How many batches are written.
+const BATCHES: usize = 80;
+/// How many packs there are at most meanwhile: those that are merged, and the merged ones.
+const PACKS_MAX: usize = 40;
 /// How many threads it has.
 const THREADS: &str = "8";
 
@@ -31,20 +35,6 @@ fn place() -> (Sandbox, Space) {
     (sandbox, space)
 }
 
-fn draft(path: &str, text: &str, capture: Capture) -> Draft {
-    let write = Edit::Write { content: text.as_bytes().to_vec(), mode: FileMode::Plain };
-    Draft {
-        message: text.to_owned(),
-        kind: None,
-        fields: Map::new(),
-        source: Source::Edits([(path.to_owned(), write)].into()),
-        capture,
-        expect: None,
-        emptiness: Emptiness::Refused,
-        asker: None,
-    }
-}
-
 fn fsck(sandbox: &Sandbox) -> Ending {
     let arguments = ["fsck", "--strict", "--no-dangling", "--no-progress"];
     sandbox.try_git(sandbox.start(), &arguments).expect("git starts").ending
@@ -56,12 +46,15 @@ fn a_batch_is_one_write_of_many_commits() {
     let kind = Kind::parse("log").expect("valid");
     space.add_traces(&agent(), &[(&kind, b"one"), (&kind, b"two")]).expect("writable");
     let drafts = [
-        draft("a", "first", Capture::Nothing),
-        draft(".git/a", "bad path", Capture::WithTrace),
-        draft("a", "first", Capture::Nothing),
-        draft("b/c", "second", Capture::WithTrace),
-        draft("b/c", "third", Capture::WithTrace),
-        Draft { expect: space.head(&agent()).ok(), ..draft("d", "expects", Capture::Nothing) },
+        small_draft("a", "first", Capture::Nothing),
+        small_draft(".git/a", "bad path", Capture::WithTrace),
+        small_draft("a", "first", Capture::Nothing),
+        small_draft("b/c", "second", Capture::WithTrace),
+        small_draft("b/c", "third", Capture::WithTrace),
+        Draft {
+            expect: space.head(&agent()).ok(),
+            ..small_draft("d", "expects", Capture::Nothing)
+        },
     ];
     let answers = commit_all(&space, &agent(), &drafts).expect("something can be committed");
     assert!(matches!(answers[1], Err(Error::Store(_))), "{:?}", answers[1]);
@@ -90,7 +83,7 @@ fn a_batch_is_one_write_of_many_commits() {
 fn a_large_batch_is_whole_and_can_be_built_upon() {
     let (sandbox, space) = place();
     let drafts: Vec<Draft> = (0..300)
-        .map(|n| draft(&format!("d{}/f{n}", n % 7), &format!("text {n}"), Capture::Nothing))
+        .map(|n| small_draft(&format!("d{}/f{n}", n % 7), &format!("text {n}"), Capture::Nothing))
         .collect();
     let answers = commit_all(&space, &agent(), &drafts).expect("writable");
     assert!(answers.iter().all(Result::is_ok));
@@ -98,7 +91,48 @@ fn a_large_batch_is_whole_and_can_be_built_upon() {
     let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
     assert_eq!(n_commits.expect("git starts").trim(), "301");
     // What follows is read from wherever the batch put it.
-    commit(&space, &agent(), &draft("d0/f0", "changed", Capture::Nothing)).expect("readable");
+    commit(&space, &agent(), &small_draft("d0/f0", "changed", Capture::Nothing)).expect("readable");
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+}
+
+#[test]
+fn batches_leave_few_packs_and_no_loose_objects() {
+    let (sandbox, space) = place();
+    let packs = sandbox.start().join(".git/objects/pack");
+    let n_packs = || {
+        let names = fs::read_dir(&packs).expect("readable").flatten();
+        names.filter(|entry| entry.path().extension().is_some_and(|end| end == "pack")).count()
+    };
+    // A pack that git keeps, and one that its index of all packs names, are left alone.
+    let keep_one = || {
+        let first = fs::read_dir(&packs).expect("readable").flatten().map(|entry| entry.path());
+        let first = first.filter(|path| path.extension().is_some_and(|end| end == "pack")).min();
+        first.expect("there is one").with_extension("keep")
+    };
+    let mut kept = None;
+    for round in 0..BATCHES {
+        let drafts: Vec<Draft> = (0..50)
+            .map(|n| small_draft(&format!("d/f{n}"), &format!("{round} {n}"), Capture::Nothing))
+            .collect();
+        commit_all(&space, &agent(), &drafts).expect("writable");
+        assert!(n_packs() <= PACKS_MAX, "{} packs after batch {round}", n_packs());
+        if round == 3 {
+            let keep = keep_one();
+            fs::write(&keep, "").expect("writable");
+            sandbox.git(sandbox.start(), &["multi-pack-index", "write"]).expect("git starts");
+            kept = Some(keep.with_extension("pack"));
+        }
+    }
+    assert!(kept.is_some_and(|kept| kept.exists()));
+    let loose = sandbox.git(sandbox.start(), &["count-objects"]).expect("git starts");
+    let n_loose: usize = loose.split(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+    assert!(n_loose < BATCHES, "{loose}");
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
+    assert_eq!(n_commits.expect("git starts").trim(), (BATCHES * 50 + 1).to_string());
+    // What another space sees, and what git makes of it all.
+    sandbox.git(sandbox.start(), &["gc", "--quiet", "--prune=now"]).expect("git starts");
+    commit(&space, &agent(), &small_draft("d/f0", "changed", Capture::Nothing)).expect("readable");
     assert_eq!(fsck(&sandbox), Ending::Exit(0));
 }
 

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
-use agentic_space::decide::{Action, Decision, Draft, decide, proposed};
+use agentic_space::decide::{Action, Decision, Draft, Shown, decide, proposed};
 use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::{find_run, resume};
 use agentic_space::{Error, Space};
@@ -80,7 +80,7 @@ struct Said {
     action: Action,
     value: Option<Value>,
     why: String,
-    shown: Option<String>,
+    shown: Option<Shown>,
     accepts: Option<(agentic_model::Oid, String)>,
 }
 
@@ -182,9 +182,11 @@ fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> 
     }
     let view = PendingView::new(pending, pending.hold.asked_at);
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
+    let at = space.now();
     let asked = prompt::ask(&view, &mut input, &mut output)?;
     let why = if why.is_empty() { asked.why } else { why };
-    Ok(Said { action: asked.action, value: asked.value, why, shown: Some(asked.shown), accepts })
+    let shown = Some(Shown { hash: asked.shown, at });
+    Ok(Said { action: asked.action, value: asked.value, why, shown, accepts })
 }
 
 /// What was decided before.

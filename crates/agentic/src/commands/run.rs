@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     output_trace: Option<String>,
     /// How many branches of a parallel block run at once
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = agentlang::workers)]
     workers: Option<i64>,
     /// Let a program perform a task; it reads and prints one line of JSON; may be repeated
     #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler::parse)]

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use agentic_testkit::GroundState;
 use serde_json::Value as Json;
 
-use crate::scenario::{End, Seen, items};
+use crate::scenario::{End, Scenario, Seen, items};
 use crate::world::World;
 
 /// The effects of the flow.
@@ -79,7 +79,8 @@ pub fn is_kept(world: &World, commit: &str) -> Result<(), String> {
 }
 
 /// Checks everything that must hold once nothing is asked any more; returns what does not.
-pub fn at_the_end(world: &World, end: End, seen: &Seen) -> Vec<String> {
+pub fn at_the_end(world: &World, scenario: &Scenario, seen: &Seen) -> Vec<String> {
+    let end = scenario.end;
     let agents = match agents(world) {
         Ok(agents) if agents.is_empty() => return vec!["there is no session".to_owned()],
         Ok(agents) => agents,
@@ -88,6 +89,7 @@ pub fn at_the_end(world: &World, end: End, seen: &Seen) -> Vec<String> {
     let mut checks = Vec::new();
     for agent in &agents {
         checks.push(check_session(world, agent, end));
+        checks.push(check_escalations(world, agent, scenario.n_escalations));
         checks.push(check_branch(world, agent, end, seen));
     }
     checks.push(check_effects(world, end, agents.len(), seen));
@@ -116,6 +118,13 @@ fn check_session(world: &World, agent: &str, end: End) -> Result<(), String> {
     world.succeed(&format!("agentic session verify {agent}"), &[0])?;
     let verdicts = world.json(&format!("agentic session replay {agent} --json"), &[0])?;
     demand(verdicts[0]["verdict"] == "same", "the replay differs")
+}
+
+/// A hold goes on to the next people once.
+fn check_escalations(world: &World, agent: &str, n_wanted: usize) -> Result<(), String> {
+    let history = world.json(&format!("agentic flow history {agent} --json"), &[0])?;
+    let n_found = items(&history).filter(|event| event["event"] == "escalate").count();
+    demand(n_found == n_wanted, &format!("{n_found} escalations instead of {n_wanted}"))
 }
 
 fn check_branch(world: &World, agent: &str, end: End, seen: &Seen) -> Result<(), String> {

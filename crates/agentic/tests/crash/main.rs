@@ -120,3 +120,18 @@ fn kill() {
 fn fork() {
     check_scenario(&scenario::FORK);
 }
+
+#[test]
+fn start_with_a_retry() {
+    check_scenario(&scenario::RETRY);
+}
+
+#[test]
+fn resume_a_retry() {
+    check_scenario(&scenario::RETRIED);
+}
+
+#[test]
+fn tick_escalates_a_hold() {
+    check_scenario(&scenario::ESCALATE);
+}

@@ -11,14 +11,20 @@ use crate::world::World;
 
 /// How many questions a person answers before giving up.
 const ANSWERS_MAX: usize = 10;
+/// When a session is started that waits for something.
+const EARLY: &str = "2026-11-21T22:00:00.000Z";
 /// After every timer of the flow, before every deadline.
 const LATER: &str = "2026-11-21T22:30:00.000Z";
-/// After every deadline.
+/// After every pause of an effect that was tried first at that time.
+const LATER_STILL: &str = "2026-11-21T22:45:00.000Z";
+/// After every first deadline, before that of those whom a hold went on to.
 const TOO_LATE: &str = "2026-11-21T23:30:00.000Z";
 
 const START_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const NAP_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":true}" --json"#;
 const CAREFUL_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
+const FLAKY_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":true}" --json"#;
+const SCOPED_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":false}" --json"#;
 const RESUME_LINE: &str = "agentic session resume alice --json";
 const HAPPENED: &str = r#"'{"status":0,"stdout":"","stderr":""}'"#;
 
@@ -28,14 +34,20 @@ pub struct Scenario {
     pub name: &'static str,
     /// What starts the session; nothing where the verb does.
     before: Option<&'static str>,
-    /// The time of the verb and everything after it.
+    /// The time of the verb.
     now: &'static str,
+    /// The time of what is run next, and of what recovers.
+    later: &'static str,
+    /// The time of the answers.
+    at_last: &'static str,
     /// The verb that is broken off.
     verb: &'static str,
     /// What a person runs next.
     next: Next,
     /// How the session must end.
     pub end: End,
+    /// How often a hold must have gone on to other people.
+    pub n_escalations: usize,
 }
 
 /// What a person runs after the verb was broken off.
@@ -67,45 +79,60 @@ pub const START: Scenario = Scenario {
     name: "start",
     before: None,
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: START_LINE,
     next: Next::Again,
     end: End::Approved,
+    n_escalations: 0,
 };
 
 pub const RESUME: Scenario = Scenario {
     name: "resume",
     before: Some(NAP_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: RESUME_LINE,
     next: Next::Again,
     end: End::Approved,
+    n_escalations: 0,
 };
 
 pub const TICK_TIMER: Scenario = Scenario {
     name: "tick fires a timer",
     before: Some(NAP_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic session tick --json",
     next: Next::Again,
     end: End::Approved,
+    n_escalations: 0,
 };
 
 pub const TICK_EXPIRY: Scenario = Scenario {
     name: "tick expires a hold",
     before: Some(START_LINE),
     now: TOO_LATE,
+    later: TOO_LATE,
+    at_last: TOO_LATE,
     verb: "agentic session tick --json",
     next: Next::Again,
     end: End::Expired,
+    n_escalations: 0,
 };
 
 pub const DECIDE: Scenario = Scenario {
     name: "decide",
     before: Some(START_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic decide alice approve -m Why --json",
     next: Next::Resume,
     end: End::Approved,
+    n_escalations: 0,
 };
 
 /// The first hold of this session is an effect that it may not perform unasked.
@@ -113,36 +140,86 @@ pub const PERMIT: Scenario = Scenario {
     name: "decide an effect",
     before: Some(CAREFUL_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic decide alice approve -m Why --json",
     next: Next::Resume,
     end: End::Approved,
+    n_escalations: 0,
 };
 
 pub const CANCEL: Scenario = Scenario {
     name: "cancel",
     before: Some(START_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic session cancel alice -m Why --json",
     next: Next::Again,
     end: End::Cancelled,
+    n_escalations: 0,
 };
 
 pub const KILL: Scenario = Scenario {
     name: "cancel --kill",
     before: Some(START_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic session cancel alice --kill -m Why --json",
     next: Next::Again,
     end: End::Killed,
+    n_escalations: 0,
 };
 
 pub const FORK: Scenario = Scenario {
     name: "fork",
     before: Some(START_LINE),
     now: LATER,
+    later: LATER,
+    at_last: LATER,
     verb: "agentic session fork alice --as bob --json",
     next: Next::Again,
     end: End::Approved,
+    n_escalations: 0,
+};
+
+/// The first attempt of an effect in a scope fails; the second is due later.
+pub const RETRY: Scenario = Scenario {
+    name: "start with a retry",
+    before: None,
+    now: EARLY,
+    later: LATER,
+    at_last: LATER_STILL,
+    verb: FLAKY_LINE,
+    next: Next::Again,
+    end: End::Approved,
+    n_escalations: 0,
+};
+
+pub const RETRIED: Scenario = Scenario {
+    name: "resume a retry",
+    before: Some(FLAKY_LINE),
+    now: LATER,
+    later: LATER,
+    at_last: LATER,
+    verb: RESUME_LINE,
+    next: Next::Again,
+    end: End::Approved,
+    n_escalations: 0,
+};
+
+/// What is resumed stands behind a scope that is not run again.
+pub const ESCALATE: Scenario = Scenario {
+    name: "tick escalates a hold",
+    before: Some(SCOPED_LINE),
+    now: TOO_LATE,
+    later: TOO_LATE,
+    at_last: TOO_LATE,
+    verb: "agentic session tick --json",
+    next: Next::Again,
+    end: End::Approved,
+    n_escalations: 1,
 };
 
 impl Scenario {
@@ -155,15 +232,16 @@ impl Scenario {
             }
             world.set_now(self.now);
             let finished = world.run(self.verb, Some(&schedule.first))?;
+            world.set_now(self.later);
             Ok((world, finished))
         });
         match broken {
-            Ok((world, finished)) => {
+            Ok((mut world, finished)) => {
                 let met = Met::of(finished.ending);
-                let seen = self.go_on(&world, &finished, schedule);
+                let seen = self.go_on(&mut world, &finished, schedule);
                 let wrongs = seen.map_or_else(
                     |wrong| vec![wrong],
-                    |seen| check::at_the_end(&world, self.end, &seen),
+                    |seen| check::at_the_end(&world, self, &seen),
                 );
                 (met, wrongs)
             }
@@ -172,7 +250,12 @@ impl Scenario {
         }
     }
 
-    fn go_on(&self, world: &World, broken: &Finished, schedule: &Schedule) -> Result<Seen, String> {
+    fn go_on(
+        &self,
+        world: &mut World,
+        broken: &Finished,
+        schedule: &Schedule,
+    ) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
         check::no_effect_before_its_decision(world)?;
         if schedule.second.is_some() {
@@ -184,6 +267,8 @@ impl Scenario {
         if let Some(commit) = &acknowledged {
             check::is_kept(world, commit)?;
         }
+        world.set_now(self.at_last);
+        world.succeed("agentic session tick", &[0])?;
         let mut seen = Seen::default();
         for agent in check::agents(world)? {
             answer_all(world, &agent, &mut seen)?;

@@ -30,6 +30,22 @@ commit(#{message: "Result", files: #{"result.txt": answer.action}});
 answer.action
 "#;
 
+/// A flow whose first effect stands in a scope and, where it is flaky, has to be tried twice; its
+/// hold goes on to somebody else when nobody decides in time.
+const SCOPED: &str = r#"
+let first = "echo before >> '" + input.log + "'";
+if input.flaky {
+    let tried = "'" + input.log + ".tried'";
+    first = "if test -e " + tried + "; then " + first + "; else touch " + tried + "; exit 75; fi";
+}
+scope("prepare", first, |first| exec(#{command: first, retries: 2}));
+let late = #{to: ["user:eve"], deadline: "2026-11-21T23:45:00.000Z", on_expiry: "late"};
+let answer = hold("Go on?", #{deadline: "2026-11-21T23:00:00.000Z", on_expiry: #{escalate: late}});
+if answer.action == "approve" { exec("echo after >> '" + input.log + "'"); }
+commit(#{message: "Result", files: #{"result.txt": answer.action}});
+answer.action
+"#;
+
 /// A repository with the agent `alice` and the flow, and a log outside the store.
 pub struct World {
     sandbox: Sandbox,
@@ -42,7 +58,9 @@ impl World {
         let sandbox = templates.sandbox(Setup::Repository).map_err(|error| error.to_string())?;
         let binary = Path::new(env!("CARGO_BIN_EXE_agentic"));
         sandbox.install("agentic", binary).map_err(|error| error.to_string())?;
-        fs::write(sandbox.root().join("flow.rhai"), FLOW).map_err(|error| error.to_string())?;
+        for (name, flow) in [("flow.rhai", FLOW), ("scoped.rhai", SCOPED)] {
+            fs::write(sandbox.root().join(name), flow).map_err(|error| error.to_string())?;
+        }
         let world = World { sandbox, now: "2026-11-21T22:00:00.000Z".to_owned() };
         world.succeed("agentic spawn alice -m Briefing", &[0])?;
         Ok(world)
@@ -59,6 +77,7 @@ impl World {
         command.args(["-c", &format!("exec {line}")]);
         command.env("AGENTIC_NOW", &self.now);
         command.env("FLOW", self.sandbox.root().join("flow.rhai"));
+        command.env("SCOPED", self.sandbox.root().join("scoped.rhai"));
         command.env("LOG", self.log());
         if let Some(fault) = fault {
             fault.arm(&mut command);

@@ -17,6 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub enum Reply {
     /// It writes this.
     Says(String),
+    /// It writes this, piece by piece.
+    Speaks(Vec<String>),
     /// It answers with this status and body.
     Status(u16, String),
     /// It asks to be asked again at once.
@@ -96,6 +98,7 @@ fn answer(mut stream: TcpStream, reply: Reply, gone: &Sender<()>) {
     let mut pause = "";
     let (status, body) = match reply {
         Reply::Says(text) => (200, said(&text)),
+        Reply::Speaks(pieces) => return speak(stream, &pieces),
         Reply::Status(status, body) => (status, body),
         Reply::Busy => {
             pause = "retry-after: 0\r\n";
@@ -114,6 +117,18 @@ fn answer(mut stream: TcpStream, reply: Reply, gone: &Sender<()>) {
         body.len()
     );
     // A caller that was killed is part of some cases.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
+}
+
+fn speak(mut stream: TcpStream, pieces: &[String]) {
+    let mut body = String::new();
+    for piece in pieces {
+        let event = json!({"choices": [{"delta": {"content": piece}}]});
+        body.push_str(&format!("data: {event}\n\n"));
+    }
+    let last = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
+    body.push_str(&format!("data: {last}\n\ndata: [DONE]\n\n"));
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
 }
 

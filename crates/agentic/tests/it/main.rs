@@ -13,5 +13,6 @@ mod provider;
 mod rebuild;
 mod stage;
 mod state;
+mod terminal;
 mod verb;
 mod walk;

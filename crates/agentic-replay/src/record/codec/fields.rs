@@ -1,6 +1,6 @@
 //! Fields of a record: written one by one, and taken out one by one.
 
-use agentic_model::{Cid, Instant, Map, Value};
+use agentic_model::{Cid, Instant, Value};
 
 use super::InvalidRecord;
 use crate::Path;
@@ -26,13 +26,13 @@ pub(super) fn int(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// A map being written.
+/// A map being written, entry by entry.
 #[derive(Default)]
-pub(super) struct Out(pub(super) Map);
+pub(super) struct Out(pub(super) Vec<(&'static str, Value)>);
 
 impl Out {
-    pub(super) fn put(&mut self, field: &str, value: Value) -> &mut Out {
-        self.0.insert(field.to_owned(), value);
+    pub(super) fn put(&mut self, field: &'static str, value: Value) -> &mut Out {
+        self.0.push((field, value));
         self
     }
 
@@ -44,41 +44,41 @@ impl Out {
         self.text("path", path.as_str())
     }
 
-    pub(super) fn text(&mut self, field: &str, text: &str) -> &mut Out {
+    pub(super) fn text(&mut self, field: &'static str, text: &str) -> &mut Out {
         self.put(field, Value::text(text))
     }
 
-    pub(super) fn text_if(&mut self, field: &str, text: Option<&str>) -> &mut Out {
+    pub(super) fn text_if(&mut self, field: &'static str, text: Option<&str>) -> &mut Out {
         if let Some(text) = text {
             self.text(field, text);
         }
         self
     }
 
-    pub(super) fn texts(&mut self, field: &str, texts: &[String]) -> &mut Out {
+    pub(super) fn texts(&mut self, field: &'static str, texts: &[String]) -> &mut Out {
         self.put(field, Value::List(texts.iter().map(Value::text).collect()))
     }
 
-    pub(super) fn int(&mut self, field: &str, number: i64) -> &mut Out {
+    pub(super) fn int(&mut self, field: &'static str, number: i64) -> &mut Out {
         self.put(field, Value::Int(number))
     }
 
-    pub(super) fn bytes(&mut self, field: &str, bytes: &[u8]) -> &mut Out {
+    pub(super) fn bytes(&mut self, field: &'static str, bytes: &[u8]) -> &mut Out {
         self.put(field, Value::Bytes(bytes.to_vec()))
     }
 
-    pub(super) fn link(&mut self, field: &str, cid: Cid) -> &mut Out {
+    pub(super) fn link(&mut self, field: &'static str, cid: Cid) -> &mut Out {
         self.put(field, Value::Link(cid))
     }
 
-    pub(super) fn stored(&mut self, field: &str, stored: &Stored) -> &mut Out {
+    pub(super) fn stored(&mut self, field: &'static str, stored: &Stored) -> &mut Out {
         match stored {
             Stored::Inline(bytes) => self.bytes(field, bytes),
             Stored::Object(cid) => self.link(field, *cid),
         }
     }
 
-    pub(super) fn stored_if(&mut self, field: &str, stored: Option<&Stored>) -> &mut Out {
+    pub(super) fn stored_if(&mut self, field: &'static str, stored: Option<&Stored>) -> &mut Out {
         match stored {
             Some(stored) => self.stored(field, stored),
             None => self,

@@ -1,14 +1,16 @@
-//! What is read to find a session, and what a lost cache changes: nothing.
+//! What is read to find a session and to look at it, and what a lost cache changes: nothing.
 
 use std::path::Path;
 
 use agentic_model::{AgentName, Briefing, Value};
+use agentic_replay::record::CancelMode;
 use agentic_store::git::run_git;
 
 use super::{newest_with_key, with_key};
 use crate::hold::{Filter, pending};
+use crate::session::folder::Folder;
 use crate::session::recent::read_journal;
-use crate::session::{Begin, flow_object, start};
+use crate::session::{Begin, cancel, flow_object, resume, start};
 use crate::spawn::{Origin, spawn};
 use crate::{Options, Space};
 
@@ -34,6 +36,11 @@ fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> Space {
     space
 }
 
+/// Opens a space as a new command does, which knows nothing yet.
+fn new_command(folder: &Path) -> Space {
+    Space::open(folder, Options::default()).expect("it is a repository")
+}
+
 /// Counts the bytes that this thread reads from files while something runs.
 fn bytes_read<T>(run: impl FnOnce() -> T) -> (T, u64) {
     let count = || {
@@ -53,8 +60,10 @@ fn a_session_is_found_without_reading_the_others() {
     let space = space_with_long_sessions(folder.path(), &names);
     let alice = AgentName::parse("alice").expect("a valid name");
     let id = space.find_session("alice").expect("it was started");
+    let space = new_command(folder.path());
     let (_, whole) = bytes_read(|| read_journal(&space, &id).expect("its records are sound"));
 
+    let space = new_command(folder.path());
     let (found, by_agent) = bytes_read(|| space.find_session("alice"));
     assert_eq!(found.ok(), Some(id));
     assert!(by_agent < 2 * whole, "read {by_agent} bytes where one journal has {whole}");
@@ -65,6 +74,7 @@ fn a_session_is_found_without_reading_the_others() {
     assert_eq!(found.ok(), Some(Some(id)));
     assert!(by_run < whole, "read {by_run} bytes where one journal has {whole}");
     let filter = Filter { agent: Some(alice), ..Filter::default() };
+    let space = new_command(folder.path());
     let (found, by_hold) = bytes_read(|| pending(&space, &filter).expect("they can be listed"));
     assert_eq!(found.len(), 1);
     assert!(by_hold < 2 * whole, "read {by_hold} bytes where one journal has {whole}");
@@ -82,9 +92,63 @@ fn sealed_sessions_are_found_with_the_cache_and_without_it() {
     };
     let expected = chains(&space);
     std::fs::remove_dir_all(layout.open_sessions()).expect("they are there");
+    assert_eq!(chains(&space), expected, "who has seen them reads them anew");
+    let space = new_command(folder.path());
     assert!(layout.cache().join("segments").is_dir());
     assert_eq!((space.sessions().ok(), chains(&space)), (Some(all.clone()), expected.clone()));
     std::fs::remove_dir_all(layout.cache()).expect("it is there");
     assert_eq!((space.sessions().ok(), chains(&space)), (Some(all), expected));
     assert!(!layout.cache().exists(), "a reader writes no cache");
+}
+
+#[test]
+fn a_command_reads_every_record_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let started = space_with_long_sessions(folder.path(), &["alice"]);
+    let id = started.find_session("alice").expect("it was started");
+    let (_, by_starter) = bytes_read(|| read_journal(&started, &id).expect("it is sound"));
+
+    let space = new_command(folder.path());
+    let (first, whole) = bytes_read(|| read_journal(&space, &id).expect("it is sound"));
+    let (again, by_reader) = bytes_read(|| read_journal(&space, &id).expect("it is sound"));
+    assert_eq!(first, again);
+    for little in [by_starter, by_reader] {
+        assert!(little * 10 < whole, "read {little} bytes where the journal has {whole}");
+    }
+}
+
+#[test]
+fn what_others_append_is_read_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    drop(space_with_long_sessions(folder.path(), &["alice"]));
+    let space = new_command(folder.path());
+    let id = space.find_session("alice").expect("it was started");
+    let (before, whole) = bytes_read(|| {
+        read_journal(&new_command(folder.path()), &id).expect("its records are sound")
+    });
+    let cancel =
+        |why: &str| cancel(&new_command(folder.path()), &id, CancelMode::Kill, "user:ada", why);
+    cancel("enough").expect("it is not over");
+    let (after, read) = bytes_read(|| read_journal(&space, &id).expect("its records are sound"));
+    assert!(after.records().len() > before.records().len() && after.is_over());
+    assert_eq!(after, read_journal(&new_command(folder.path()), &id).expect("it is sound"));
+    assert!(read * 2 < whole, "read {read} bytes where the journal has {whole}");
+}
+
+#[test]
+fn a_log_that_was_cut_is_read_from_the_beginning() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let space = space_with_long_sessions(folder.path(), &["alice"]);
+    let id = space.find_session("alice").expect("it was started");
+    let before = read_journal(&space, &id).expect("its records are sound");
+    let log = Folder::of(&space, &id).log().join("00000000.log");
+    let bytes = std::fs::read(&log).expect("it is there");
+    // The last record is torn, and another one, longer than it was, takes its place.
+    std::fs::write(&log, &bytes[..bytes.len() - 1]).expect("writable");
+    let shorter = read_journal(&space, &id).expect("its records are sound");
+    assert_eq!(shorter.records().len() + 1, before.records().len());
+    resume(&new_command(folder.path()), &id).expect("it comes to its question again");
+    let again = read_journal(&space, &id).expect("its records are sound");
+    assert_eq!(again, read_journal(&new_command(folder.path()), &id).expect("it is sound"));
+    assert_eq!(again.records().len(), before.records().len());
 }

@@ -10,6 +10,7 @@ use agentic_model::{Object, Value};
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
 use agentic_space::session::{AgentLangFlow, Executor, agents_of};
+use agentic_view::LoweredView;
 
 use super::durable::{self, Reached};
 use super::handler::Handler;
@@ -19,7 +20,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::{Format, print_bytes, print_text, talk, warn};
+use crate::output::{Format, print_bytes, talk, warn};
 use crate::program::{Checked, Program};
 
 /// What the command line asks of a program.
@@ -62,6 +63,11 @@ impl Act {
             (false, false) => Act::Run,
         }
     }
+}
+
+/// Reads a number of workers.
+pub fn workers(text: &str) -> Result<i64, String> {
+    invocation::workers(text).map_err(|error| error.message)
 }
 
 /// Runs a program, or what else is asked of it.
@@ -184,7 +190,8 @@ fn perform(
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
-            print_text(&text);
+            let view = LoweredView { pipeline: name.to_owned(), text };
+            context.format.answer(&view, |view| view.text.clone());
             Ok(ExitCode::SUCCESS)
         }
         Err(finding) if finding.code == code::PIPELINE_UNKNOWN => {
@@ -234,6 +241,9 @@ fn hint(module: &Module, code: &str) -> String {
         }
         code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => {
             "give the inputs of the pipeline as the fields of `--input`".to_owned()
+        }
+        code::TOO_MANY_STATEMENTS | code::TOO_MANY_REQUESTS | code::TOO_MANY_BRANCHES => {
+            "look for a loop or a call that never ends, or split the run".to_owned()
         }
         code::NO_WORKERS => "give `--workers` a number from 1 on".to_owned(),
         _ => "`--output-trace PATH` shows what happened before".to_owned(),

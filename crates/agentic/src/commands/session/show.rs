@@ -6,25 +6,40 @@ use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_space::Space;
 use agentic_space::session::{self, State, Summary, Verdict};
-use agentic_view::{AttemptView, DiffView, RequestView, SessionView, VerdictView, VerifyView};
+use agentic_view::{
+    AttemptView, DiffView, OvertakenView, RequestView, SessionView, VerdictView, VerifyView,
+};
 
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::talk;
+use crate::output::{Format, talk, warn};
 
 /// How many characters of a value people are shown.
 const VALUE_CHARS_MAX: usize = 400;
+
+/// A session with more records than this is named as a long one: each cold resume reads them all.
+const RECORDS_MANY: u64 = 10_240;
 
 /// Prints how a session stands, and returns its exit code.
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
     space.take_mended().iter().for_each(|what| talk(what));
-    context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
+    let view = match context.format {
+        Format::Json => SessionView::whole(&summary),
+        Format::Text => SessionView::brief(&summary),
+    };
+    context.format.answer(&view, brief_line);
     for hold in &summary.holds {
         let request = summary.id.short_request(&hold.id);
         talk(&format!(
             "held: `agentic decide {request} approve` or `reject`; `agentic pending` shows what is asked"
+        ));
+    }
+    if summary.n_records > RECORDS_MANY && !summary.state.is_over() {
+        warn(&format!(
+            "the session has {} records, and whoever takes it up reads them all; a flow goes on as a new session with `continue_with`",
+            summary.n_records
         ));
     }
     if let Some(failure) = &summary.failure {
@@ -71,7 +86,9 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         Some(at) => space.session_at(&id, at)?,
         None => space.session(&id)?,
     };
-    context.format.answer(&SessionView::whole(&summary), |view| {
+    let late = session::overtaken(space, &id)?;
+    let view = SessionView::whole(&summary).with_overtaken(&summary, &late);
+    context.format.answer(&view, |view| {
         let mut text = line(&summary);
         for request in view.requests.iter().flatten() {
             let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
@@ -80,6 +97,10 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
                 text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));
+            }
+            for late in &request.overtaken {
+                let OvertakenView { commit, action, principal } = late;
+                text.push_str(&format!("    too late: {action} by {principal} {commit}\n"));
             }
         }
         text

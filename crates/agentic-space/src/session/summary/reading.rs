@@ -1,0 +1,212 @@
+//! Reading records one by one: what is open, what came of the rest.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{Instant, Value};
+use agentic_replay::record::{AskRecord, MissingObject, Outcome, RETRY, VoteRecord};
+use agentic_replay::{
+    Body, EffectClass, Failure, Handling, HoldReason, Path, Record, RequestId, StartRecord, Stored,
+};
+
+use super::{Answered, Asked, OpenHold};
+use crate::Result;
+use crate::session::folder::Values;
+
+/// An ask without an answer.
+pub(super) struct Open<'a> {
+    ask: &'a AskRecord,
+    at: Instant,
+    at_index: usize,
+    permitted: bool,
+    withdrawn: bool,
+    /// When the next attempt is due, while none is under way.
+    next_at: Option<Instant>,
+    votes: Vec<VoteRecord>,
+    n_escalations: usize,
+}
+
+/// What has been read so far.
+pub(super) struct Reading<'a> {
+    values: &'a Values<'a>,
+    session: String,
+    /// Everything that was asked, in order.
+    pub(super) asked: Vec<Asked>,
+    /// What has no answer.
+    pub(super) open: BTreeMap<&'a Path, Open<'a>>,
+    /// How it ended.
+    pub(super) end: Option<Answered>,
+    /// The earliest instant that it waits for.
+    pub(super) until: Option<Instant>,
+    /// How many open requests wait for a child.
+    pub(super) n_children: usize,
+}
+
+impl<'a> Reading<'a> {
+    /// Begins before the first record.
+    pub(super) fn new(values: &'a Values<'a>) -> Reading<'a> {
+        Reading {
+            values,
+            session: String::new(),
+            asked: Vec::new(),
+            open: BTreeMap::new(),
+            end: None,
+            until: None,
+            n_children: 0,
+        }
+    }
+
+    /// Takes in the next record.
+    pub(super) fn read(&mut self, record: &'a Record) -> Result<()> {
+        match &record.body {
+            Body::Start(start) => {
+                self.session = start.session.to_string();
+                // A fork asks anew what was open.
+                let open: Vec<usize> = self.open.values().map(|open| open.at_index).collect();
+                self.asked = std::mem::take(&mut self.asked)
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(index, _)| !open.contains(index))
+                    .map(|(_, asked)| asked)
+                    .collect();
+                self.open.clear();
+            }
+            Body::Ask(ask) => self.ask(record.seq, record.at, ask)?,
+            Body::Answer(answer) => {
+                let outcome = self.outcome(&answer.outcome)?;
+                if let Some(open) = self.open.remove(&answer.path) {
+                    let answer = (record.seq, outcome, answer.by.clone());
+                    self.asked[open.at_index].answer = Some(answer);
+                }
+            }
+            Body::Permit(permit) => {
+                if let Some(open) = self.open.get_mut(&permit.path) {
+                    open.permitted |= permit.decision != RETRY;
+                    open.next_at = None;
+                }
+            }
+            Body::Attempt(attempt) => {
+                if let Some(open) = self.open.get_mut(&attempt.path) {
+                    open.next_at = Some(attempt.next_at);
+                    self.asked[open.at_index].attempts.push(attempt.clone());
+                }
+            }
+            Body::Withdraw(withdraw) => {
+                if let Some(open) = self.open.get_mut(&withdraw.path) {
+                    open.withdrawn = true;
+                }
+            }
+            Body::Vote(vote) => {
+                if let Some(open) = self.open.get_mut(&vote.path) {
+                    open.votes.push(vote.clone());
+                }
+            }
+            Body::Escalate(escalate) => {
+                if let Some(open) = self.open.get_mut(&escalate.path) {
+                    open.n_escalations += 1;
+                }
+            }
+            Body::End(outcome) => self.end = Some(self.outcome(outcome)?),
+            Body::Continue(next) => {
+                self.end = Some(Answered::Ok(self.value(&next.state)?));
+            }
+            Body::Signal(_) | Body::Upgrade(_) | Body::Cancel(_) | Body::ScopeEnd(_) => {}
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, seq: u64, at: Instant, ask: &'a AskRecord) -> Result<()> {
+        let id = RequestId::derive(&self.session, &ask.path, &ask.hash);
+        let at_index = self.asked.len();
+        self.asked.push(Asked {
+            seq,
+            id,
+            path: ask.path.clone(),
+            kind: ask.kind.clone(),
+            payload: self.value(&ask.payload)?,
+            attempts: Vec::new(),
+            answer: None,
+        });
+        let open = Open {
+            ask,
+            at,
+            at_index,
+            permitted: false,
+            withdrawn: false,
+            next_at: None,
+            votes: Vec::new(),
+            n_escalations: 0,
+        };
+        self.open.insert(&ask.path, open);
+        Ok(())
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> Result<Answered> {
+        Ok(match outcome {
+            Outcome::Ok(stored) => Answered::Ok(self.value(stored)?),
+            Outcome::Failed { code, message, details } => Answered::Failed(Failure {
+                code: code.clone(),
+                message: message.clone(),
+                details: self.value(details)?,
+            }),
+            Outcome::TimedOut => Answered::TimedOut,
+            Outcome::Cancelled(_) => Answered::Cancelled,
+        })
+    }
+
+    fn value(&self, stored: &Stored) -> Result<Value> {
+        let missing = |error: MissingObject| agentic_store::Error::corrupt("a session", error);
+        Ok(stored.value(self.values).map_err(missing)?)
+    }
+
+    /// Tells what waits for a human; notes what waits for an instant or a child on the way.
+    pub(super) fn holds(
+        &mut self,
+        start: &StartRecord,
+        is_driven: &dyn Fn() -> Result<bool>,
+    ) -> Result<Vec<OpenHold>> {
+        let mut holds = Vec::new();
+        for open in self.open.values().filter(|open| !open.withdrawn) {
+            let may_begin = open.permitted || start.allows(&open.ask.kind);
+            let reason = match open.ask.handling {
+                Handling::Decision => Some(HoldReason::Asked),
+                Handling::Timer => {
+                    let payload = &self.asked[open.at_index].payload;
+                    let until = payload.get("until").and_then(Value::as_int);
+                    let until = until.map(Instant::from_millis);
+                    self.until = self.until.into_iter().chain(until).min();
+                    None
+                }
+                Handling::Effect(EffectClass::Pure) => None,
+                Handling::Effect(_) if !may_begin => Some(HoldReason::NotAllowed),
+                Handling::Effect(_) if open.next_at.is_some() => {
+                    self.until = self.until.into_iter().chain(open.next_at).min();
+                    None
+                }
+                Handling::Effect(EffectClass::Once) if !is_driven()? => Some(HoldReason::InDoubt),
+                Handling::Effect(_) => {
+                    self.n_children += usize::from(open.ask.kind == "spawn");
+                    None
+                }
+            };
+            if let Some(reason) = reason {
+                let index = open.at_index;
+                holds.push((
+                    index,
+                    OpenHold {
+                        session: start.session,
+                        agent: start.agent.clone(),
+                        id: self.asked[index].id,
+                        ask: open.ask.clone(),
+                        payload: self.asked[index].payload.clone(),
+                        reason,
+                        asked_at: open.at,
+                        votes: open.votes.clone(),
+                        n_escalations: open.n_escalations,
+                    },
+                ));
+            }
+        }
+        holds.sort_by_key(|(index, _)| *index);
+        Ok(holds.into_iter().map(|(_, hold)| hold).collect())
+    }
+}

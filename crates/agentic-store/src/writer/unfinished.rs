@@ -1,0 +1,61 @@
+//! What an earlier process had decided and not finished.
+
+use agentic_model::{Instant, Oid};
+
+use super::{Finding, Writer, remove_mark};
+use crate::git::RefMove;
+use crate::journal::{BranchMove, Journal, Transaction};
+use crate::layout::Stream;
+use crate::{Result, follow};
+
+impl Writer<'_> {
+    /// Rolls an unfinished write of an earlier process forward, or gives it up.
+    pub(super) fn finish_earlier(&mut self, now: Instant) -> Result<()> {
+        let unfinished = self.journal.as_ref().and_then(Journal::unfinished).cloned();
+        if let Some(transaction) = unfinished {
+            // Whoever wrote the record may have died before the disk had it.
+            self.journal().sync()?;
+            match self.make_visible(&transaction)? {
+                RefMove::Moved => {
+                    if let Err(error) = self.follow_again(&transaction) {
+                        self.found.push(Finding::LeftBehind { why: error.to_string() });
+                    }
+                    self.journal().append_done(now)?;
+                    let commit = transaction.branch.as_ref().map(|branch| branch.new);
+                    self.found.push(Finding::RolledForward { commit });
+                }
+                RefMove::Lost { found } => {
+                    let kept = self.keep_aside(&transaction)?;
+                    self.journal().append_abort(found, now)?;
+                    self.found.push(Finding::GaveUp { found, kept });
+                }
+            }
+        }
+        remove_mark(&self.repository.layout().open_mark(&self.stream));
+        Ok(())
+    }
+
+    fn follow_again(&mut self, transaction: &Transaction) -> Result<()> {
+        let repository = self.repository;
+        let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
+        self.lock.announce_index(repository.common_dir(), &worktree.git_dir)?;
+        let followed = follow::again(repository, &worktree, transaction);
+        self.lock.retract()?;
+        followed
+    }
+
+    /// Keeps the commit of a write that is given up: whoever made it may have been told that it was
+    /// decided, if only making it visible failed.
+    fn keep_aside(&self, transaction: &Transaction) -> Result<Option<String>> {
+        let Some(branch) = &transaction.branch else { return Ok(None) };
+        let name = rescue_ref(&self.stream, branch.new);
+        let step = BranchMove { name: name.clone(), expect: None, new: branch.new };
+        let _there_already = self.repository.move_ref(&step, &transaction.committer, "rescue")?;
+        Ok(Some(name))
+    }
+}
+
+/// Names the ref that keeps a commit which its branch does not have.
+pub(crate) fn rescue_ref(stream: &Stream, commit: Oid) -> String {
+    format!("refs/agentic/rescued/{stream}/{commit}")
+}

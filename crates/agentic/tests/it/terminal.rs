@@ -1,0 +1,186 @@
+//! What a person at a terminal sees and is asked: replies while they are written, inputs that are
+//! missing, the lines of `agentic repl`. Python's `pty` module is the terminal.
+
+use std::time::Duration;
+
+use agentic_testkit::{Ending, Sandbox, Setup, run};
+
+use crate::loopback::{Model, Reply};
+use crate::stage::text;
+
+/// How long one command may take.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs a command on a terminal. Each further argument but the last is a prompt to wait for and a
+/// line to type then; at the end it prints all that the terminal showed.
+const TERMINAL: &str = r#"
+import json, os, pty, select, sys, time
+talk, command = json.loads(sys.argv[1]), sys.argv[2:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execvp(command[0], command)
+shown, deadline = b"", time.monotonic() + 50
+while time.monotonic() < deadline:
+    ready, _, _ = select.select([terminal], [], [], 0.1)
+    if ready:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    if talk and talk[0][0].encode() in shown:
+        os.write(terminal, talk.pop(0)[1].encode())
+_, status = os.waitpid(child, 0)
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(status))
+"#;
+
+const PROGRAM: &str = "import llm M from \"openai://m\"\n\
+    main agent A {\n\
+      model M\n\
+      role \"r\"\n\
+      description \"d\"\n\
+      main func m(input {\n\
+        topic: string\n\
+        n: number\n\
+      }) {\n\
+        t = generate({ input: input.topic })\n\
+        return { t: t, n: input.n }\n\
+      }\n\
+    }\n";
+
+/// Makes a repository with the program, where its model is the one on the loopback.
+fn sandbox(model: &Model) -> Sandbox {
+    let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+    sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+    let entry = format!("[models.m]\nuri = \"openai://m\"\nbase_url = \"{}\"\n", model.url);
+    for (file, text) in [("main.as", PROGRAM), ("agentic.toml", &entry), ("pty.py", TERMINAL)] {
+        std::fs::write(sandbox.start().join(file), text).expect("the sandbox is writable");
+    }
+    sandbox
+}
+
+/// Runs `agentic` on a terminal where somebody types a line after each prompt. Returns the exit
+/// code and what was to be seen.
+fn sit(sandbox: &Sandbox, arguments: &[&str], typed: &[(&str, &str)]) -> (Ending, String) {
+    let talk: Vec<[&str; 2]> = typed.iter().map(|(prompt, line)| [*prompt, *line]).collect();
+    let talk = serde_json::to_string(&talk).expect("texts are JSON");
+    let mut command = sandbox.command("python3", sandbox.start());
+    command.env("TERM", "dumb").args(["pty.py", &talk, "agentic"]).args(arguments);
+    let finished = run(command, b"", LIMIT).expect("Python is installed");
+    assert!(finished.stderr.is_empty(), "{}", text(&finished));
+    (finished.ending, String::from_utf8_lossy(&finished.stdout).replace('\r', ""))
+}
+
+fn speaking() -> Model {
+    Model::new(|_, asked| match asked["stream"].as_bool() {
+        Some(true) => Reply::Speaks(vec!["Tea is".to_owned(), " green\u{1b}[2J.".to_owned()]),
+        Some(false) | None => Reply::Says("Tea is green.".to_owned()),
+    })
+}
+
+const IN_MEMORY: &[&str] = &["run", "main.as", "--quiet"];
+const AS_SESSION: &[&str] = &["run", "main.as", "--quiet", "--session", "--run-id", "k"];
+
+#[test]
+fn a_reply_is_shown_while_it_is_written() {
+    for flags in [IN_MEMORY, AS_SESSION] {
+        let model = speaking();
+        let sandbox = sandbox(&model);
+        let input = ["--input", r#"{"topic":"tea","n":1}"#];
+        let (ending, shown) = sit(&sandbox, &[flags, &input].concat(), &[]);
+        assert_eq!(ending, Ending::Exit(0), "{shown}");
+        // What could steer the terminal is left out of what is shown, not out of the value.
+        assert!(shown.contains("Tea is green[2J.\n"), "{shown:?}");
+        assert!(shown.contains("\"n\": 1"), "{shown:?}");
+        assert_eq!(model.asked()[0]["stream"], true);
+    }
+}
+
+#[test]
+fn without_a_terminal_nothing_is_shown_or_asked() {
+    for flags in [IN_MEMORY, AS_SESSION] {
+        let model = speaking();
+        let sandbox = sandbox(&model);
+        let mut command = sandbox.command("agentic", sandbox.start());
+        command.args(flags).args(["--input", r#"{"topic":"tea","n":1}"#]);
+        let finished = run(command, b"", LIMIT).expect("the program can be started");
+        assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+        assert!(!String::from_utf8_lossy(&finished.stderr).contains("green"));
+        assert!(model.asked()[0].get("stream").is_none_or(|stream| stream == false));
+        let mut command = sandbox.command("agentic", sandbox.start());
+        let key = if flags == AS_SESSION { &["--run-id", "other"][..] } else { &[] };
+        let flags: Vec<&str> =
+            flags.iter().copied().filter(|flag| !["--run-id", "k"].contains(flag)).collect();
+        command.args(flags).args(key).args(["--input", r#"{"topic":"coffee"}"#]);
+        let finished = run(command, b"7\n", LIMIT).expect("the program can be started");
+        assert_eq!(finished.ending, Ending::Exit(1), "{}", text(&finished));
+        assert!(text(&finished).contains("`input.n` is missing"), "{}", text(&finished));
+        assert_eq!(model.asked().len(), 1);
+    }
+}
+
+#[test]
+fn a_missing_input_is_asked_for() {
+    for flags in [IN_MEMORY, AS_SESSION] {
+        let model = speaking();
+        let sandbox = sandbox(&model);
+        let typed = [("input.topic: ", "42\n"), ("input.n: ", "7\n")];
+        let (ending, shown) = sit(&sandbox, flags, &typed);
+        assert_eq!(ending, Ending::Exit(0), "{shown}");
+        assert!(shown.contains("\"n\": 7"), "{shown}");
+        let asked = model.asked();
+        assert!(asked[0].to_string().contains("42"), "a topic is a text: {asked:?}");
+        if flags == AS_SESSION {
+            // What was answered is recorded: nobody is asked again.
+            let (ending, shown) = sit(&sandbox, flags, &[]);
+            assert_eq!(ending, Ending::Exit(0), "{shown}");
+            assert!(!shown.contains("input."), "{shown}");
+            let (ending, shown) = sit(&sandbox, &["session", "replay", "run-k"], &[]);
+            assert_eq!(ending, Ending::Exit(0), "{shown}");
+            assert!(!shown.contains("input."), "{shown}");
+            assert_eq!(model.asked().len(), 1);
+        }
+    }
+}
+
+#[test]
+fn an_input_of_the_wrong_type_and_the_end_of_typing_are_refused() {
+    let typed: &[(&[(&str, &str)], &str)] = &[
+        (&[("input.topic: ", "tea\n"), ("input.n: ", "many\n")], "the field `input.n` is a number"),
+        (&[("input.topic: ", "tea\n"), ("input.n: ", "null\n")], "the field `input.n`"),
+        (&[("input.topic: ", "\u{4}")], "the field `input.topic` is missing"),
+    ];
+    for (typed, wanted) in typed {
+        let model = speaking();
+        let sandbox = sandbox(&model);
+        let (ending, shown) = sit(&sandbox, IN_MEMORY, typed);
+        assert_eq!(ending, Ending::Exit(1), "{shown}");
+        assert!(shown.contains(wanted), "{shown}");
+        assert_eq!(model.asked().len(), 0);
+    }
+}
+
+#[test]
+fn lines_of_the_repl_are_edited_and_remembered() {
+    let model = speaking();
+    let sandbox = sandbox(&model);
+    // A wrong letter is taken back; a piece goes on over lines.
+    let typed = [
+        ("> ", "x = 49\u{7f}1 + 1\n"),
+        ("> ", "y = {\n"),
+        ("", "a: x\n"),
+        ("", "}\n"),
+        ("> ", "y.a\n"),
+        ("42", ":exit\n"),
+    ];
+    let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert!(shown.contains("42"), "{shown}");
+    // The next time the line above the first is the last one of this time.
+    let typed = [("> ", "y = { a: 3 }\n"), ("> ", "\u{10}\u{10}\u{10}\n"), ("3", ":exit\n")];
+    let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+}
