@@ -28,6 +28,8 @@ pub const CALLBACK_LIMIT: Duration = Duration::from_secs(30 * 60);
 const REQUEST_LIMIT: Duration = Duration::from_secs(5);
 /// The longest request line, in bytes.
 const REQUEST_BYTES_MAX: u64 = 16 << 10;
+/// What ends the head of a request.
+const EMPTY_LINE: &str = "\r\n";
 /// How often it is looked whether somebody came back.
 const POLL: Duration = Duration::from_millis(20);
 /// How many random bytes state and verifier have.
@@ -138,8 +140,13 @@ impl Authorization {
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(REQUEST_LIMIT)).ok()?;
         stream.set_write_timeout(Some(REQUEST_LIMIT)).ok()?;
-        let mut line = String::new();
-        BufReader::new((&stream).take(REQUEST_BYTES_MAX)).read_line(&mut line).ok()?;
+        let (mut line, mut rest) = (String::new(), String::new());
+        let mut reader = BufReader::new((&stream).take(REQUEST_BYTES_MAX));
+        reader.read_line(&mut line).ok()?;
+        // Whoever is cut off while they still speak may not hear the answer.
+        while reader.read_line(&mut rest).is_ok_and(|n_bytes| n_bytes > EMPTY_LINE.len()) {
+            rest.clear();
+        }
         let target = line.strip_prefix("GET ")?.split(' ').next()?;
         let query = target.strip_prefix(CALLBACK_PATH)?.strip_prefix('?');
         let Some(query) = query else {
