@@ -118,7 +118,11 @@ fn set(input: &mut Json, name: &std::sync::Arc<str>, value: Json) {
 fn typed(value: Json, kind: &Type) -> Json {
     match (value, kind) {
         (Json::Text(text), Type::Text) => Json::Text(text),
-        (Json::Text(text), _) => json::parse(&text).unwrap_or(Json::Text(text)),
+        (Json::Text(text), _) => match json::parse(&text) {
+            // `null` is no answer.
+            Ok(Json::Null) | Err(_) => Json::Text(text),
+            Ok(value) => value,
+        },
         (value, _) => value,
     }
 }

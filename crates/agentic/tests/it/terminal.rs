@@ -11,15 +11,15 @@ use crate::stage::text;
 /// How long one command may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Runs a command on a terminal. Each further argument but the last is a prompt to wait for and a
-/// line to type then; at the end it prints all that the terminal showed.
+/// Runs a command on a terminal. Its first argument lists what to wait for, one after the other, and
+/// what to type then; at the end it prints all that the terminal showed.
 const TERMINAL: &str = r#"
 import json, os, pty, select, sys, time
 talk, command = json.loads(sys.argv[1]), sys.argv[2:]
 child, terminal = pty.fork()
 if child == 0:
     os.execvp(command[0], command)
-shown, deadline = b"", time.monotonic() + 50
+shown, seen, deadline = b"", 0, time.monotonic() + 50
 while time.monotonic() < deadline:
     ready, _, _ = select.select([terminal], [], [], 0.1)
     if ready:
@@ -30,8 +30,10 @@ while time.monotonic() < deadline:
         if not piece:
             break
         shown += piece
-    if talk and talk[0][0].encode() in shown:
-        os.write(terminal, talk.pop(0)[1].encode())
+    while talk and (at := shown.find(talk[0][0].encode(), seen)) >= 0:
+        prompt, line = talk.pop(0)
+        seen = at + len(prompt.encode())
+        os.write(terminal, line.encode())
 _, status = os.waitpid(child, 0)
 sys.stdout.buffer.write(shown)
 sys.exit(os.waitstatus_to_exitcode(status))
@@ -56,7 +58,7 @@ fn sandbox(model: &Model) -> Sandbox {
     let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
     sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
     let entry = format!("[models.m]\nuri = \"openai://m\"\nbase_url = \"{}\"\n", model.url);
-    for (file, text) in [("main.as", PROGRAM), ("agentic.toml", &entry), ("pty.py", TERMINAL)] {
+    for (file, text) in [("main.as", PROGRAM), ("agentic.toml", &entry), ("sit.py", TERMINAL)] {
         std::fs::write(sandbox.start().join(file), text).expect("the sandbox is writable");
     }
     sandbox
@@ -68,7 +70,7 @@ fn sit(sandbox: &Sandbox, arguments: &[&str], typed: &[(&str, &str)]) -> (Ending
     let talk: Vec<[&str; 2]> = typed.iter().map(|(prompt, line)| [*prompt, *line]).collect();
     let talk = serde_json::to_string(&talk).expect("texts are JSON");
     let mut command = sandbox.command("python3", sandbox.start());
-    command.env("TERM", "dumb").args(["pty.py", &talk, "agentic"]).args(arguments);
+    command.env("TERM", "xterm").args(["sit.py", &talk, "agentic"]).args(arguments);
     let finished = run(command, b"", LIMIT).expect("Python is installed");
     assert!(finished.stderr.is_empty(), "{}", text(&finished));
     (finished.ending, String::from_utf8_lossy(&finished.stdout).replace('\r', ""))
@@ -80,6 +82,9 @@ fn speaking() -> Model {
         Some(false) | None => Reply::Says("Tea is green.".to_owned()),
     })
 }
+
+/// What an editor of lines writes when it is ready for the next one.
+const READY: &str = "\u{1b}[?2004h";
 
 const IN_MEMORY: &[&str] = &["run", "main.as", "--quiet"];
 const AS_SESSION: &[&str] = &["run", "main.as", "--quiet", "--session", "--run-id", "k"];
@@ -169,18 +174,25 @@ fn lines_of_the_repl_are_edited_and_remembered() {
     let sandbox = sandbox(&model);
     // A wrong letter is taken back; a piece goes on over lines.
     let typed = [
-        ("> ", "x = 49\u{7f}1 + 1\n"),
-        ("> ", "y = {\n"),
-        ("", "a: x\n"),
-        ("", "}\n"),
-        ("> ", "y.a\n"),
-        ("42", ":exit\n"),
+        (READY, "x = 49\u{7f}1 + 1\r"),
+        (READY, "y = {\r"),
+        (READY, "a: x\r"),
+        (READY, "}\r"),
+        (READY, "y.a\r"),
+        ("\n42", ""),
+        (READY, ":exit\r"),
     ];
     let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
     assert_eq!(ending, Ending::Exit(0), "{shown}");
-    assert!(shown.contains("42"), "{shown}");
-    // The next time the line above the first is the last one of this time.
-    let typed = [("> ", "y = { a: 3 }\n"), ("> ", "\u{10}\u{10}\u{10}\n"), ("3", ":exit\n")];
+    assert!(shown.contains("\n42\n"), "{shown}");
+    // The next time the third line above the second is the last question of this time.
+    let typed = [
+        (READY, "y = { a: 44 }\r"),
+        (READY, "\u{10}\u{10}\u{10}\r"),
+        ("\n44", ""),
+        (READY, ":exit\r"),
+    ];
     let (ending, shown) = sit(&sandbox, &["repl", "--mock"], &typed);
     assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert!(shown.contains("\n44\n"), "{shown}");
 }
