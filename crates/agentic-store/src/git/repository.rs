@@ -66,7 +66,7 @@ impl Repository {
     /// # Errors
     /// Fails when there is none.
     pub fn open(path: &Path) -> Result<Repository> {
-        let inner = gix::open_opts(path, with_slots(gix::open::Options::default()))
+        let inner = gix::open_opts(path, fitted(gix::open::Options::default()))
             .map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
         Repository::checked(inner)
     }
@@ -174,14 +174,15 @@ impl Repository {
 
 fn open_options() -> Mapping<gix::open::Options> {
     let Mapping { full, reduced } = Mapping::default();
-    Mapping { full: with_slots(full), reduced: with_slots(reduced) }
+    Mapping { full: fitted(full), reduced: fitted(reduced) }
 }
 
-/// Leaves room for packs that come while the repository is open; without it, reading ends in an
-/// error when there are more than there were at the beginning.
-fn with_slots(options: gix::open::Options) -> gix::open::Options {
+/// Fits the options to short commands beside many writers: there is room for packs that come while
+/// the repository is open, without which reading ends in an error, and the index is read on the
+/// calling thread, because to start another takes longer than most indices take to read.
+fn fitted(options: gix::open::Options) -> gix::open::Options {
     let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
-    options.object_store_slots(slots)
+    options.object_store_slots(slots).config_overrides(["index.threads=1"])
 }
 
 /// Makes a path absolute and resolves its links.
