@@ -197,17 +197,8 @@ pub const RETRY: Scenario = Scenario {
     n_escalations: 0,
 };
 
-pub const RETRIED: Scenario = Scenario {
-    name: "resume a retry",
-    before: Some(FLAKY_LINE),
-    now: LATER,
-    later: LATER,
-    at_last: LATER,
-    verb: RESUME_LINE,
-    next: Next::Again,
-    end: End::Approved,
-    n_escalations: 0,
-};
+pub const RETRIED: Scenario =
+    Scenario { name: "resume a retry", before: Some(FLAKY_LINE), ..RESUME };
 
 /// What is resumed stands behind a scope that is not run again.
 pub const ESCALATE: Scenario = Scenario {
