@@ -49,9 +49,9 @@ impl Repository {
         }
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             if let Ok(path) = proxy.base()
-                && linked(&path, proxy.git_dir()) == Link::Good
+                && let Checkout::Here(linked) = linked(path, proxy.git_dir())
             {
-                found.extend(worktree(path, proxy.git_dir().to_owned()));
+                found.push(linked);
             }
         }
         Ok(found)
@@ -90,14 +90,10 @@ impl Repository {
             if checked_out(proxy.git_dir())
                 && let Ok(path) = proxy.base()
             {
-                found = match linked(&path, proxy.git_dir()) {
-                    Link::Good => match worktree(path, proxy.git_dir().to_owned()) {
-                        Some(worktree) => return Ok(Checkout::Here(worktree)),
-                        None => found,
-                    },
-                    Link::NoFolder => Checkout::Gone(path),
-                    Link::Elsewhere => Checkout::Unlinked(path),
-                };
+                found = linked(path, proxy.git_dir());
+                if matches!(found, Checkout::Here(_)) {
+                    break;
+                }
             }
         }
         Ok(found)
@@ -274,17 +270,10 @@ fn worktree(path: PathBuf, git_dir: PathBuf) -> Option<Worktree> {
     path.is_dir().then_some(Worktree { path, git_dir, branch })
 }
 
-/// How the folder of a linked worktree leads back to its git directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Link {
-    Good,
-    NoFolder,
-    Elsewhere,
-}
-
-fn linked(path: &Path, git_dir: &Path) -> Link {
+/// Looks at the folder that a linked worktree should stand in: does it lead back?
+fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
     if !path.is_dir() {
-        return Link::NoFolder;
+        return Checkout::Gone(path);
     }
     let back = std::fs::read_to_string(path.join(".git")).ok();
     let back = back.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
@@ -292,7 +281,10 @@ fn linked(path: &Path, git_dir: &Path) -> Link {
         let back = std::fs::canonicalize(path.join(back.trim()));
         back.ok() == std::fs::canonicalize(git_dir).ok()
     };
-    if back.is_some_and(same) { Link::Good } else { Link::Elsewhere }
+    if !back.is_some_and(same) {
+        return Checkout::Unlinked(path);
+    }
+    worktree(path, git_dir.to_owned()).map_or(Checkout::Nowhere, Checkout::Here)
 }
 
 fn read_head(git_dir: &Path) -> Option<String> {
