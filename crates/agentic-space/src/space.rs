@@ -201,6 +201,17 @@ impl Space {
         let stream = Stream::Agent(agent.clone());
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
+        self.begin(&mut writer, agent, head)?;
+        Ok((writer, head))
+    }
+
+    /// Begins the journal of an agent whose lock is held and whose head is known, if it has none.
+    pub(crate) fn begin(
+        &self,
+        writer: &mut Writer<'_>,
+        agent: &AgentName,
+        head: Oid,
+    ) -> Result<()> {
         let known = writer.standing().map(|standing| (standing.genesis, standing.head));
         let genesis = match known {
             Some((genesis, Some(journalled))) if journalled == head => genesis,
@@ -209,8 +220,7 @@ impl Space {
             }
             _ => self.find_genesis(agent, head)?,
         };
-        writer.begin(genesis, Some(head), self.now())?;
-        Ok((writer, head))
+        Ok(writer.begin(genesis, Some(head), self.now())?)
     }
 }
 

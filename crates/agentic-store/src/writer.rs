@@ -14,7 +14,7 @@ use agentic_model::{Entry, Instant, Oid};
 use crate::git::{RefMove, Repository, Worktree};
 use crate::journal::{self, Durability, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockFile};
 use crate::recovery::KEEP_MILLIS;
 use crate::{Error, Result, fault, fold};
 
@@ -24,7 +24,8 @@ pub(crate) use self::unfinished::rescue_ref;
 pub struct Writer<'a> {
     repository: &'a Repository,
     stream: Stream,
-    lock: Lock,
+    /// Held until the writer is dropped.
+    lock: Option<Lock>,
     journal: Option<Journal>,
     found: Vec<Finding>,
     /// Whether the stream had been at rest, or is new: a moment to look at what else is at rest.
@@ -84,9 +85,17 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Fails when the repository cannot be written or the journal is damaged.
     pub fn open(repository: &'a Repository, stream: &Stream, now: Instant) -> Result<Writer<'a>> {
-        let layout = repository.layout();
-        let lock = Lock::take(&layout.lock(stream), repository.common_dir())?;
-        Writer::with_lock(repository, stream, lock, now)
+        let path = repository.layout().lock(stream);
+        match repository.take_kept(stream) {
+            Some(Kept { lock, journal, .. }) => {
+                let lock = lock.take(repository.common_dir())?;
+                Writer::with_lock(repository, stream, lock, journal, now)
+            }
+            None => {
+                let lock = Lock::take(&path, repository.common_dir())?;
+                Writer::with_lock(repository, stream, lock, None, now)
+            }
+        }
     }
 
     /// Does the same if nobody holds the lock.
@@ -98,9 +107,9 @@ impl<'a> Writer<'a> {
         stream: &Stream,
         now: Instant,
     ) -> Result<Option<Writer<'a>>> {
-        let layout = repository.layout();
-        match Lock::try_take(&layout.lock(stream), repository.common_dir())? {
-            Some(lock) => Writer::with_lock(repository, stream, lock, now).map(Some),
+        let path = repository.layout().lock(stream);
+        match Lock::try_take(&path, repository.common_dir())? {
+            Some(lock) => Writer::with_lock(repository, stream, lock, None, now).map(Some),
             None => Ok(None),
         }
     }
@@ -109,20 +118,19 @@ impl<'a> Writer<'a> {
         repository: &'a Repository,
         stream: &Stream,
         lock: Lock,
+        kept: Option<Journal>,
         now: Instant,
     ) -> Result<Writer<'a>> {
-        let (journal, found) = match Journal::open(repository.layout(), stream)? {
-            Opened::Absent => (None, Vec::new()),
-            Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
-            Opened::Ready { journal, cut } => {
-                (Some(*journal), vec![Finding::CutTail { bytes: cut }])
-            }
+        let kept = kept.map_or(Ok(None), Journal::read_on)?;
+        let (journal, found) = match kept {
+            Some(journal) => (Some(journal), Vec::new()),
+            None => opened(repository, stream)?,
         };
         let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
             now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
         });
-        let mut writer =
-            Writer { repository, stream: stream.clone(), lock, journal, found, is_rare };
+        let (stream, lock) = (stream.clone(), Some(lock));
+        let mut writer = Writer { repository, stream, lock, journal, found, is_rare };
         writer.finish_earlier(now)?;
         Ok(writer)
     }
@@ -200,10 +208,11 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Fails when the journal is damaged.
     pub fn pending_entries(&self) -> Result<Vec<Entry>> {
-        if self.standing().is_none_or(|standing| standing.n_pending == 0) {
-            return Ok(Vec::new());
+        let Some(journal) = &self.journal else { return Ok(Vec::new()) };
+        match journal.pending_here()? {
+            Some(entries) => Ok(entries),
+            None => journal::pending_entries(self.repository.layout(), &self.stream),
         }
-        journal::pending_entries(self.repository.layout(), &self.stream)
     }
 
     /// Decides a write and carries it out: one durable record, then objects, branch and notes. A
@@ -268,9 +277,9 @@ impl<'a> Writer<'a> {
         bring: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         fault::point("before-follow")?;
-        self.lock.announce_index(self.repository.common_dir(), &worktree.git_dir)?;
+        self.lock().announce_index(self.repository.common_dir(), &worktree.git_dir)?;
         let brought = bring();
-        self.lock.retract()?;
+        self.lock().retract()?;
         brought?;
         fault::point("after-follow")
     }
@@ -287,9 +296,9 @@ impl<'a> Writer<'a> {
         for name in names {
             self.repository.wait_for_ref_lock(name)?;
         }
-        self.lock.announce(names)?;
+        self.lock().announce(names)?;
         let outcome = change();
-        self.lock.retract()?;
+        self.lock().retract()?;
         outcome
     }
 
@@ -309,7 +318,7 @@ impl<'a> Writer<'a> {
     fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
         let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
-        self.lock.announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.lock().announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
         fault::point("announced")?;
         if let Some(branch) = &transaction.branch {
             let why = format!("agentic: {}", transaction.verb);
@@ -320,7 +329,7 @@ impl<'a> Writer<'a> {
                     None => false,
                 };
                 if !stands {
-                    self.lock.retract()?;
+                    self.lock().retract()?;
                     return Ok(RefMove::Lost { found });
                 }
             }
@@ -332,7 +341,7 @@ impl<'a> Writer<'a> {
         if let Some(fold) = &transaction.fold {
             fold::carry(self.repository, fold, transaction)?;
         }
-        self.lock.retract()?;
+        self.lock().retract()?;
         // A prune that ran between the first write and the move may have taken some away.
         self.repository.confirm_objects(&transaction.objects, &written)?;
         Ok(RefMove::Moved)
@@ -366,9 +375,42 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    fn lock(&self) -> &Lock {
+        self.lock.as_ref().expect("BUG: a writer holds its lock until it is dropped")
+    }
+
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
     }
+}
+
+impl Drop for Writer<'_> {
+    /// Gives the lock back, and keeps open what the next write of this stream begins with.
+    fn drop(&mut self) {
+        let (lock, journal) = (self.lock.take(), self.journal.take());
+        if let Some(lock) = lock.and_then(Lock::give_back) {
+            self.repository.keep(Kept { stream: self.stream.clone(), lock, journal });
+        }
+    }
+}
+
+/// What the last writer of a repository has left open.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    /// Whose lock and journal it is.
+    pub stream: Stream,
+    /// The lock, which is not held.
+    pub lock: LockFile,
+    /// The journal, which others may have written to since.
+    pub journal: Option<Journal>,
+}
+
+fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
+    Ok(match Journal::open(repository.layout(), stream)? {
+        Opened::Absent => (None, Vec::new()),
+        Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
+        Opened::Ready { journal, cut } => (Some(*journal), vec![Finding::CutTail { bytes: cut }]),
+    })
 }
 
 /// Names the refs that a write moves.
