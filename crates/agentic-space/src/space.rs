@@ -1,9 +1,10 @@
 //! The handle on one repository with its journals.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentic_model::{AgentName, Instant, Oid, Person, Signature};
+use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
@@ -32,6 +33,8 @@ pub struct Space {
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
+    /// The local time zone, once it was asked for.
+    zone: OnceCell<Option<Zone>>,
     /// The journals of the sessions that verbs looked at last.
     recent: Recent,
 }
@@ -65,6 +68,7 @@ impl Space {
             terminal: options.terminal,
             recovered: Vec::new(),
             mended: Default::default(),
+            zone: OnceCell::new(),
             recent: Recent::default(),
         })
     }
@@ -183,7 +187,8 @@ impl Space {
     pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
         let person = self.repository.committer()?;
         let at = self.now();
-        let offset_minutes = local_zone().map_or(0, |zone| zone.offset_minutes(at));
+        let offset_minutes =
+            self.zone.get_or_init(local_zone).as_ref().map_or(0, |zone| zone.offset_minutes(at));
         let author = Signature { person: author, at, offset_minutes };
         Ok(Signatures { author, committer: Signature { person, at, offset_minutes } })
     }

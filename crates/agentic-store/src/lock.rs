@@ -86,6 +86,11 @@ impl LockFile {
         }
     }
 
+    /// Tells whether somebody ever waited for this lock.
+    pub fn has_waited(&self) -> bool {
+        self.turnstile.is_some()
+    }
+
     /// Tells whether this still is the file that everybody else locks.
     pub fn is_in_place(&self) -> bool {
         self.file.metadata().is_ok_and(|found| found.nlink() > 0)

@@ -4,20 +4,22 @@
 //! [`Writer::carry_out`] is the only way in which anything is written: the record is the commit
 //! point, everything after it can be redone.
 
+mod kept;
+mod mark;
 mod spill;
 mod unfinished;
-
-use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
 use crate::journal::{self, Durability, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
-use crate::lock::{Lock, LockFile};
+use crate::lock::Lock;
 use crate::recovery::KEEP_MILLIS;
 use crate::{Error, Result, fault, fold};
 
+pub(crate) use self::kept::Kept;
+use self::mark::{make_mark, remove_mark};
 pub(crate) use self::unfinished::rescue_ref;
 
 /// The right to write to one stream, with its journal.
@@ -238,7 +240,7 @@ impl<'a> Writer<'a> {
         let stream = self.stream.clone();
         self.journal().mark_dirty(layout, &stream)?;
         let mark = layout.open_mark(&self.stream);
-        make_mark(&mark)?;
+        make_mark(&mark, &layout.lock(&self.stream))?;
         fault::point("before-record")?;
         let record = transaction.clone();
         if let Err(error) = self.journal().append_transaction(record, notes, durability) {
@@ -384,27 +386,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Drop for Writer<'_> {
-    /// Gives the lock back, and keeps open what the next write of this stream begins with.
-    fn drop(&mut self) {
-        let (lock, journal) = (self.lock.take(), self.journal.take());
-        if let Some(lock) = lock.and_then(Lock::give_back) {
-            self.repository.keep(Kept { stream: self.stream.clone(), lock, journal });
-        }
-    }
-}
-
-/// What the last writer of a repository has left open.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    /// Whose lock and journal it is.
-    pub stream: Stream,
-    /// The lock, which is not held.
-    pub lock: LockFile,
-    /// The journal, which others may have written to since.
-    pub journal: Option<Journal>,
-}
-
 fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
     Ok(match Journal::open(repository.layout(), stream)? {
         Opened::Absent => (None, Vec::new()),
@@ -418,21 +399,4 @@ fn names_of(transaction: &Transaction) -> Vec<String> {
     let branch = transaction.branch.iter().map(|branch| branch.name.clone());
     let notes = transaction.notes.iter().map(|notes| notes.name.clone());
     branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
-}
-
-fn make_mark(mark: &Path) -> Result<()> {
-    if let Err(error) = std::fs::write(mark, b"") {
-        if error.kind() != std::io::ErrorKind::NotFound {
-            return Err(Error::io("write", mark)(error));
-        }
-        let parent = mark.parent().expect("marks stand in a folder");
-        std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        std::fs::write(mark, b"").map_err(Error::io("write", mark))?;
-    }
-    Ok(())
-}
-
-/// Removes a mark. One that stays only costs the next command a look at the journal.
-fn remove_mark(mark: &Path) {
-    let _ = std::fs::remove_file(mark);
 }

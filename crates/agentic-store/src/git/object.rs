@@ -57,7 +57,9 @@ impl Repository {
         match written {
             Written::Loose(oids) => {
                 for (object, oid) in objects.iter().zip(oids) {
-                    self.write_unless_loose(object, *oid)?;
+                    if !self.has_loose_object(*oid) {
+                        self.write_one(object, *oid)?;
+                    }
                 }
             }
             Written::Packed(pack) if pack.exists() && pack.with_extension("idx").exists() => {}
@@ -75,16 +77,13 @@ impl Repository {
     pub fn write_loose(&self, objects: &[GitObject]) -> Result<Vec<Oid>> {
         let oids: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
         for (object, oid) in objects.iter().zip(&oids) {
-            self.write_unless_loose(object, *oid)?;
+            self.write_one(object, *oid)?;
         }
         Ok(oids)
     }
 
     /// A look into the packs would cost more than a second copy beside them.
-    fn write_unless_loose(&self, object: &GitObject, oid: Oid) -> Result<()> {
-        if self.has_loose_object(oid) {
-            return Ok(());
-        }
+    fn write_one(&self, object: &GitObject, oid: Oid) -> Result<()> {
         let kind = to_gix(object.kind);
         let header = gix::objs::encode::loose_header(kind, object.bytes.len() as u64);
         let mut compressed = Vec::new();

@@ -129,6 +129,12 @@ impl Repository {
         kept.lock.is_in_place().then_some(kept)
     }
 
+    /// Tells whether the last writer of a stream had to wait for others, so that the next will too.
+    pub fn is_contended(&self, stream: &Stream) -> bool {
+        let kept = self.kept.borrow();
+        kept.as_ref().is_some_and(|kept| kept.stream == *stream && kept.lock.has_waited())
+    }
+
     /// Notes that a round of checkpoints would be in place.
     pub(crate) fn ask_for_rest(&self) {
         self.is_rest_due.set(true);
