@@ -22,6 +22,8 @@ pub struct Options {
     pub durability: Option<Durability>,
     /// The person at the terminal, if there is one.
     pub terminal: Option<Terminal>,
+    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
+    pub stopping: Option<fn() -> bool>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -30,6 +32,7 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
+    stopping: Option<fn() -> bool>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -66,6 +69,7 @@ impl Space {
             clock: options.clock,
             durability,
             terminal: options.terminal,
+            stopping: options.stopping,
             recovered: Vec::new(),
             mended: Default::default(),
             zone: OnceCell::new(),
@@ -100,13 +104,18 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let (clock, terminal) = (self.clock, self.terminal);
-        Options { clock, durability: Some(self.durability), terminal }
+        let (clock, terminal, stopping) = (self.clock, self.terminal, self.stopping);
+        Options { clock, durability: Some(self.durability), terminal, stopping }
     }
 
     /// Returns the person at the terminal.
     pub(crate) fn terminal(&self) -> Option<Terminal> {
         self.terminal
+    }
+
+    /// Says whether sessions are to be put down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping())
     }
 
     /// Returns how this space is opened once more, by another thread.
