@@ -9,6 +9,7 @@ mod number;
 mod ordered;
 mod parse;
 mod print;
+mod size;
 
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ pub use crate::json::number::number_to_text;
 pub use crate::json::ordered::Ordered;
 pub(crate) use crate::json::parse::parse_within;
 pub use crate::json::parse::{JsonFault, parse};
-pub(crate) use crate::json::print::pretty_with_ends;
+pub(crate) use crate::json::print::pretty_sized;
 pub use crate::json::print::{compact, pretty, write_text};
+pub(crate) use crate::json::size::{number_size, text_size};
 
 /// How deep lists and objects may nest, in programs, replies and inputs.
 pub const JSON_NESTING_MAX: usize = 256;

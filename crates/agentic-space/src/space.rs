@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature};
+use agentic_replay::Event;
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
@@ -21,6 +22,8 @@ pub struct Options {
     pub durability: Option<Durability>,
     /// The person at the terminal, if there is one.
     pub terminal: Option<Terminal>,
+    /// Who hears at once what programs say; what is only replayed is not said again.
+    pub hear: Option<fn(&Event)>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -29,6 +32,7 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
+    hear: Option<fn(&Event)>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -63,6 +67,7 @@ impl Space {
             clock: options.clock,
             durability,
             terminal: options.terminal,
+            hear: options.hear,
             recovered: Vec::new(),
             mended: Default::default(),
             recent: Recent::default(),
@@ -96,13 +101,20 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let (clock, terminal) = (self.clock, self.terminal);
-        Options { clock, durability: Some(self.durability), terminal }
+        let Space { clock, terminal, hear, .. } = *self;
+        Options { clock, durability: Some(self.durability), terminal, hear }
     }
 
     /// Returns the person at the terminal.
     pub(crate) fn terminal(&self) -> Option<Terminal> {
         self.terminal
+    }
+
+    /// Lets those who listen hear what a program said.
+    pub(crate) fn let_hear(&self, events: &[Event]) {
+        if let Some(hear) = self.hear {
+            events.iter().for_each(hear);
+        }
     }
 
     /// Returns how this space is opened once more, by another thread.

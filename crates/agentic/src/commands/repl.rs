@@ -21,7 +21,7 @@ use crate::frontend::{self, read_import};
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
 use crate::program::{self, Checked};
-use crate::script;
+use crate::{screen, script};
 
 /// Try out the context language, line by line
 ///
@@ -181,7 +181,9 @@ impl Repl<'_> {
             "parse" => return self.lay_out(),
             "check" => return self.check(),
             "run" => return self.run(rest),
-            "trace" => print_text(&trace::pretty(&trace::collect(&self.said))),
+            "trace" => {
+                print_text(&screen::plain(&trace::pretty(&trace::collect(&self.said))));
+            },
             "undo" => self.notebook.undo(),
             "reset" => {
                 self.notebook.reset();
@@ -317,8 +319,11 @@ impl Repl<'_> {
         let executor = Executor::of_cast(&self.cast);
         let again = memory::Again { executor, folder, answers };
         let mut said = Vec::new();
-        let (end, answers) =
-            memory::run_again(run, json::to_value(input), again, &mut |event| said.push(event));
+        let mut sink = |event| {
+            screen::hear(&event);
+            said.push(event);
+        };
+        let (end, answers) = memory::run_again(run, json::to_value(input), again, &mut sink);
         self.said = said;
         match end {
             End::Done(value) => match json::from_value(&value) {

@@ -18,7 +18,7 @@ use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
 use crate::output::{print_text, talk};
 use crate::program::Program;
-use crate::script;
+use crate::{screen, script};
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -109,7 +109,10 @@ fn perform(
     }
     let mut events = Vec::new();
     let executor = Executor::of_cast(&flow.cast);
-    let mut sink = |event| events.push(event);
+    let mut sink = |event| {
+        screen::hear(&event);
+        events.push(event);
+    };
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
     Ok((Reached::End(end), events))
 }
@@ -167,10 +170,10 @@ impl Shown {
 fn show(module: &Module, end: &End, events: &[Event], shown: Shown) -> Outcome {
     let traced = trace::collect(events);
     if shown.prompts == Prompts::Shown {
-        talk(&trace::prompts(&traced));
+        talk(&screen::plain(&trace::prompts(&traced)));
     }
     if shown.trace == Trace::Pretty {
-        talk(&trace::pretty(&traced));
+        talk(&screen::plain(&trace::pretty(&traced)));
     }
     match end {
         End::Done(value) => {
