@@ -15,15 +15,23 @@ pub(crate) fn number_size(number: f64) -> u64 {
 
 /// Returns the size of a text in quotation marks, with its escapes.
 pub(crate) fn text_size(text: &str) -> u64 {
-    /// Every byte adds at most 6, so that the sum of a chunk fits one byte.
-    const CHUNK: usize = 40;
     const MARKS: u64 = 2;
-    let chunks = text.as_bytes().chunks(CHUNK);
-    let sizes = chunks.map(|chunk| chunk.iter().fold(0u8, |sum, byte| sum + byte_size(*byte)));
-    MARKS + sizes.map(u64::from).sum::<u64>()
+    let (chunks, rest) = text.as_bytes().as_chunks::<CHUNK>();
+    let whole: u64 = chunks.iter().map(chunk_size).sum();
+    // What is left is filled up with letters, each of size 1, to be looked at at once, too.
+    let mut filled = [b'x'; CHUNK];
+    filled[..rest.len()].copy_from_slice(rest);
+    MARKS + whole + chunk_size(&filled) - (CHUNK - rest.len()) as u64
 }
 
-/// Returns what a byte of UTF-8 adds. There are no branches, so that many are looked at at once.
+/// How many bytes are looked at at once. Each adds at most 6, so that their sum fits one byte.
+const CHUNK: usize = 32;
+
+fn chunk_size(chunk: &[u8; CHUNK]) -> u64 {
+    u64::from(chunk.iter().fold(0u8, |sum, byte| sum + byte_size(*byte)))
+}
+
+/// Returns what a byte of UTF-8 adds, without branches.
 fn byte_size(byte: u8) -> u8 {
     let begins = u8::from((byte as i8) >= -0x40);
     let second_half = u8::from(byte >= 0xf0);
