@@ -63,6 +63,20 @@ impl Json {
         Json::Number(count as f64)
     }
 
+    /// Returns about how many bytes the value takes.
+    pub(crate) fn weight(&self) -> u64 {
+        const VALUE: u64 = 16;
+        let inside = match self {
+            Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+            Json::Text(text) => text.len() as u64,
+            Json::List(items) => items.iter().map(Json::weight).sum(),
+            Json::Object(entries) => {
+                entries.iter().map(|(key, item)| key.len() as u64 + item.weight()).sum()
+            }
+        };
+        VALUE + inside
+    }
+
     /// Returns the text, if this is one.
     pub fn as_text(&self) -> Option<&str> {
         match self {

@@ -13,8 +13,8 @@ use crate::json::{Json, Ordered};
 
 mod walk;
 
-pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
 pub(crate) use self::walk::{Entered, Seen, Unshowable, Walk};
+pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
 
 /// What stands for a container where it is inside itself.
 pub(crate) const CIRCULAR: &str = "[Circular]";
@@ -105,11 +105,9 @@ impl Value {
         match self {
             Value::List(list) => shower.show_list(list, count),
             Value::Object(object) => shower.show_object(object, count),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::Handle(_) => shower.show(self),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
+                shower.show(self)
+            }
         }
     }
 }

@@ -16,6 +16,7 @@ mod fork;
 mod language;
 pub(crate) mod listing;
 mod load;
+mod look;
 mod overtaken;
 mod performer;
 mod process;
