@@ -11,7 +11,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::provider;
 use agentic_lang_context::{
     Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
-    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Version,
+    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Tracing, Version,
 };
 use agentic_model::{Map, Object, Value};
 use agentic_replay::{EffectClass, Kinds, Program, Request};
@@ -139,16 +139,18 @@ impl ContextFlow {
         agentic_lang_context::compile(source, &options, &mut resolver)
     }
 
-    /// Prepares a run of the compiled program.
+    /// Prepares a run of the compiled program, which tells what it does if it is to.
     ///
     /// # Errors
     /// Fails when the entry point is not there.
     pub fn run(
         &self,
         module: &Module,
+        tracing: Tracing,
     ) -> std::result::Result<agentic_lang_context::Run, agentic_lang_context::Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
-        module.run(&entry, RunOptions { variant: self.variant.clone(), ..RunOptions::default() })
+        let variant = self.variant.clone();
+        module.run(&entry, RunOptions { variant, tracing, ..RunOptions::default() })
     }
 }
 
@@ -159,7 +161,8 @@ pub(super) fn program(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
         let first = checked.findings.first().map(|finding| finding.diagnostic.message.clone());
         broken(flow, first.as_deref())
     })?;
-    let run = run.run(&module).map_err(|error| broken(flow, Some(&error.to_string())))?;
+    let run =
+        run.run(&module, Tracing::Full).map_err(|error| broken(flow, Some(&error.to_string())))?;
     Ok(Box::new(run))
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{Calls, Module, RunFault, trace};
+use agentic_lang_context::{Calls, Module, RunFault, Tracing, trace};
 use agentic_model::{Object, Value};
-use agentic_replay::{End, Event, Failure as Failed};
+use agentic_replay::{End, Failure as Failed};
 use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
 use super::durable::{self, Reached};
@@ -18,7 +18,7 @@ use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
 use crate::output::{print_text, talk};
 use crate::program::Program;
-use crate::script;
+use crate::{screen, script};
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -83,35 +83,42 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         let setting = setting.ok_or_else(needed)?;
         return trial::run(context, &module, (flow, site), &json::to_value(&input), setting);
     }
-    let ran = perform(context, &module, &flow, json::to_value(&input), setting)?;
-    let (end, events) = match ran {
-        (Reached::End(end), events) => (end, events),
+    let ran = perform(context, (&module, &flow), json::to_value(&input), setting, shown)?;
+    let (end, trace) = match ran {
+        (Reached::End(end), trace) => (end, trace),
         (Reached::Waiting(code), _) => return Ok(code),
     };
-    show(&module, &end, &events, shown)
+    show(&module, &end, trace, shown)
 }
 
-/// Runs to the end, or to where a session waits; also returns what the program said.
+/// Runs to the end, or to where a session waits; also returns the trace if it is to be shown.
 fn perform(
     context: &Context,
-    module: &Module,
-    flow: &ContextFlow,
+    (module, flow): (&Module, &ContextFlow),
     input: Value,
     setting: Option<durable::Setting>,
-) -> Result<(Reached, Vec<Event>), Failure> {
-    let run = flow.run(module).map_err(|error| {
+    shown: Shown,
+) -> Result<(Reached, Vec<Json>), Failure> {
+    let tracing = shown.tracing();
+    let run = flow.run(module, tracing).map_err(|error| {
         Failure::refused(&error.to_string(), "choose another place with `--entry AGENT[.FUNC]`")
     })?;
+    let mut collector = trace::Collector::default();
     if let Some(setting) = setting {
         let object = pinned(flow)?;
         let ran = durable::run(context, setting, object, input, &flow.source)?;
-        return Ok((ran.reached, durable::said(context, &ran.session)?));
+        if tracing == Tracing::Full && matches!(ran.reached, Reached::End(_)) {
+            durable::retell(context, &ran.session, &mut |event| collector.take(&event))?;
+        }
+        return Ok((ran.reached, collector.trace()));
     }
-    let mut events = Vec::new();
     let executor = Executor::of_cast(&flow.cast);
-    let mut sink = |event| events.push(event);
+    let mut sink = |event| {
+        screen::hear(&event);
+        collector.take(&event);
+    };
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
-    Ok((Reached::End(end), events))
+    Ok((Reached::End(end), collector.trace()))
 }
 
 /// Makes the object that a session is pinned to.
@@ -161,16 +168,25 @@ impl Shown {
             value: if wish.quiet { Answer::Value } else { Answer::ValueAndTrace },
         }
     }
+
+    /// Says whether the run has to tell what it does.
+    fn tracing(self) -> Tracing {
+        match (self.prompts, self.trace, self.value) {
+            (Prompts::Silent, Trace::Silent, Answer::Value) => Tracing::Off,
+            (Prompts::Shown, _, _) | (_, Trace::Pretty, _) | (_, _, Answer::ValueAndTrace) => {
+                Tracing::Full
+            }
+        }
+    }
 }
 
 /// Prints how a run ended.
-fn show(module: &Module, end: &End, events: &[Event], shown: Shown) -> Outcome {
-    let traced = trace::collect(events);
+fn show(module: &Module, end: &End, traced: Vec<Json>, shown: Shown) -> Outcome {
     if shown.prompts == Prompts::Shown {
-        talk(&trace::prompts(&traced));
+        talk(&screen::plain(&trace::prompts(&traced)));
     }
     if shown.trace == Trace::Pretty {
-        talk(&trace::pretty(&traced));
+        talk(&screen::plain(&trace::pretty(&traced)));
     }
     match end {
         End::Done(value) => {
