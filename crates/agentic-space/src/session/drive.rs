@@ -73,10 +73,25 @@ impl<'a> Driver<'a> {
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::new(&flow)?.with_terminal(space.terminal());
+        let executor = Executor::of_session(space, &folder, &flow)?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
+    }
+
+    /// Makes the start of a session durable and nothing else: what it asks first is asked again by
+    /// whoever loads it.
+    pub fn begin_later(
+        space: &'a Space,
+        folder: Folder,
+        lock: Lock,
+        (session, mut progress): (Session<Box<dyn Program>>, Progress),
+    ) -> Result<()> {
+        progress.links.truncate(1);
+        let flow = flow_of(space, &folder, &session.flow())?;
+        let executor = Executor::of_session(space, &folder, &flow)?;
+        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
+        driver.append(&progress.objects, progress.links)
     }
 
     /// Loads a session and brings it to the end of its records.
@@ -175,6 +190,9 @@ impl<'a> Driver<'a> {
         }
         self.apply_decisions()?;
         loop {
+            if self.space.is_stopping() {
+                self.put_off()?;
+            }
             self.take_up_retries();
             self.start_ready()?;
             if let Some(path) = self.due_timer() {

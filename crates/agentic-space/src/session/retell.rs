@@ -11,6 +11,7 @@ use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting
 use super::folder::{Folder, Values};
 use super::language::kinds_of;
 use super::load::replay_error;
+use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::{Language, flow_of, program_with};
 use crate::{Result, Space};
@@ -28,7 +29,8 @@ pub fn retell(space: &Space, id: &SessionId, listener: &mut dyn FnMut(Event)) ->
     let (engine, kinds) = (Language::of(&flow)?.engine(), kinds_of(&flow)?);
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let program = program_with(space, &folder, &flow, Capture::On)?;
+    let shelf = Shelf { space, folder: &folder, given: &[] };
+    let program = program_with(shelf, &flow, Capture::On)?;
     let program = Listened { program, listener };
     let loaded = Session::load(&journal, program, setting, &mut |_, _| {});
     let (_, _nothing_is_carried_on) = loaded.map_err(|error| replay_error(id, error))?;
