@@ -38,6 +38,8 @@ pub struct ContextFlow {
     pub cast: Cast,
     /// Whether its calls of agents are sessions of their own.
     pub calls: Calls,
+    /// How many iterations of a `parallel for` run at once; as many as the language says without.
+    pub concurrency: Option<usize>,
 }
 
 /// Who answers what a program asks.
@@ -82,6 +84,9 @@ impl ContextFlow {
         };
         let optional = |text: Option<String>| text.map_or(Value::Null, Value::Text);
         let dialect = self.dialect.map(|dialect| dialect.version.to_string());
+        // Left out unless it is chosen: so the programs of earlier sessions keep their ids.
+        let concurrency = self.concurrency.and_then(|count| i64::try_from(count).ok());
+        let concurrency = concurrency.map(|count| ("concurrency", Value::Int(count)));
         behaviour(
             LANGUAGE,
             &self.source,
@@ -93,7 +98,9 @@ impl ContextFlow {
                 ("variant", texts(&self.variant)),
                 ("cast", self.cast.to_value()),
                 ("children", Value::Bool(self.calls == Calls::Children)),
-            ],
+            ]
+            .into_iter()
+            .chain(concurrency),
         )
     }
 
@@ -123,6 +130,10 @@ impl ContextFlow {
                 Some(Value::Bool(true)) => Calls::Children,
                 Some(_) | None => Calls::Contexts,
             },
+            concurrency: map
+                .get("concurrency")
+                .and_then(Value::as_int)
+                .and_then(|count| usize::try_from(count).ok()),
         })
     }
 
@@ -150,7 +161,9 @@ impl ContextFlow {
     ) -> std::result::Result<agentic_lang_context::Run, agentic_lang_context::Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
         let variant = self.variant.clone();
-        module.run(&entry, RunOptions { variant, tracing, ..RunOptions::default() })
+        let mut options = RunOptions { variant, tracing, ..RunOptions::default() };
+        options.concurrency = self.concurrency.unwrap_or(options.concurrency);
+        module.run(&entry, options)
     }
 }
 

@@ -331,7 +331,9 @@ impl Repl<'_> {
                 Ok(value) => print_text(&json::pretty(&value)),
                 Err(fault) => talk(&format!("the value cannot be read: {fault}")),
             },
-            End::Failed(failure) => return Err(super::run::context_fault(module, &failure)),
+            End::Failed(failure) => {
+                return Err(super::run::context_fault(module, &failure, &self.cast));
+            }
             End::Cancelled => talk("cancelled"),
         }
         Ok((Done::GoOn, answers))

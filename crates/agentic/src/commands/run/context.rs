@@ -20,6 +20,9 @@ use crate::output::{print_text, talk};
 use crate::program::Program;
 use crate::{screen, script};
 
+/// How many iterations of a `parallel for` may run at once: as many requests are performed at once.
+const CONCURRENCY_MAX: usize = 256;
+
 /// What the command line asks of a program.
 pub struct Wish {
     /// The input, as JSON text.
@@ -40,6 +43,8 @@ pub struct Wish {
     pub variant: BTreeMap<String, String>,
     /// What its calls of agents are.
     pub calls: Calls,
+    /// How many iterations of a `parallel for` run at once.
+    pub concurrency: Option<usize>,
     /// The session that it runs as; in memory without one.
     pub session: Option<durable::Setting>,
 }
@@ -48,6 +53,18 @@ pub struct Wish {
 pub fn choice(text: &str) -> Result<(String, String), String> {
     let (site, name) = text.rsplit_once('=').ok_or("a variant is CHOICE=NAME")?;
     Ok((site.to_owned(), name.to_owned()))
+}
+
+/// Reads how many iterations of a `parallel for` run at once.
+pub fn concurrency(workers: Option<i64>) -> Result<Option<usize>, Failure> {
+    let Some(workers) = workers else { return Ok(None) };
+    match usize::try_from(workers) {
+        Ok(workers @ 1..=CONCURRENCY_MAX) => Ok(Some(workers)),
+        Ok(_) | Err(_) => Err(Failure::usage(
+            &format!("{workers} iterations cannot run at once"),
+            &format!("give `--workers` a number from 1 to {CONCURRENCY_MAX}"),
+        )),
+    }
 }
 
 /// Runs a program and prints its value, with the trace unless it is to be quiet.
@@ -74,6 +91,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         variant: wish.variant.clone(),
         cast: cast(context, &module, &wish)?,
         calls: wish.calls,
+        concurrency: wish.concurrency,
     };
     let (shown, setting) = (Shown::of(&wish), wish.session);
     if let Some(site) = trial::site_of(&flow)? {
@@ -88,7 +106,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         (Reached::End(end), trace) => (end, trace),
         (Reached::Waiting(code), _) => return Ok(code),
     };
-    show(&module, &end, trace, shown)
+    show((&module, &flow.cast), &end, trace, shown)
 }
 
 /// Runs to the end, or to where a session waits; also returns the trace if it is to be shown.
@@ -181,7 +199,7 @@ impl Shown {
 }
 
 /// Prints how a run ended.
-fn show(module: &Module, end: &End, traced: Vec<Json>, shown: Shown) -> Outcome {
+fn show((module, cast): (&Module, &Cast), end: &End, traced: Vec<Json>, shown: Shown) -> Outcome {
     if shown.prompts == Prompts::Shown {
         talk(&screen::plain(&trace::prompts(&traced)));
     }
@@ -202,17 +220,24 @@ fn show(module: &Module, end: &End, traced: Vec<Json>, shown: Shown) -> Outcome 
             print_text(&json::pretty(&answer));
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(fault(module, failure)),
+        End::Failed(failure) => Err(fault(module, failure, cast)),
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
 }
 
 /// Makes the failure of a run, with its place in the program.
-pub fn fault(module: &Module, failure: &Failed) -> Failure {
+pub fn fault(module: &Module, failure: &Failed, cast: &Cast) -> Failure {
     let hint = match RunFault::of(failure) {
         Some(fault) => {
             let name = module.sources().get(fault.file).map_or("", |source| source.name());
-            format!("look at {name}:{}:{}", fault.position.line, fault.position.column)
+            let place = format!("{name}:{}:{}", fault.position.line, fault.position.column);
+            // What is said about replies begins with this word; anything else is about the model.
+            let is_about_reply = fault.message.starts_with("LLM ");
+            let is_about_model = cast.models == Models::Configured && !is_about_reply;
+            match is_about_model && module.is_at_model_call(&fault) {
+                true => format!("`agentic providers --probe` shows who answers; look at {place}"),
+                false => format!("look at {place}"),
+            }
         }
         None => "`--trace` shows what happened before".to_owned(),
     };
