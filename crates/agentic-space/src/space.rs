@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
+use agentic_replay::Event;
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
@@ -22,6 +23,10 @@ pub struct Options {
     pub durability: Option<Durability>,
     /// The person at the terminal, if there is one.
     pub terminal: Option<Terminal>,
+    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
+    pub stopping: Option<fn() -> bool>,
+    /// Who hears at once what programs say; what is only replayed is not said again.
+    pub hear: Option<fn(&Event)>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -30,6 +35,8 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
+    stopping: Option<fn() -> bool>,
+    hear: Option<fn(&Event)>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -66,6 +73,8 @@ impl Space {
             clock: options.clock,
             durability,
             terminal: options.terminal,
+            stopping: options.stopping,
+            hear: options.hear,
             recovered: Vec::new(),
             mended: Default::default(),
             zone: OnceCell::new(),
@@ -100,13 +109,25 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let (clock, terminal) = (self.clock, self.terminal);
-        Options { clock, durability: Some(self.durability), terminal }
+        let Space { clock, terminal, stopping, hear, .. } = *self;
+        Options { clock, durability: Some(self.durability), terminal, stopping, hear }
     }
 
     /// Returns the person at the terminal.
     pub(crate) fn terminal(&self) -> Option<Terminal> {
         self.terminal
+    }
+
+    /// Says whether sessions are to be put down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping())
+    }
+
+    /// Lets those who listen hear what a program said.
+    pub(crate) fn let_hear(&self, events: &[Event]) {
+        if let Some(hear) = self.hear {
+            events.iter().for_each(hear);
+        }
     }
 
     /// Returns how this space is opened once more, by another thread.
