@@ -99,9 +99,11 @@ impl Worker {
         context: &'scope Context,
         address: &'scope Address,
     ) {
-        while self.under_way.len() < RUNS_MAX {
-            let Some(run) = self.queue.pop_front() else { return };
-            if !self.under_way.insert(run.clone()) {
+        for run in std::mem::take(&mut self.queue) {
+            let is_full = self.under_way.len() >= RUNS_MAX;
+            if is_full || !self.under_way.insert(run.clone()) {
+                // What became due while it was driven may have come too late for that driver.
+                self.queue.push_back(run);
                 continue;
             }
             let done = self.done.clone();
