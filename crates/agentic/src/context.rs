@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
 use agentic_model::{AgentName, Instant};
+use agentic_replay::Event;
 use agentic_space::{Clock, Durability, Options, Space};
 use agentic_view::MendedView;
 
@@ -38,9 +39,9 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let terminal = screen::terminal();
+        let (terminal, hear) = (screen::terminal(), Some(screen::hear as fn(&Event)));
         let stopping = Some(stop::is_asked as fn() -> bool);
-        let options = Options { clock: clock()?, durability, terminal, stopping };
+        let options = Options { clock: clock()?, durability, terminal, stopping, hear };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }

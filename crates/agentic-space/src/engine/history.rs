@@ -62,6 +62,7 @@ pub(super) fn happening(record: &Record) -> RunEvent {
             let note = format!("{}: {}; again at {}", attempt.n, attempt.error, attempt.next_at);
             told("attempt", Some(&attempt.path), note)
         }
+        Body::Found(found) => told("found", Some(&found.path), "what it replaces".to_owned()),
         Body::Signal(signal) => told("signal", None, signal.name.clone()),
         Body::Escalate(escalate) => {
             told("escalate", Some(&escalate.path), format!("to {}", escalate.to.join(", ")))

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
 
 use agentic_model::{Instant, Object, Value};
-use agentic_providers::provider::Stamp;
 use agentic_replay::{
     Answer, By, EffectClass, Path, Performance, Program, Progress, Request, RequestId, Session,
     SessionId,
@@ -231,6 +230,7 @@ impl<'a> Driver<'a> {
                 // What was asked is durable before anything of it begins.
                 self.flush()?;
             }
+            let Some(performance) = self.look_first(performance)? else { continue };
             if let Some(task) = self.to_work(&performance) {
                 self.flush()?;
                 self.note_retry(&performance)?;
@@ -294,12 +294,8 @@ impl<'a> Driver<'a> {
         if let Some(call) = self.executor.call(request) {
             return Some(Task::Call(call));
         }
-        if self.executor.is_provided(request) {
-            let session = self.folder.id.to_string();
-            let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
-            let call = self.executor.provided(request, stamp, &self.work_folder());
-            let terminal = self.space.terminal();
-            return call.map(|call| Task::Provider(Box::new(call), terminal));
+        if let Some(call) = self.provider_call(performance) {
+            return Some(Task::Provider(Box::new(call), self.space.terminal()));
         }
         if self.executor.runs_children_at_once()
             && let Some(begin) = ready_child(self.space, &self.session, performance)
@@ -322,7 +318,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
-    fn work_folder(&self) -> std::path::PathBuf {
+    pub(super) fn work_folder(&self) -> std::path::PathBuf {
         let worktree = self.space.worktree_of(&self.session.started().agent).ok();
         let repository = self.space.repository();
         let top = repository.work_dir().unwrap_or(repository.common_dir());

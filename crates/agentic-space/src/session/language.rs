@@ -81,17 +81,18 @@ pub fn flow_object(source: &str) -> Result<Object> {
     behaviour(agentic_flow::LANGUAGE, source, [])
 }
 
-pub(super) fn behaviour<const N: usize>(
+pub(super) fn behaviour<'k>(
     language: &str,
     source: &str,
-    further: [(&str, Value); N],
+    further: impl IntoIterator<Item = (&'k str, Value)>,
 ) -> Result<Object> {
     let mut map = Map::from([
         ("type".to_owned(), Value::text("behaviour")),
         ("language".to_owned(), Value::text(language)),
         ("source".to_owned(), Value::text(source)),
     ]);
-    map.extend(further.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    let further = further.into_iter();
+    map.extend(further.map(|(key, value)| (key.to_owned(), value)));
     Ok(Object::new(map)?)
 }
 

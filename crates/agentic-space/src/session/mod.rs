@@ -16,6 +16,7 @@ mod fork;
 pub(crate) mod language;
 pub(crate) mod listing;
 mod load;
+mod look;
 mod overtaken;
 mod performer;
 pub(crate) mod pipeline;

@@ -70,9 +70,13 @@ pub fn run(
     Ok(Ran { session: id, reached })
 }
 
-/// Returns what a session has said since it was started, also before a crash.
-pub fn said(context: &Context, session: &SessionId) -> Result<Vec<Event>, Failure> {
-    Ok(session::retell(&context.space()?, session)?)
+/// Tells a listener what a session has said since it was started, also before a crash.
+pub fn retell(
+    context: &Context,
+    session: &SessionId,
+    listener: &mut dyn FnMut(Event),
+) -> Result<(), Failure> {
+    Ok(session::retell(&context.space()?, session, listener)?)
 }
 
 /// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
