@@ -128,7 +128,9 @@ impl Condition {
             (None, Some(bound), None) => Test::Above(bound),
             (None, None, Some(value)) => Test::Is(value.clone()),
             _ => {
-                return Err(fields.wrong("below", "there, or `above` or `is`, and one of them only"));
+                return Err(
+                    fields.wrong("below", "there, or `above` or `is`, and one of them only")
+                );
             }
         };
         Ok(Condition { field: fields.text("field")?.to_owned(), test })
