@@ -292,6 +292,16 @@ pub enum Error {
         /// What it could mean.
         candidates: Vec<String>,
     },
+    /// An object is no plan that can run.
+    #[error("object {id} is no plan that can run (Plan{kind}): {reason}")]
+    NotAPlan {
+        /// Its id.
+        id: String,
+        /// The name of what is wrong.
+        kind: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// Nobody performs an agent of a run.
     #[error("{reason}")]
     Unperformed {

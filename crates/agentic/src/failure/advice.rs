@@ -166,6 +166,10 @@ fn of_session(error: &Error) -> (Class, String) {
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
         ),
         Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        Error::NotAPlan { .. } => (
+            REFUSED,
+            "`schemas/object-plan.json` says what a plan holds; `agentic flow plan FILE` makes one",
+        ),
         Error::Unperformed { .. } => (
             REFUSED,
             "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",
