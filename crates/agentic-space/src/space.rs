@@ -8,8 +8,8 @@ use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
-use crate::session::Terminal;
 use crate::session::recent::Recent;
+use crate::session::{Listener, Terminal};
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -21,6 +21,8 @@ pub struct Options {
     pub durability: Option<Durability>,
     /// The person at the terminal, if there is one.
     pub terminal: Option<Terminal>,
+    /// Who hears what programs say while their sessions run, if anybody does.
+    pub listener: Option<Listener>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -29,6 +31,7 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
+    listener: Option<Listener>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -63,6 +66,7 @@ impl Space {
             clock: options.clock,
             durability,
             terminal: options.terminal,
+            listener: options.listener,
             recovered: Vec::new(),
             mended: Default::default(),
             recent: Recent::default(),
@@ -96,13 +100,18 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let (clock, terminal) = (self.clock, self.terminal);
-        Options { clock, durability: Some(self.durability), terminal }
+        let (clock, durability) = (self.clock, Some(self.durability));
+        Options { clock, durability, terminal: self.terminal, listener: self.listener }
     }
 
     /// Returns the person at the terminal.
     pub(crate) fn terminal(&self) -> Option<Terminal> {
         self.terminal
+    }
+
+    /// Returns who hears what programs say.
+    pub(crate) fn listener(&self) -> Option<Listener> {
+        self.listener
     }
 
     /// Returns how this space is opened once more, by another thread.

@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
 use agentic_model::{AgentName, Instant};
+use agentic_space::session::Listener;
 use agentic_space::{Clock, Durability, Options, Space};
 use agentic_view::MendedView;
 
@@ -38,7 +39,8 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let options = Options { clock: clock()?, durability, terminal: screen::terminal() };
+        let options =
+            Options { clock: clock()?, durability, terminal: screen::terminal(), listener: None };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }
@@ -46,6 +48,12 @@ impl Context {
     /// Does everything in another folder.
     pub fn at(&self, directory: PathBuf) -> Context {
         Context { directory, format: self.format, options: self.options }
+    }
+
+    /// Does everything while somebody hears what programs say.
+    pub fn heard_by(&self, listener: Option<Listener>) -> Context {
+        let options = Options { listener, ..self.options };
+        Context { directory: self.directory.clone(), format: self.format, options }
     }
 
     /// Opens the space and tells what had to be mended.

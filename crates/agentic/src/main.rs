@@ -12,8 +12,10 @@ mod memory;
 mod output;
 mod program;
 mod registry;
+mod replacement;
 mod screen;
 mod script;
+mod talker;
 
 use std::process::ExitCode;
 

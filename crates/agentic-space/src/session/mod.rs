@@ -14,6 +14,7 @@ mod executor;
 pub(crate) mod folder;
 mod fork;
 mod language;
+mod listener;
 pub(crate) mod listing;
 mod load;
 mod overtaken;
@@ -41,6 +42,7 @@ pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
+pub use self::listener::Listener;
 pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
 pub use self::rebuild::rebuild;
@@ -129,7 +131,8 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
-    program_with(space, folder, flow, Capture::Off)
+    let trace = space.listener().map_or(Capture::Off, |listener| listener.trace);
+    program_with(space, folder, flow, trace)
 }
 
 /// Makes such a run, which traces what it does where its language can.

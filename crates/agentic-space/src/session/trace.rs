@@ -15,14 +15,20 @@ const SHOWN_CHARS_MAX: usize = 200;
 const SAID_BYTES_MAX: usize = 256 << 10;
 
 impl Driver<'_> {
-    /// Writes what the program said into the agent's trace.
+    /// Lets people hear what the program said, and writes it into the agent's trace.
     pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
-        self.append_entries(self.entries(events))
+        self.append_entries(self.heard(events))
     }
 
-    /// Turns what the program said into entries.
-    pub(super) fn entries(&self, events: &[Event]) -> Vec<Entry> {
-        events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
+    /// Lets people hear what the program said, and turns it into entries.
+    pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
+        let listener = self.space.listener();
+        if let Some(listener) = listener {
+            events.iter().for_each(listener.hear);
+        }
+        let is_for_all = |event: &&Event| !listener.is_some_and(|it| it.keeps(event));
+        let told = events.iter().filter(is_for_all);
+        told.flat_map(|event| self.entry("log", &said(event))).collect()
     }
 
     pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {

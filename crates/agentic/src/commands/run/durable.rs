@@ -75,7 +75,18 @@ pub fn run(
 
 /// Returns what a session has said since it was started, also before a crash.
 pub fn said(context: &Context, session: &SessionId) -> Result<Vec<Event>, Failure> {
-    Ok(session::retell(&context.space()?, session)?)
+    let mut events = Vec::new();
+    tell_again(context, session, &mut |event| events.push(event))?;
+    Ok(events)
+}
+
+/// Tells what a session has said since it was started, event by event.
+pub fn tell_again(
+    context: &Context,
+    session: &SessionId,
+    sink: &mut dyn FnMut(Event),
+) -> Result<(), Failure> {
+    Ok(session::retell(&context.space()?, session, sink)?)
 }
 
 /// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
