@@ -45,6 +45,8 @@ pub enum Body {
     Escalate(EscalateRecord),
     /// One of the votes a hold needs.
     Vote(VoteRecord),
+    /// What was found before an effect began that replaces it.
+    Found(FoundRecord),
     /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt; or
     /// the next attempt of an effect that may happen once at most begins, by [`RETRY`].
     Permit(PermitRecord),
@@ -189,6 +191,15 @@ pub struct AttemptRecord {
     pub error: String,
     /// When to try again.
     pub next_at: Instant,
+}
+
+/// What stood before an effect began: what it takes to tell, after a crash, what it replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundRecord {
+    /// Which ask.
+    pub path: Path,
+    /// What was found, as whoever performs the effect says it.
+    pub found: Stored,
 }
 
 /// A signal.

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod context;
 mod diff;
+mod engine;
 mod failure;
 mod frontend;
 mod language;
@@ -15,6 +16,7 @@ mod registry;
 mod replacement;
 mod screen;
 mod script;
+mod stop;
 mod talker;
 
 use std::process::ExitCode;

@@ -7,8 +7,8 @@ use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, Record, ScopeEndRecord, SignalRecord,
-    StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, Record, ScopeEndRecord,
+    SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
 
@@ -82,6 +82,9 @@ fn write_body(body: &Body, out: &mut Out) {
             out.kind("attempt").path(&attempt.path).int("n", i64::from(attempt.n));
             out.text("error", &attempt.error).int("next_at", attempt.next_at.millis());
         }
+        Body::Found(found) => {
+            out.kind("found").path(&found.path).stored("found", &found.found);
+        }
         Body::Signal(signal) => {
             out.kind("signal").text("name", &signal.name).stored("value", &signal.value);
         }
@@ -139,6 +142,9 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             error: fields.text("error")?,
             next_at: fields.instant("next_at")?,
         }),
+        "found" => {
+            Body::Found(FoundRecord { path: fields.path()?, found: fields.stored("found")? })
+        }
         "signal" => Body::Signal(SignalRecord {
             name: fields.text("name")?,
             value: fields.stored("value")?,

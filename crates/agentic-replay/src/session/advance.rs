@@ -154,9 +154,9 @@ impl<P: Program> Session<P> {
 
     pub(super) fn insert(&mut self, request: Arc<Request>, hash: RequestHash, handling: Handling) {
         let path = request.path.clone();
-        let standing = Standing::Open;
+        let (standing, found, permit) = (Standing::Open, None, None);
         let ask =
-            Ask { request, hash, handling, attempt: 1, next_at: None, standing, permit: None };
+            Ask { request, hash, handling, attempt: 1, next_at: None, standing, found, permit };
         self.asks.insert(path, ask);
     }
 
@@ -186,8 +186,9 @@ impl<P: Program> Session<P> {
             progress.holds.push(hold);
         } else if let Handling::Effect(class) = ask.handling {
             let request = ask.permitted_request();
-            let (attempt, not_before) = (ask.attempt, ask.next_at);
-            progress.perform.push(Performance { request, id, class, attempt, not_before });
+            let (attempt, not_before, found) = (ask.attempt, ask.next_at, ask.found.clone());
+            let performance = Performance { request, id, class, attempt, not_before, found };
+            progress.perform.push(performance);
         } else {
             let until = ask.request.sleeps_until().unwrap_or(self.chain.at());
             progress.timers.push((until, path.clone()));

@@ -123,6 +123,7 @@ fn path_of(body: &Body) -> Option<&Path> {
         Body::Ask(ask) => Some(&ask.path),
         Body::Answer(answer) => Some(&answer.path),
         Body::Attempt(attempt) => Some(&attempt.path),
+        Body::Found(found) => Some(&found.path),
         Body::Escalate(escalate) => Some(&escalate.path),
         Body::Vote(vote) => Some(&vote.path),
         Body::Permit(permit) => Some(&permit.path),

@@ -3,7 +3,7 @@
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, InvalidRecord, Outcome, PermitRecord, Record,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord, Record,
     ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord, VoteRecord, Why,
     WithdrawRecord,
 };
@@ -85,6 +85,7 @@ fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<
             error: text("e"),
             next_at: Instant::from_millis(9),
         }),
+        Body::Found(FoundRecord { path: path(), found: stored.clone() }),
         Body::Signal(SignalRecord { name: text("s"), value: stored.clone() }),
         Body::Escalate(EscalateRecord { path: path(), to: vec![text("eve")], why: text("w") }),
         Body::Vote(VoteRecord {

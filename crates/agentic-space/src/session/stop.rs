@@ -5,12 +5,17 @@
 //! that waits for it.
 
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Answer, By, Handling, Request, SessionId, Stopped, Withdrawn};
+use agentic_replay::{Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn};
 
 use super::drive::Driver;
 use super::effect::child_of;
+use super::folder::damaged;
+use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result};
+
+/// What an effect is recorded with that was asked for and has not begun.
+const PUT_OFF: &str = "put off before it began: the process was told to stop";
 
 impl Driver<'_> {
     /// Stops the session, its children first.
@@ -32,6 +37,23 @@ impl Driver<'_> {
         self.ready.clear();
         self.take_in(progress)?;
         self.run()
+    }
+
+    /// Leaves what has not begun to whoever drives the session next. Of an effect that may happen
+    /// once at most it is recorded that it has not: the next driver need not doubt it.
+    pub(super) fn put_off(&mut self) -> Result<()> {
+        self.backlog = Backlog::default();
+        for performance in std::mem::take(&mut self.ready) {
+            if performance.class != EffectClass::Once || performance.not_before.is_some() {
+                continue;
+            }
+            self.flush()?;
+            let (path, now) = (&performance.request.path, self.space.now());
+            let noted = self.session.attempted(path, PUT_OFF, now, now);
+            let progress = noted.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+            self.append(&progress.objects, progress.links)?;
+        }
+        Ok(())
     }
 
     /// Stops what nobody waits for any more, and answers it all the same.

@@ -15,12 +15,12 @@ const SHOWN_CHARS_MAX: usize = 200;
 const SAID_BYTES_MAX: usize = 256 << 10;
 
 impl Driver<'_> {
-    /// Lets people hear what the program said, and writes it into the agent's trace.
+    /// Writes what the program said into the agent's trace, and lets it be heard.
     pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
         self.append_entries(self.heard(events))
     }
 
-    /// Lets people hear what the program said, and turns it into entries.
+    /// Lets what the program said be heard, and turns it into entries.
     pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
         let listener = self.space.listener();
         if let Some(listener) = listener {

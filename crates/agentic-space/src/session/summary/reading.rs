@@ -109,7 +109,11 @@ impl<'a> Reading<'a> {
             Body::Continue(next) => {
                 self.end = Some(Answered::Ok(self.value(&next.state)?));
             }
-            Body::Signal(_) | Body::Upgrade(_) | Body::Cancel(_) | Body::ScopeEnd(_) => {}
+            Body::Found(_)
+            | Body::Signal(_)
+            | Body::Upgrade(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_) => {}
         }
         Ok(())
     }

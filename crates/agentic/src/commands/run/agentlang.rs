@@ -195,7 +195,7 @@ fn in_session(
     let ran = durable::run(context, setting, flow.to_object()?, input, source.text())?;
     if let Some(name) = trace {
         let mut file = TraceFile::begin(context, name);
-        durable::tell_again(context, &ran.session, &mut |event| file.add(&event))?;
+        durable::retell(context, &ran.session, &mut |event| file.add(&event))?;
         file.end();
     }
     Ok(ran.reached)
