@@ -15,7 +15,7 @@ use gix::refs::store::WriteReflog;
 use super::Repository;
 use super::reference::offset;
 use crate::journal::BranchMove;
-use crate::{Error, Result};
+use crate::{Error, Result, fault};
 
 /// The refs that all worktrees share, and that only name commits.
 const PLAIN_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/agentic/"];
@@ -76,7 +76,9 @@ impl Repository {
         let content = format!("{}\n", step.new);
         file.write_all(content.as_bytes()).map_err(Error::io("write", &lock.path))?;
         drop(file);
+        fault::point("ref-locked")?;
         self.log_move(step, old, who, why)?;
+        fault::point("ref-logged")?;
         fs::rename(&lock.path, &path).map_err(Error::io("move", &path))?;
         // Its name may be another's lock by now.
         std::mem::forget(lock);
@@ -120,4 +122,129 @@ fn read_plain(path: &Path) -> Option<Oid> {
     let n_read = File::open(path).ok()?.read(&mut content).ok()?;
     let hex = content[..n_read].strip_suffix(b"\n")?;
     Oid::parse(std::str::from_utf8(hex).ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::RefMove;
+    use crate::git::run_git_with_input;
+    use agentic_model::{Instant, Person};
+
+    /// A repository whose ref `name` names the first of two commits.
+    struct Place {
+        folder: tempfile::TempDir,
+        repository: Repository,
+        commits: [Oid; 2],
+    }
+
+    /// What happens to the ref before it is to be moved.
+    type Change = Box<dyn Fn(&Place)>;
+
+    const NAME: &str = "refs/heads/agents/alice";
+
+    fn git(folder: &Path, arguments: &[&str], input: &str) -> String {
+        let program = run_git_with_input(folder, arguments, input.as_bytes());
+        program.and_then(|program| program.checked(arguments)).expect("git succeeds")
+    }
+
+    fn place() -> Place {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path();
+        git(path, &["init", "--quiet"], "");
+        let tree = git(path, &["hash-object", "-w", "-t", "tree", "--stdin"], "");
+        let person = "A <a@example.com> 1700000000 +0000";
+        let commit = |message: &str| {
+            let text = format!("tree {tree}author {person}\ncommitter {person}\n\n{message}\n");
+            let oid = git(path, &["hash-object", "-w", "-t", "commit", "--stdin"], &text);
+            Oid::parse(oid.trim()).expect("an id")
+        };
+        let commits = [commit("one"), commit("two")];
+        git(path, &["update-ref", NAME, &commits[0].to_string()], "");
+        let repository = Repository::open(path).expect("just made");
+        Place { folder, repository, commits }
+    }
+
+    fn signature() -> Signature {
+        let at = Instant::from_millis(1_700_000_000_000);
+        Signature { person: Person::new("Ada", "ada@example.com"), at, offset_minutes: -90 }
+    }
+
+    impl Place {
+        fn file(&self, name: &str) -> PathBuf {
+            self.folder.path().join(".git").join(name)
+        }
+
+        fn step(&self) -> BranchMove {
+            let [expect, new] = self.commits;
+            BranchMove { name: NAME.to_owned(), expect: Some(expect), new }
+        }
+
+        fn short_way(&self) -> ShortWay {
+            let moved = self.repository.move_plain_ref(&self.step(), &signature(), "why");
+            moved.expect("the disk has room")
+        }
+    }
+
+    #[test]
+    fn a_plain_ref_is_moved_as_git_would_and_logged() {
+        let place = place();
+        assert_eq!(place.short_way(), ShortWay::Moved);
+        let said = git(place.folder.path(), &["for-each-ref", "--format=%(objectname)", NAME], "");
+        assert_eq!(said.trim(), place.commits[1].to_string());
+        let format = "--format=%H %gn <%ge> %gs %gd";
+        let logged =
+            git(place.folder.path(), &["log", "-g", "-1", "--date=iso", format, NAME, "--"], "");
+        let when = "agents/alice@{2023-11-14 20:43:20 -0130}";
+        let expected = format!("{} Ada <ada@example.com> why {when}", place.commits[1]);
+        assert_eq!(logged.trim(), expected);
+        assert!(!place.file(&format!("{NAME}.lock")).exists());
+    }
+
+    #[test]
+    fn whatever_is_not_plain_is_left_as_it_is() {
+        let write = |name: &'static str, text: String| {
+            move |place: &Place| std::fs::write(place.file(name), &text).expect("writable")
+        };
+        let id = place().commits[0].to_string();
+        let packed = |place: &Place| {
+            git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+        };
+        let cases: [(&str, Change); 7] = [
+            ("packed", Box::new(packed)),
+            ("symbolic", Box::new(write(NAME, "ref: refs/heads/other\n".to_owned()))),
+            ("without an end of line", Box::new(write(NAME, id.clone()))),
+            ("with more behind it", Box::new(write(NAME, format!("{id}\nmore\n")))),
+            ("empty", Box::new(write(NAME, String::new()))),
+            ("of nothing", Box::new(write(NAME, format!("{}\n", "0".repeat(40))))),
+            ("elsewhere", Box::new(write(NAME, format!("{}\n", place().commits[1])))),
+        ];
+        for (what, prepare) in cases {
+            let place = place();
+            prepare(&place);
+            let before = std::fs::read(place.file(NAME)).ok();
+            assert_eq!(place.short_way(), ShortWay::Closed, "{what}");
+            assert_eq!(std::fs::read(place.file(NAME)).ok(), before, "{what}");
+            assert!(!place.file(&format!("{NAME}.lock")).exists(), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_lock_of_somebody_else_is_left_alone() {
+        let place = place();
+        let lock = place.file(&format!("{NAME}.lock"));
+        std::fs::write(&lock, "theirs").expect("writable");
+        assert_eq!(place.short_way(), ShortWay::Closed);
+        assert_eq!(std::fs::read(&lock).expect("still there"), b"theirs");
+    }
+
+    #[test]
+    fn a_packed_ref_is_moved_all_the_same() {
+        let place = place();
+        git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+        assert_eq!(place.repository.find_ref(NAME).expect("readable"), Some(place.commits[0]));
+        let moved = place.repository.move_ref(&place.step(), &signature(), "why");
+        assert_eq!(moved.expect("the disk has room"), RefMove::Moved);
+        assert_eq!(place.repository.find_ref(NAME).expect("readable"), Some(place.commits[1]));
+    }
 }

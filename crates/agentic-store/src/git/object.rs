@@ -76,8 +76,11 @@ impl Repository {
     /// Fails when the disk is full or the repository is read-only.
     pub fn write_loose(&self, objects: &[GitObject]) -> Result<Vec<Oid>> {
         let oids: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
-        for (object, oid) in objects.iter().zip(&oids) {
+        for (number, (object, oid)) in objects.iter().zip(&oids).enumerate() {
             self.write_one(object, *oid)?;
+            if number == 0 {
+                fault::point("first-object")?;
+            }
         }
         Ok(oids)
     }
