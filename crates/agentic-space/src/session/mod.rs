@@ -135,8 +135,13 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
-    let trace = space.listener().map_or(Capture::Off, |listener| listener.trace);
-    program_with(Shelf { space, folder, given: &[] }, flow, trace)
+    program_heard(Shelf { space, folder, given: &[] }, flow)
+}
+
+/// Makes such a run, which traces what it does if somebody wants to hear that.
+fn program_heard(shelf: Shelf<'_>, flow: &Object) -> Result<Box<dyn Program>> {
+    let trace = shelf.space.listener().map_or(Capture::Off, |listener| listener.trace);
+    program_with(shelf, flow, trace)
 }
 
 /// Makes such a run, which traces what it does where its language can.

@@ -1,6 +1,5 @@
 //! Starting, resuming and stopping sessions.
 
-use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{Opening, Session, SessionId};
@@ -12,7 +11,7 @@ use super::language::kinds_of;
 use super::listing::{list_open, with_key};
 use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::{Language, program_with, seal};
+use super::{Language, program_heard, seal};
 use crate::{Error, Result, Space};
 
 /// What a session begins with.
@@ -125,7 +124,7 @@ fn make(space: &Space, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
-    let program = program_with(shelf, &begin.flow, Capture::Off)?;
+    let program = program_heard(shelf, &begin.flow)?;
     if folder.first_frame(space)?.is_some() {
         return match extent {
             Extent::All => Driver::load_locked(space, folder, lock).map(Some),
