@@ -180,6 +180,12 @@ pub enum Error {
     /// A draft in a batch takes its tree from a folder, or expects a head of its own.
     #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
     NotInBatch,
+    /// The configuration asks for a durability that there is none of.
+    #[error("`agentic.durability` is `{value}`")]
+    UnknownDurability {
+        /// What the configuration says.
+        value: String,
+    },
     /// A path that was named is neither in the folder nor in the tree.
     #[error("the path `{path}` matches no file")]
     NoSuchPath {

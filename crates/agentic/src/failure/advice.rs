@@ -55,6 +55,10 @@ pub(super) fn of_verb(error: &Error) -> (Class, String) {
             (REFUSED, "change something first, or use `--allow-empty`")
         }
         Error::NotInBatch => (REFUSED, "commit it by itself"),
+        Error::UnknownDurability { .. } => (
+            REFUSED,
+            "say `git config agentic.durability full` or `git`, or name one with `--durability`",
+        ),
         Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
         Error::ForeignCommit { .. } => {
             (REFUSED, "`agentic log AGENT` lists the commits of an agent")
