@@ -21,7 +21,7 @@ use super::Embedded;
 use crate::{Options, Space};
 
 /// Cases: what is done, a line each, and under it what every engine answers.
-const CASES: [(&str, &str); 8] = [
+const CASES: [(&str, &str); 9] = [
     (
         "a run comes to its result, once",
         r#"
@@ -130,6 +130,21 @@ result a
 > cancelled
 decide a n1 accept user:alice
 > HoldClosed
+due
+>
+"#,
+    ),
+    (
+        "a run that was only recorded is cancelled before it asks anything of the world",
+        r#"
+record a temporal static ( echo "x" >=> upper )
+> running
+status a
+> running running n0=running n1=pending
+cancel a
+> cancelled
+go a
+> cancelled
 due
 >
 "#,

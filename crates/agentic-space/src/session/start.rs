@@ -132,14 +132,14 @@ fn make(space: &Space, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>
         };
     }
     check_key(space, &opening, &id)?;
-    // The flow is pinned: here for this run, in the notes for whoever gets the session later.
-    folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
+    // The flow is pinned: in the notes, durably, for whoever gets the session later; here a copy is
+    // at hand for this run.
     let parts = shelf.parts(&begin.flow)?;
     let pinned: Vec<Object> =
         std::iter::once(begin.flow.clone()).chain(shelf.beside(&begin.flow)?).collect();
     seal::keep(space, &begin.agent, "flow", &pinned)?;
-    for part in &parts {
-        folder.keep_copy(part)?;
+    for object in parts.iter().chain([&begin.flow]) {
+        folder.keep_copy(object)?;
     }
     let kinds = kinds_of(&begin.flow)?;
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
