@@ -105,7 +105,6 @@ fn usage(code: &'static str, message: String) -> UsageError {
     UsageError { code, message }
 }
 
-/// Reads any integer; one beyond 64 bits counts as the nearest.
 /// Reads a number of workers: any whole number, for a run refuses those below 1 itself. More than
 /// can be counted are as many as can.
 ///

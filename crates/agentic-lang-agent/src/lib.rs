@@ -31,7 +31,8 @@
 //! ([`VALUE_BYTES_MAX`], [`VALUE_DEPTH_MAX`]), digits of whole numbers ([`DIGITS_MAX`]), 128 calls
 //! of pipelines inside each other: findings, or errors that a program can catch. What ends the run:
 //! the work of more than [`STATEMENTS_MAX`] statements between two answers, more than
-//! [`REQUESTS_MAX`] requests, more than [`STRANDS_MAX`] branches at once.
+//! [`REQUESTS_MAX`] requests, more than [`STRANDS_MAX`] branches at once. Of what is traced between
+//! two answers [`TRACE_BYTES_MAX`] are kept; an event `trace_gap` counts the others.
 //!
 //! This crate is pure: no clock, no randomness, no threads, no files.
 
@@ -39,6 +40,7 @@ mod ast;
 mod check;
 pub mod code;
 mod data;
+mod hint;
 pub mod invocation;
 mod lexer;
 mod lower;
@@ -58,9 +60,9 @@ pub use crate::data::{
     json,
 };
 pub use crate::mock::MockTasks;
-pub use crate::module::{Module, PipelineInfo, check, compile, format, lower, read};
+pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
     AGENT_TASK, Agents, Capture, MOCK, PROGRESS, REQUESTS_MAX, Run, RunOptions, STATEMENTS_MAX,
-    STRANDS_MAX, TASK, TRACE, TestResult, answer, argument_text, register_kinds,
+    STRANDS_MAX, TASK, TRACE, TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
 };

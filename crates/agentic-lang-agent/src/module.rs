@@ -6,9 +6,10 @@ use agentic_diag::{Diagnostic, Source, Span};
 use agentic_model::Value as Model;
 use agentic_replay::Failure;
 
-use crate::ast::Ast;
+use crate::ast::{Ast, Param, Signature};
 use crate::code;
 use crate::data::{Data, json};
+use crate::hint::hinted;
 use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::fault::Fault;
 use crate::program::machine::Entry;
@@ -25,14 +26,14 @@ pub struct Module {
     warnings: Vec<Diagnostic>,
 }
 
-/// A pipeline that can be run.
+/// What a pipeline or a task is called, takes and gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PipelineInfo {
+pub struct SignatureInfo {
     /// Its name.
     pub name: String,
-    /// The names and types of its inputs.
+    /// The names and types of what it takes.
     pub inputs: Vec<(String, String)>,
-    /// The type of its result.
+    /// The type of what it gives.
     pub result: String,
 }
 
@@ -43,7 +44,7 @@ pub struct PipelineInfo {
 pub fn read(name: &str, bytes: &[u8]) -> Result<Source, Box<Diagnostic>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("`{name}` is not UTF-8 from byte {} on", error.valid_up_to());
-        Box::new(Diagnostic::error(code::UNREADABLE_SOURCE, Span::default(), message))
+        Box::new(hinted(Diagnostic::error(code::UNREADABLE_SOURCE, Span::default(), message)))
     })?;
     if !text.contains('\r') {
         return Ok(Source::new(name, text));
@@ -55,7 +56,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Source, Box<Diagnostic>> {
 pub fn check(source: &Source) -> Vec<Diagnostic> {
     match front(source.text()) {
         Ok(ast) => crate::check::warnings(&ast),
-        Err(found) => vec![*found],
+        Err(found) => vec![hinted(*found)],
     }
 }
 
@@ -64,7 +65,7 @@ pub fn check(source: &Source) -> Vec<Diagnostic> {
 /// # Errors
 /// Fails with the first error.
 pub fn compile(source: &Source) -> Result<Arc<Module>, Vec<Diagnostic>> {
-    let mut ast = front(source.text()).map_err(|found| vec![*found])?;
+    let mut ast = front(source.text()).map_err(|found| vec![hinted(*found)])?;
     let code = codegen::compile(&ast, source.text());
     let warnings = crate::check::warnings(&ast);
     // What runs is the code; of the tree only signatures and types are still needed.
@@ -79,15 +80,15 @@ pub fn compile(source: &Source) -> Result<Arc<Module>, Vec<Diagnostic>> {
 /// # Errors
 /// Fails with the first error of syntax or lowering, and when there is no such pipeline.
 pub fn lower(source: &Source, name: &str) -> Result<String, Box<Diagnostic>> {
-    let ast = lowered(source.text())?;
+    let ast = lowered(source.text()).map_err(|found| Box::new(hinted(*found)))?;
     let found = ast.pipelines.iter().find(|each| ast.text(each.signature.name.symbol) == name);
     match found {
         Some(pipeline) => Ok(printer::lowered(&ast, pipeline)),
-        None => code::stop(
-            code::PIPELINE_UNKNOWN,
-            Span::default(),
-            format!("no pipeline or workflow is called `{name}`"),
-        ),
+        None => {
+            let message = format!("no pipeline or workflow is called `{name}`");
+            let found = Diagnostic::error(code::PIPELINE_UNKNOWN, Span::default(), message);
+            Err(Box::new(hinted(found)))
+        }
     }
 }
 
@@ -96,7 +97,7 @@ pub fn lower(source: &Source, name: &str) -> Result<String, Box<Diagnostic>> {
 /// # Errors
 /// Fails with the first error of syntax.
 pub fn format(source: &Source) -> Result<String, Box<Diagnostic>> {
-    let parsed = parser::parse(source.text())?;
+    let parsed = parser::parse(source.text()).map_err(|found| Box::new(hinted(*found)))?;
     Ok(printer::format::format(source.text(), &parsed.tokens))
 }
 
@@ -115,21 +116,30 @@ fn front(text: &str) -> code::Found<Ast> {
 
 impl Module {
     /// Lists the pipelines, those that workflows became last.
-    pub fn pipelines(&self) -> Vec<PipelineInfo> {
-        let info = |pipeline: &crate::ast::Pipeline| PipelineInfo {
-            name: self.ast.text(pipeline.signature.name.symbol).to_owned(),
-            inputs: pipeline
-                .signature
-                .params
-                .iter()
-                .map(|param| {
-                    let name = self.ast.text(param.name.symbol).to_owned();
-                    (name, self.ast.shown(param.declared))
-                })
-                .collect(),
-            result: self.ast.shown(pipeline.signature.result),
+    pub fn pipelines(&self) -> Vec<SignatureInfo> {
+        self.ast.pipelines.iter().map(|pipeline| self.described(&pipeline.signature)).collect()
+    }
+
+    /// Lists the tasks.
+    pub fn tasks(&self) -> Vec<SignatureInfo> {
+        self.ast.tasks.iter().map(|task| self.described(&task.signature)).collect()
+    }
+
+    /// Lists the names of the agents.
+    pub fn agents(&self) -> Vec<&str> {
+        self.ast.agents.iter().map(|agent| self.ast.text(agent.name.symbol)).collect()
+    }
+
+    fn described(&self, signature: &Signature) -> SignatureInfo {
+        let input = |param: &Param| {
+            let name = self.ast.text(param.name.symbol).to_owned();
+            (name, self.ast.shown(param.declared))
         };
-        self.ast.pipelines.iter().map(info).collect()
+        SignatureInfo {
+            name: self.ast.text(signature.name.symbol).to_owned(),
+            inputs: signature.params.iter().map(input).collect(),
+            result: self.ast.shown(signature.result),
+        }
     }
 
     /// Returns what is legal but probably not meant.

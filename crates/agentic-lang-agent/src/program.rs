@@ -25,7 +25,9 @@ use crate::data::Data;
 use crate::types::TypeId;
 
 pub use crate::program::machine::Run;
-pub use crate::program::options::{Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX};
+pub use crate::program::options::{
+    Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX, TRACE_BYTES_MAX,
+};
 pub use crate::program::request::{AGENT_TASK, MOCK, TASK, answer, argument_text, register_kinds};
 pub use crate::program::roster::STRANDS_MAX;
 pub use crate::program::testing::TestResult;

@@ -6,6 +6,11 @@ use agentic_replay::{End, Event};
 use crate::data::{Data, JsonError, TooLarge, json};
 use crate::program::{TRACE, TestResult};
 
+/// How a trace file begins.
+const TRACE_HEAD: &str = "{\"trace\":[";
+/// How much of a value a line for people shows, in characters.
+const SHOWN_CHARS_MAX: usize = 200;
+
 /// Why a result cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -70,9 +75,63 @@ pub fn test_text(tests: &[TestResult]) -> String {
     out
 }
 
+/// Puts a trace file together piece by piece, so that nobody has to hold all of it.
+#[derive(Debug, Default)]
+pub struct TraceText {
+    n_events: u64,
+}
+
+impl TraceText {
+    /// Returns what an event adds to the text: what comes before it, and the event itself. Nothing
+    /// for events that are not of the trace.
+    pub fn add<'a>(&mut self, event: &'a Event) -> Option<[&'a str; 2]> {
+        let text = traced(event)?;
+        let before = if self.n_events == 0 { TRACE_HEAD } else { ",\n" };
+        self.n_events += 1;
+        Some([before, text])
+    }
+
+    /// Returns how the text ends.
+    pub fn end(self) -> [&'static str; 2] {
+        [if self.n_events == 0 { TRACE_HEAD } else { "" }, "]}\n"]
+    }
+}
+
 /// Writes the trace file from the events of a run.
 pub fn trace_text<'a>(events: impl IntoIterator<Item = &'a Event>) -> String {
-    let traced = events.into_iter().filter(|event| event.kind == TRACE);
-    let entries: Vec<&str> = traced.filter_map(|event| event.data.as_text()).collect();
-    format!("{{\"trace\":[{}]}}\n", entries.join(",\n"))
+    let mut trace = TraceText::default();
+    let mut text: String =
+        events.into_iter().filter_map(|event| trace.add(event)).flatten().collect();
+    text.extend(trace.end());
+    text
+}
+
+/// Returns the line that tells people of an event of the trace; nothing for other events. Values
+/// are cut, and nothing in it can steer a terminal.
+pub fn live_line(event: &Event) -> Option<String> {
+    let text = traced(event)?;
+    let entry = json::from_text(text).unwrap_or_else(|_| Data::text(text));
+    let Some(fields) = entry.fields() else { return Some(format!("[trace] {}", cut(text))) };
+    let mut line = String::from("[trace]");
+    for (name, value) in fields {
+        match &**name {
+            "timestamp" => {}
+            "type" => line.extend([" ", value.as_text().unwrap_or_default()]),
+            name => line.extend([" ", name, "=", &cut(&json::to_text(value))]),
+        }
+    }
+    Some(line)
+}
+
+fn traced(event: &Event) -> Option<&str> {
+    event.data.as_text().filter(|_| event.kind == TRACE)
+}
+
+fn cut(text: &str) -> String {
+    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut shown: String = chars.by_ref().take(SHOWN_CHARS_MAX).collect();
+    if chars.next().is_some() {
+        shown.push('…');
+    }
+    shown
 }

@@ -5,13 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
-use agentic_replay::Event;
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
-use crate::session::Terminal;
 use crate::session::recent::Recent;
+use crate::session::{Listener, Terminal};
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -26,7 +25,7 @@ pub struct Options {
     /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
     pub stopping: Option<fn() -> bool>,
     /// Who hears at once what programs say; what is only replayed is not said again.
-    pub hear: Option<fn(&Event)>,
+    pub listener: Option<Listener>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -36,7 +35,7 @@ pub struct Space {
     durability: Durability,
     terminal: Option<Terminal>,
     stopping: Option<fn() -> bool>,
-    hear: Option<fn(&Event)>,
+    listener: Option<Listener>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -60,21 +59,21 @@ impl Space {
     /// Opens a repository without looking for unfinished work; for `doctor`, which reports it.
     ///
     /// # Errors
-    /// Fails when there is no repository, or it cannot be kept safely.
+    /// Fails when there is no repository, or it cannot be kept safely, and when its configuration asks
+    /// for a durability that there is none of.
     pub fn open_as_is(directory: &Path, options: Options) -> Result<Space> {
         let repository = Repository::discover(directory)?;
-        let configured = || match repository.config("agentic.durability").as_deref() {
-            Some("git") => Durability::Git,
-            _ => Durability::Full,
+        let durability = match options.durability {
+            Some(durability) => durability,
+            None => configured_durability(&repository)?,
         };
-        let durability = options.durability.unwrap_or_else(configured);
         Ok(Space {
             repository,
             clock: options.clock,
             durability,
             terminal: options.terminal,
             stopping: options.stopping,
-            hear: options.hear,
+            listener: options.listener,
             recovered: Vec::new(),
             mended: Default::default(),
             zone: OnceCell::new(),
@@ -109,8 +108,8 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let Space { clock, terminal, stopping, hear, .. } = *self;
-        Options { clock, durability: Some(self.durability), terminal, stopping, hear }
+        let Space { clock, terminal, stopping, listener, .. } = *self;
+        Options { clock, durability: Some(self.durability), terminal, stopping, listener }
     }
 
     /// Returns the person at the terminal.
@@ -123,11 +122,9 @@ impl Space {
         self.stopping.is_some_and(|stopping| stopping())
     }
 
-    /// Lets those who listen hear what a program said.
-    pub(crate) fn let_hear(&self, events: &[Event]) {
-        if let Some(hear) = self.hear {
-            events.iter().for_each(hear);
-        }
+    /// Returns who hears what programs say.
+    pub(crate) fn listener(&self) -> Option<Listener> {
+        self.listener
     }
 
     /// Returns how this space is opened once more, by another thread.
@@ -254,6 +251,17 @@ impl Drop for Space {
     fn drop(&mut self) {
         // What was written is safe; logs that stay long are cut by somebody else.
         let _ = self.rest();
+    }
+}
+
+fn configured_durability(repository: &Repository) -> Result<Durability> {
+    match repository.config("agentic.durability") {
+        None => Ok(Durability::Full),
+        Some(value) => match value.as_str() {
+            "full" => Ok(Durability::Full),
+            "git" => Ok(Durability::Git),
+            _ => Err(Error::UnknownDurability { value }),
+        },
     }
 }
 

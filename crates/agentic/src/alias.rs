@@ -1,6 +1,9 @@
-//! The name `agentscript`, under which some expect to run programs.
+//! The names `agentscript` and `agentlang`, under which some expect to run programs.
 //!
-//! Linked to that name, this program accepts `agentscript run FILE …` and `agentscript FILE …`. A
+//! Linked to `agentlang`, this program accepts `agentlang FILE [PIPELINE] …` and `agentlang repl …`,
+//! as the original of that language does; the first is `agentic run`, the second `agentic repl`.
+//!
+//! Linked to `agentscript`, it accepts `agentscript run FILE …` and `agentscript FILE …`. A
 //! pipeline then runs as `agentic flow run` does, with `--as` and `--sibyl-addr`; anything else as
 //! `agentic run`, where `--agent` and `--function` name the entry point, and `--concurrency` is
 //! `--workers`.
@@ -10,20 +13,33 @@ use std::path::Path;
 
 use crate::language::Language;
 
-/// The other name of this program.
-const ALIAS: &str = "agentscript";
+/// The name under which programs of the context and the pipeline language run.
+const SCRIPT: &str = "agentscript";
+/// The name under which programs of AgentLang run.
+const AGENTLANG: &str = "agentlang";
 /// How much of a program is looked at to tell its language, in bytes: what precedes the first word
 /// is blanks and remarks.
 const HEAD_BYTES_MAX: u64 = 64 << 10;
 
-/// Returns the command line that is meant: the given one, unless the program was called by its
-/// other name.
+/// Returns the command line that is meant: the given one, unless the program was called by one of
+/// its other names.
 pub fn resolve(arguments: Vec<OsString>) -> Vec<OsString> {
     let name = arguments.first().map(Path::new).and_then(Path::file_stem);
-    if name != Some(OsStr::new(ALIAS)) {
-        return arguments;
+    match name.and_then(OsStr::to_str) {
+        Some(SCRIPT) => spelled_out(&arguments[1..], is_pipeline),
+        Some(AGENTLANG) => agentlang(&arguments[1..]),
+        Some(_) | None => arguments,
     }
-    spelled_out(&arguments[1..], is_pipeline)
+}
+
+/// Spells out a command line of AgentLang: only a first word `repl` is none of a program to run.
+fn agentlang(arguments: &[OsString]) -> Vec<OsString> {
+    let (verb, rest) = match arguments.first() {
+        Some(verb) if verb == "repl" => ("repl", &arguments[1..]),
+        Some(_) | None => ("run", arguments),
+    };
+    let head = ["agentic", verb, "--lang", AGENTLANG].map(OsString::from);
+    head.into_iter().chain(rest.iter().cloned()).collect()
 }
 
 fn spelled_out(arguments: &[OsString], is_pipeline: impl Fn(&OsStr) -> bool) -> Vec<OsString> {
@@ -105,6 +121,19 @@ mod tests {
         let words = |text: &str| -> Vec<OsString> { text.split(' ').map(Into::into).collect() };
         let is_pipeline = |file: &OsStr| file == "p.as";
         assert_eq!(spelled_out(&words(given), is_pipeline), words(wanted), "{given}");
+    }
+
+    #[test]
+    fn under_the_name_of_agentlang_programs_run() {
+        let check = |given: &str, wanted: &str| {
+            let words = |text: &str| -> Vec<OsString> { text.split(' ').map(Into::into).collect() };
+            let given = format!("/bin/agentlang {given}");
+            assert_eq!(resolve(words(&given)), words(wanted), "{given}");
+        };
+        check("a.agent main --test", "agentic run --lang agentlang a.agent main --test");
+        check("repl --trace-live", "agentic repl --lang agentlang --trace-live");
+        check("a.agent repl", "agentic run --lang agentlang a.agent repl");
+        check("run a.agent", "agentic run --lang agentlang run a.agent");
     }
 
     #[test]

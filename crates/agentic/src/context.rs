@@ -3,8 +3,9 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
+use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
-use agentic_replay::Event;
+use agentic_space::session::Listener;
 use agentic_space::{Clock, Durability, Options, Space};
 use agentic_view::MendedView;
 
@@ -39,9 +40,10 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let (terminal, hear) = (screen::terminal(), Some(screen::hear as fn(&Event)));
+        let listener = Some(Listener { hear: screen::hear, trace: Capture::Off });
         let stopping = Some(stop::is_asked as fn() -> bool);
-        let options = Options { clock: clock()?, durability, terminal, stopping, hear };
+        let terminal = screen::terminal();
+        let options = Options { clock: clock()?, durability, terminal, stopping, listener };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }
@@ -54,6 +56,12 @@ impl Context {
     /// Does everything in another folder.
     pub fn at(&self, directory: PathBuf) -> Context {
         Context { directory, format: self.format, options: self.options }
+    }
+
+    /// Does everything while somebody hears what programs say.
+    pub fn heard_by(&self, listener: Option<Listener>) -> Context {
+        let options = Options { listener, ..self.options };
+        Context { directory: self.directory.clone(), format: self.format, options }
     }
 
     /// Opens the space and tells what had to be mended.

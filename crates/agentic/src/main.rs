@@ -13,9 +13,11 @@ mod memory;
 mod output;
 mod program;
 mod registry;
+mod replacement;
 mod screen;
 mod script;
 mod stop;
+mod talker;
 
 use std::process::ExitCode;
 

@@ -21,9 +21,7 @@ pub enum JsonError {
         reason: &'static str,
     },
     /// The value is too deep or too large.
-    #[error(
-        "the value is larger than {VALUE_BYTES_MAX} bytes or nests deeper than {VALUE_DEPTH_MAX}"
-    )]
+    #[error("larger than {VALUE_BYTES_MAX} bytes, or nested deeper than {VALUE_DEPTH_MAX} levels")]
     TooLarge,
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use agentic_replay::Position;
 
 use crate::ast::{
-    Ast, Block, ExprId, ExprKind, IfLet, Mode, OnFail, Param, Run, Signature, StatementKind, Try,
-    While,
+    Arg, Ast, Block, ExprId, ExprKind, IfLet, Mode, OnFail, Param, Run, Signature, StatementKind,
+    Try, While,
 };
 use crate::data::{Data, number_text, parse_literal};
 use crate::program::{
@@ -23,6 +23,7 @@ pub(crate) fn compile(ast: &Ast, text: &str) -> Code {
         ast,
         code: Code::default(),
         slots: Index::default(),
+        places: Index::default(),
         bound: Vec::new(),
         slot_count: 0,
         loops: Vec::new(),
@@ -53,6 +54,8 @@ struct Compiler<'a> {
     ast: &'a Ast,
     code: Code,
     slots: Index,
+    /// The places of the parameters of the call at hand.
+    places: Index,
     /// Names that have a slot in the routine at hand.
     bound: Vec<Symbol>,
     slot_count: u32,
@@ -273,14 +276,7 @@ impl Compiler<'_> {
                 (Callee::Pipeline(at as u32), &self.ast.pipelines[at].signature.params)
             }
         };
-        let mut args = Vec::with_capacity(run.args.len());
-        for arg in &run.args {
-            let symbol = arg.name.expect("calls are resolved");
-            let param = params.iter().position(|param| param.name.symbol == symbol);
-            let param = param.expect("checked to be a parameter") as u32;
-            let value = self.value(arg.value);
-            args.push(CallArg { name: self.text(symbol), value, param });
-        }
+        let args = self.call_args(&run.args, params);
         let fallback = match run.on_fail {
             Some(OnFail::Use(value)) => Some(self.value(value)),
             Some(OnFail::Abort) | None => None,
@@ -300,6 +296,21 @@ impl Compiler<'_> {
         };
         self.code.calls.push(call);
         self.code.calls.len() as u32 - 1
+    }
+
+    fn call_args(&mut self, given: &[Arg], params: &[Param]) -> Vec<CallArg> {
+        for (at, param) in params.iter().enumerate() {
+            self.places.set(param.name.symbol, at);
+        }
+        let mut args = Vec::with_capacity(given.len());
+        for arg in given {
+            let symbol = arg.name.expect("calls are resolved");
+            let param = self.places.get(symbol).expect("checked to be a parameter") as u32;
+            let value = self.value(arg.value);
+            args.push(CallArg { name: self.text(symbol), value, param });
+        }
+        params.iter().for_each(|param| self.places.remove(param.name.symbol));
+        args
     }
 
     fn constant(&mut self, data: Data) -> u32 {

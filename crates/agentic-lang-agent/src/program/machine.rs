@@ -19,6 +19,7 @@ use crate::program::options::{Capture, Performer, RunOptions};
 use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
 use crate::program::testing::TestResult;
+use crate::program::trace::Room;
 use crate::program::{Callee, Step, Value};
 
 /// What a run begins with.
@@ -50,6 +51,7 @@ pub struct Run {
     /// How many calls were traced.
     pub(super) n_calls: u64,
     pub(super) tests: Vec<TestResult>,
+    pub(super) room: Room,
     budget: Budget,
     state: State,
 }
@@ -78,6 +80,7 @@ impl Run {
         let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
         Run {
             budget: Budget::new(&options),
+            room: Room::of(options.trace_bytes_max),
             module,
             options,
             entry,
@@ -104,6 +107,7 @@ impl Run {
                 None => break,
             }
         }
+        self.trace_gap();
         std::mem::take(&mut self.turn)
     }
 

@@ -11,6 +11,8 @@ pub const RECURSION_MAX: usize = 128;
 pub const STATEMENTS_MAX: u64 = 50_000_000;
 /// How much a run may ask for, in requests. One with large arguments counts as many.
 pub const REQUESTS_MAX: u64 = 1_000_000;
+/// How much a run may trace between two answers, in bytes. What is beyond is counted, not kept.
+pub const TRACE_BYTES_MAX: usize = 64 << 20;
 /// How many requests a run may open after it was asked to stop.
 pub const CLEANUP_REQUESTS_MAX: u64 = 64;
 /// How many branches run at once where nothing says otherwise.
@@ -45,6 +47,8 @@ pub struct RunOptions {
     pub agents: Agents,
     /// Whether trace events are made.
     pub trace: Capture,
+    /// How much it may trace between two answers, in bytes.
+    pub trace_bytes_max: usize,
     /// Whether lines for people are made.
     pub progress: Capture,
     /// How many statements may run between two answers.
@@ -91,6 +95,7 @@ impl Default for RunOptions {
             handlers: BTreeSet::new(),
             agents: Agents::Mock,
             trace: Capture::Off,
+            trace_bytes_max: TRACE_BYTES_MAX,
             progress: Capture::Off,
             statements_max: STATEMENTS_MAX,
             requests_max: REQUESTS_MAX,

@@ -18,6 +18,33 @@ pub const TRACE: &str = "trace";
 /// The kind of a line for people.
 pub const PROGRESS: &str = "progress";
 
+/// What an event takes beside its text, in bytes.
+const EVENT_BYTES: usize = 64;
+
+/// How much more may be traced before the next answer.
+#[derive(Debug)]
+pub(super) struct Room {
+    bytes_left: usize,
+    /// How many events found no room.
+    n_left_out: u64,
+}
+
+impl Room {
+    pub fn of(bytes: usize) -> Room {
+        Room { bytes_left: bytes, n_left_out: 0 }
+    }
+
+    /// Takes room for an event, or counts it. After one that found no room no other finds any.
+    fn take(&mut self, event: &Event) -> bool {
+        let n_bytes = event.data.as_text().map_or(0, str::len) + EVENT_BYTES;
+        match self.bytes_left.checked_sub(n_bytes) {
+            Some(left) => self.bytes_left = left,
+            None => (self.bytes_left, self.n_left_out) = (0, self.n_left_out + 1),
+        }
+        self.n_left_out == 0
+    }
+}
+
 /// An object of a trace, in the making.
 struct Entry(String);
 
@@ -41,6 +68,11 @@ impl Entry {
         self
     }
 
+    fn finished(mut self) -> Event {
+        self.0.push('}');
+        Event { kind: TRACE.to_owned(), data: Value::Text(self.0) }
+    }
+
     fn key(&mut self, key: &str) {
         self.0.push_str(",\"");
         self.0.push_str(key);
@@ -55,9 +87,21 @@ fn id(task: &str, number: u64) -> String {
 
 impl Run {
     fn emit(&mut self, entry: Entry) {
-        let mut text = entry.0;
-        text.push('}');
-        self.turn.events.push(Event { kind: TRACE.to_owned(), data: Value::Text(text) });
+        let event = entry.finished();
+        if self.room.take(&event) {
+            self.turn.events.push(event);
+        }
+    }
+
+    /// Says how many events found no room since the last answer, if any did not.
+    pub(super) fn trace_gap(&mut self) {
+        let room = Room::of(self.options.trace_bytes_max);
+        let n_left_out = std::mem::replace(&mut self.room, room).n_left_out;
+        if n_left_out > 0 {
+            let entry = Entry::new("trace_gap", self.now);
+            let entry = entry.raw("events", &n_left_out.to_string());
+            self.turn.events.push(entry.finished());
+        }
     }
 
     fn traces(&self) -> bool {

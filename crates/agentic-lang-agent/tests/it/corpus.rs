@@ -107,6 +107,7 @@ fn refused(code: &str, message: String, exit_code: i64) -> Verdict {
 fn found(diagnostic: &Diagnostic, source: &Source) -> Verdict {
     let rendered = diagnostic.render(source, agentic_diag::Style::Plain);
     assert!(rendered.contains(diagnostic.code), "a finding shows its code: {rendered}");
+    assert!(!diagnostic.hint.is_empty(), "a finding says what to do next: {rendered}");
     let at = source.position(diagnostic.span.start);
     Verdict { span: Some((at.line, at.column)), ..refused(diagnostic.code, rendered, 1) }
 }

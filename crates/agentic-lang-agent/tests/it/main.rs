@@ -16,4 +16,5 @@ mod public;
 mod quirks;
 mod testkit;
 mod threads;
+mod trace;
 mod workflows;

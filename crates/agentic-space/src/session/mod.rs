@@ -14,6 +14,7 @@ mod executor;
 pub(crate) mod folder;
 mod fork;
 pub(crate) mod language;
+mod listener;
 pub(crate) mod listing;
 mod load;
 mod look;
@@ -43,6 +44,7 @@ pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, pinned_adapter};
+pub use self::listener::Listener;
 pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
 pub use self::pipeline::{Pinned, pin};
@@ -133,7 +135,8 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
-    program_with(Shelf { space, folder, given: &[] }, flow, Capture::Off)
+    let trace = space.listener().map_or(Capture::Off, |listener| listener.trace);
+    program_with(Shelf { space, folder, given: &[] }, flow, trace)
 }
 
 /// Makes such a run, which traces what it does where its language can.

@@ -22,8 +22,13 @@ impl Driver<'_> {
 
     /// Lets what the program said be heard, and turns it into entries.
     pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
-        self.space.let_hear(events);
-        events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
+        let listener = self.space.listener();
+        if let Some(listener) = listener {
+            events.iter().for_each(listener.hear);
+        }
+        let is_for_all = |event: &&Event| !listener.is_some_and(|it| it.keeps(event));
+        let told = events.iter().filter(is_for_all);
+        told.flat_map(|event| self.entry("log", &said(event))).collect()
     }
 
     pub(super) fn entry(&self, kind: &str, text: &str) -> Vec<Entry> {

@@ -14,6 +14,7 @@ use crate::frontend::{self, Layout};
 use crate::language::Language;
 use crate::output::{Format, print_bytes, print_text, talk};
 use crate::program::{self, Program};
+use crate::replacement::Replacement;
 
 /// Lay a program out anew
 ///
@@ -71,23 +72,14 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(if args.check && is_changed { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Replaces a file at once, so that a crash leaves the old text or the new one. A link stays a
-/// link: what it leads to is replaced.
+/// Replaces a file at once, so that a crash leaves the old text or the new one.
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let path = std::fs::canonicalize(path)?;
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    let fresh = path.with_file_name(name);
-    let written = (|| {
-        let mut file = std::fs::File::create_new(&fresh)?;
-        file.write_all(bytes)?;
-        file.set_permissions(std::fs::metadata(&path)?.permissions())?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, &path)
-    })();
-    if written.is_err() {
-        // What could not become the file is of no use.
-        let _ = std::fs::remove_file(&fresh);
+    let mut replacement = Replacement::begin(path)?;
+    match replacement.write_all(bytes) {
+        Ok(()) => replacement.commit(),
+        Err(error) => {
+            replacement.discard();
+            Err(error)
+        }
     }
-    written
 }

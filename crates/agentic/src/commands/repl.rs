@@ -1,5 +1,6 @@
 //! `agentic repl`
 
+mod agentlang;
 mod lines;
 mod notebook;
 
@@ -9,6 +10,7 @@ use std::process::ExitCode;
 use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace};
+use agentic_providers::model::Adapter;
 use agentic_replay::End;
 use agentic_space::session::{Cast, Executor, Models, Tools};
 
@@ -18,12 +20,15 @@ use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::{self, read_import};
+use crate::language::Language;
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
 use crate::program::{self, Checked};
 use crate::{screen, script};
 
-/// Try out the context language, line by line
+/// Try out a language, line by line
+///
+/// That is the context language, unless the file or --lang says agentlang.
 ///
 /// Imports and agents are kept, statements run at once and see what earlier ones left behind. What
 /// was asked once is not asked again. A line goes on while a bracket is open; an empty line ends
@@ -36,6 +41,15 @@ use crate::{screen, script};
 pub struct Args {
     /// A program to begin with
     file: Option<String>,
+    /// The language: context or agentlang
+    #[arg(long, value_name = "LANGUAGE")]
+    lang: Option<Language>,
+    /// Who performs what agents do in an AgentLang program: mock, live or anthropic
+    #[arg(long, value_name = "ADAPTER", value_parser = super::run::parse_adapter)]
+    adapter: Option<Adapter>,
+    /// Show what happens in an AgentLang program, as it happens
+    #[arg(long)]
+    trace_live: bool,
     /// Let models, tools and memories be made up, always alike
     #[arg(long)]
     mock: bool,
@@ -66,6 +80,23 @@ anything else         run it; the value of an expression is printed
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let named = args.file.as_deref().and_then(|file| Language::of(file, b"").ok());
+    match args.lang.or(named).unwrap_or(Language::Context) {
+        Language::Context => {}
+        Language::Agentlang => return agentlang::run(context, args),
+        other @ (Language::Pipeline | Language::Rhai) => {
+            return Err(Failure::usage(
+                &format!("programs of the language `{}` have no lines to try out", other.name()),
+                "run them with `agentic flow run` or `agentic session start`",
+            ));
+        }
+    }
+    if args.adapter.is_some() || args.trace_live {
+        return Err(Failure::usage(
+            "`--adapter` and `--trace-live` mean nothing to the context language",
+            "they are for AgentLang: `agentic repl --lang agentlang`",
+        ));
+    }
     let cast = cast(context, &args)?;
     let mut repl = Repl {
         context,

@@ -1,15 +1,17 @@
 //! `agentic run`
 
 mod adapter;
-mod agentlang;
+pub mod agentlang;
 mod context;
 pub mod durable;
 mod handler;
 pub mod pipeline;
 mod trial;
 
+pub use self::adapter::parse as parse_adapter;
 pub use self::context::fault as context_fault;
 
+use agentic_lang_agent::Capture;
 use agentic_lang_context::{Calls, Dialect};
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
@@ -50,6 +52,12 @@ pub struct Args {
     /// Write what happened as JSON; of a session, all since it was started
     #[arg(long, value_name = "PATH")]
     output_trace: Option<String>,
+    /// Show what happens in an AgentLang program on standard error, as it happens
+    #[arg(long)]
+    trace_live: bool,
+    /// Not known here: a plug-in of Python; use --handler
+    #[arg(long, value_name = "MODULE", hide = true)]
+    plugin: Vec<String>,
     /// How many branches of a parallel block, or iterations of a `parallel for`, run at once
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = agentlang::workers)]
     workers: Option<i64>,
@@ -125,6 +133,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let session = args.session.then(|| setting.clone());
     match program.language {
         Language::Agentlang => {
+            refuse_plugins(&args.plugin)?;
+            let flag = if args.trace_live { Capture::On } else { Capture::Off };
             let wish = agentlang::Wish {
                 pipeline: args.pipeline,
                 act: agentlang::Act::of(args.lower, args.test),
@@ -134,6 +144,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 handlers: args.handler,
                 adapter: args.adapter,
                 session,
+                live: agentlang::Live::of(context, flag),
             };
             agentlang::run(context, &program, wish)
         }
@@ -199,6 +210,8 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--lower", args.lower, Agentlang),
         ("--test", args.test, Agentlang),
         ("--output-trace", args.output_trace.is_some(), Agentlang),
+        ("--trace-live", args.trace_live, Agentlang),
+        ("--plugin", !args.plugin.is_empty(), Agentlang),
         ("--workers", args.workers.is_some() && language != Context, Agentlang),
         ("--adapter", args.adapter.is_some(), Agentlang),
         ("--handler", !args.handler.is_empty(), Agentlang),
@@ -222,6 +235,15 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
             &format!("it is for programs of the language `{}`", owner.name()),
         )),
     }
+}
+
+/// Refuses plug-ins, which are modules of Python that the original loads into itself.
+fn refuse_plugins(plugins: &[String]) -> Result<(), Failure> {
+    let Some(plugin) = plugins.first() else { return Ok(()) };
+    Err(Failure::usage(
+        &format!("`{plugin}` is a plug-in of Python, and there is no Python here"),
+        "let programs perform its tasks: `--handler TASK=PROGRAM`, each reads and prints a line of JSON",
+    ))
 }
 
 /// The failure that a program ended with.

@@ -1,17 +1,22 @@
-//! Programs of AgentLang, in memory.
+//! Programs of AgentLang, in memory or as sessions.
+
+mod live;
+mod trace_file;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentic_diag::Source;
-use agentic_lang_agent::{Capture, Module, PROGRESS, RunOptions, code, invocation, json, report};
+use agentic_lang_agent::{Capture, Data, Module, RunOptions, code, invocation, json, report};
+use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
-use agentic_model::{Object, Value};
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
 use agentic_space::session::{AgentLangFlow, Executor, agents_of};
 use agentic_view::LoweredView;
 
+pub use self::live::Live;
+use self::trace_file::TraceFile;
 use super::durable::{self, Reached};
 use super::handler::Handler;
 use super::{adapter, failed};
@@ -20,8 +25,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::{Format, print_bytes, talk, warn};
+use crate::output::print_bytes;
 use crate::program::{Checked, Program};
+use crate::talker::Talker;
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -41,6 +47,8 @@ pub struct Wish {
     pub adapter: Option<Adapter>,
     /// The session that it runs as; in memory without one.
     pub session: Option<durable::Setting>,
+    /// What people see while it runs.
+    pub live: Live,
 }
 
 /// What to do with a program.
@@ -70,10 +78,16 @@ pub fn workers(text: &str) -> Result<i64, String> {
     invocation::workers(text).map_err(|error| error.message)
 }
 
+/// Reads the inputs of a pipeline.
+pub fn input(text: &str) -> Result<Data, Failure> {
+    invocation::parse_input(text).map_err(|error| {
+        Failure::usage(&error.message, "inputs are one JSON object, such as `{\"topic\": \"tea\"}`")
+    })
+}
+
 /// Runs a program, or what else is asked of it.
 pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
-    let input = invocation::parse_input(&wish.input)
-        .map_err(|error| Failure::usage(&error.message, "give a JSON object to `--input`"))?;
+    let input = input(&wish.input)?;
     let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
         Ok(source) => source,
         Err(finding) => {
@@ -97,18 +111,28 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         }
     };
     Checked::of(source.clone(), module.warnings().to_vec()).show();
+    start(context, (&module, &source), (&name, &input), wish)
+}
+
+/// Runs a compiled program and prints what it came to.
+pub fn start(
+    context: &Context,
+    (module, source): (&Arc<Module>, &Source),
+    (name, input): (&str, &Data),
+    wish: Wish,
+) -> Outcome {
     if wish.session.is_none() {
-        refuse_hold(&module, wish.act, &name)?;
+        refuse_hold(module, wish.act, name)?;
     }
-    let input = Value::Text(json::to_text(&input));
     let act = wish.act;
-    let end = match perform(context, &module, &source, (name, wish), input)? {
+    let input = Value::Text(json::to_text(input));
+    let end = match perform(context, (module, source), (name, wish), input)? {
         Reached::End(end) => end,
         Reached::Waiting(code) => return Ok(code),
     };
     match act {
         Act::Test => test_outcome(&end),
-        Act::Run | Act::Lower => outcome(&module, &end),
+        Act::Run | Act::Lower => outcome(module, &end),
     }
 }
 
@@ -130,63 +154,89 @@ fn refuse_hold(module: &Module, act: Act, name: &str) -> Result<(), Failure> {
 /// Runs to the end, or to where a session waits, and writes the trace.
 fn perform(
     context: &Context,
-    module: &Arc<Module>,
-    source: &Source,
-    (name, wish): (String, Wish),
+    (module, source): (&Arc<Module>, &Source),
+    (name, wish): (&str, Wish),
     input: Value,
 ) -> Result<Reached, Failure> {
-    let defaults = RunOptions::default();
-    let workers = wish.workers.unwrap_or(defaults.workers);
     let adapter = adapter::choose(context, module, &wish)?;
     let handlers = wish.handlers.into_iter();
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
         source: if wish.session.is_some() { source.text().to_owned() } else { String::new() },
-        pipeline: (wish.act != Act::Test).then(|| name.clone()),
-        workers,
+        pipeline: (wish.act != Act::Test).then(|| name.to_owned()),
+        workers: wish.workers.unwrap_or(RunOptions::default().workers),
         // The last one that is named performs the task.
         handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
         adapter,
     };
-    if wish.session.is_some() && source.text().len() > OBJECT_BYTES_MAX {
+    let trace = wish.trace.as_deref();
+    match wish.session {
+        Some(setting) => {
+            let context = &context.heard_by(wish.live.listener());
+            in_session(context, setting, (&flow, source), input, trace)
+        }
+        None => in_memory(context, module, (&flow, wish.live), input, trace).map(Reached::End),
+    }
+}
+
+fn in_session(
+    context: &Context,
+    setting: durable::Setting,
+    (flow, source): (&AgentLangFlow, &Source),
+    input: Value,
+    trace: Option<&str>,
+) -> Result<Reached, Failure> {
+    if source.text().len() > OBJECT_BYTES_MAX {
         return Err(Failure::refused(
             &format!("the program has more than the {OBJECT_BYTES_MAX} bytes that a session keeps"),
             "split the program, or run it in memory without `--session`",
         ));
     }
-    let object: Object = flow.to_object()?;
-    if let Some(setting) = wish.session {
-        let ran = durable::run(context, setting, object, input, source.text())?;
-        if let Some(path) = &wish.trace {
-            let mut said = Vec::new();
-            durable::retell(context, &ran.session, &mut |event| said.push(event))?;
-            write_trace(context, path, &said);
-        }
-        return Ok(ran.reached);
+    let ran = durable::run(context, setting, flow.to_object()?, input, source.text())?;
+    if let Some(name) = trace {
+        let mut file = TraceFile::begin(context, name);
+        durable::retell(context, &ran.session, &mut |event| file.add(&event))?;
+        file.end();
     }
+    Ok(ran.reached)
+}
+
+fn in_memory(
+    context: &Context,
+    module: &Arc<Module>,
+    (flow, live): (&AgentLangFlow, Live),
+    input: Value,
+    trace: Option<&str>,
+) -> Result<End, Failure> {
     let options = RunOptions {
-        workers,
-        handlers: flow.handlers.into_keys().collect(),
-        agents: agents_of(adapter),
-        trace: if wish.trace.is_some() { Capture::On } else { Capture::Off },
-        progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
-        ..defaults
+        workers: flow.workers,
+        handlers: flow.handlers.keys().cloned().collect(),
+        agents: agents_of(flow.adapter),
+        trace: if trace.is_some() { Capture::On } else { live.trace },
+        progress: live.progress,
+        ..RunOptions::default()
     };
-    let run = match wish.act {
-        Act::Test => module.run_tests(options),
-        Act::Run | Act::Lower => module.run(&name, options),
+    let run = match &flow.pipeline {
+        Some(name) => module.run(name, options),
+        None => module.run_tests(options),
     };
-    let mut traced = Vec::new();
-    let mut sink = |event: Event| match event.data.as_text() {
-        Some(line) if event.kind == PROGRESS => talk(line),
-        _ => traced.push(event),
+    let executor = Executor::new(&flow.to_object()?)?;
+    let mut file = trace.map(|name| TraceFile::begin(context, name));
+    let mut talker = Talker::default();
+    let mut sink = |event: Event| {
+        if let Some(file) = &mut file {
+            file.add(&event);
+        }
+        if let Some(line) = live.line(&event) {
+            talker.say(line);
+        }
     };
-    let executor = Executor::new(&object)?;
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
-    if let Some(path) = &wish.trace {
-        write_trace(context, path, &traced);
+    talker.end();
+    if let Some(file) = file {
+        file.end();
     }
-    Ok(Reached::End(end))
+    Ok(end)
 }
 
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
@@ -261,12 +311,4 @@ fn no_pipeline(source: &Source) -> Failure {
         false => format!("name one of these behind the file: {}", names.join(", ")),
     };
     Failure::usage("no pipeline is named", &hint)
-}
-
-/// Writes the trace; a path that cannot be written changes nothing about the run.
-fn write_trace(context: &Context, path: &str, events: &[Event]) {
-    let written = std::fs::write(context.directory.join(path), report::trace_text(events));
-    if let Err(error) = written {
-        warn(&format!("the trace cannot be written to `{path}`: {error}"));
-    }
 }

@@ -1,0 +1,204 @@
+//! The lines of AgentLang: a program is loaded, its pipelines are run. Nothing that goes wrong ends
+//! it.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentic_diag::Source;
+use agentic_lang_agent::{Capture, Module, SignatureInfo};
+use agentic_providers::model::Adapter;
+
+use super::Args;
+use super::lines::{Line, Lines, Place};
+use crate::commands::Outcome;
+use crate::commands::run::agentlang::{self, Act, Live, Wish};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::frontend::unreadable;
+use crate::language::Language;
+use crate::output::{Format, counted, print_text, talk};
+use crate::program::{Checked, Program};
+
+/// How many lines in a row may be unreadable before the input is.
+const UNREADABLE_MAX: usize = 100;
+/// What is said first.
+const BANNER: &str = "AgentLang; `help` lists the commands";
+/// What `help` says.
+const HELP: &str = "\
+load PATH         check a program and take it in place of the one before
+run NAME [JSON]   run one of its pipelines
+list              list its agents, tasks and pipelines
+clear             forget the program
+help              show this
+exit              leave (also quit)";
+
+/// Runs the verb.
+pub fn run(context: &Context, args: Args) -> Outcome {
+    for (what, is_given) in [
+        ("--mock", args.mock),
+        ("--script", args.script.is_some()),
+        ("--dialect", args.dialect.is_some()),
+    ] {
+        if is_given {
+            return Err(Failure::usage(
+                &format!("`{what}` means nothing to AgentLang"),
+                "the tasks of agents are made up with `--adapter mock`",
+            ));
+        }
+    }
+    let flag = if args.trace_live { Capture::On } else { Capture::Off };
+    let live = Live::of(context, flag);
+    let mut repl = Repl { context, adapter: args.adapter, live, loaded: None };
+    talk(BANNER);
+    if let Some(file) = &args.file {
+        repl.told(|repl| repl.load(file));
+    }
+    let mut lines = Lines::open()?;
+    let mut n_unreadable = 0;
+    loop {
+        let line = match lines.next(Place::First) {
+            Ok(Line::Text(line)) => line,
+            Ok(Line::Dropped) => continue,
+            Ok(Line::End) => break,
+            Err(failure) if n_unreadable == UNREADABLE_MAX => return Err(failure),
+            Err(failure) => {
+                n_unreadable += 1;
+                failure.report(context.format == Format::Json);
+                continue;
+            }
+        };
+        n_unreadable = 0;
+        let (command, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((&line, ""));
+        let command = command.trim().to_lowercase();
+        if matches!(command.as_str(), "exit" | "quit") {
+            break;
+        }
+        repl.told(|repl| repl.take(&command, rest.trim()));
+    }
+    lines.close();
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Repl<'a> {
+    context: &'a Context,
+    adapter: Option<Adapter>,
+    live: Live,
+    loaded: Option<Loaded>,
+}
+
+/// A program that was loaded.
+struct Loaded {
+    source: Source,
+    module: Arc<Module>,
+}
+
+impl Repl<'_> {
+    /// Does something and tells what went wrong with it.
+    fn told(&mut self, what: impl FnOnce(&mut Self) -> Result<(), Failure>) {
+        if let Err(failure) = what(self) {
+            failure.report(self.context.format == Format::Json);
+        }
+    }
+
+    fn take(&mut self, command: &str, rest: &str) -> Result<(), Failure> {
+        match command {
+            "" => Ok(()),
+            "load" => self.load(rest),
+            "run" => self.run(rest),
+            "list" => self.list(),
+            "clear" => {
+                self.loaded = None;
+                Ok(())
+            }
+            "help" => {
+                print_text(HELP);
+                Ok(())
+            }
+            _ => {
+                let message = format!("there is no command `{command}`");
+                Err(Failure::usage(&message, "`help` lists the commands"))
+            }
+        }
+    }
+
+    /// Takes a program in place of the one before, unless something is wrong with it.
+    fn load(&mut self, file: &str) -> Result<(), Failure> {
+        if file.is_empty() {
+            return Err(Failure::usage("no file is named", "`load PATH` takes a program"));
+        }
+        let program = Program::read(self.context, file, Some(Language::Agentlang))?;
+        let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
+            Ok(source) => source,
+            Err(finding) => {
+                unreadable(&program, *finding).show();
+                return Ok(());
+            }
+        };
+        match agentic_lang_agent::compile(&source) {
+            Ok(module) => {
+                Checked::of(source.clone(), module.warnings().to_vec()).show();
+                let (n_agents, n_tasks, n_pipelines) = module.counts();
+                print_text(&format!(
+                    "{file}: {}, {}, {}",
+                    counted(n_agents, "agent"),
+                    counted(n_tasks, "task"),
+                    counted(n_pipelines, "pipeline")
+                ));
+                self.loaded = Some(Loaded { source, module });
+            }
+            Err(findings) => Checked::of(source, findings).show(),
+        }
+        Ok(())
+    }
+
+    fn run(&self, rest: &str) -> Result<(), Failure> {
+        let loaded = self.loaded()?;
+        let (name, input) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        if name.is_empty() {
+            return Err(Failure::usage(
+                "no pipeline is named",
+                "`list` shows those that there are",
+            ));
+        }
+        let input = if input.trim().is_empty() { "{}" } else { input };
+        let wish = Wish {
+            pipeline: None,
+            act: Act::Run,
+            input: String::new(),
+            trace: None,
+            workers: None,
+            handlers: Vec::new(),
+            adapter: self.adapter,
+            session: None,
+            live: self.live,
+        };
+        let input = agentlang::input(input)?;
+        let Loaded { source, module } = loaded;
+        agentlang::start(self.context, (module, source), (name, &input), wish).map(|_| ())
+    }
+
+    fn list(&self) -> Result<(), Failure> {
+        let module = &self.loaded()?.module;
+        for agent in module.agents() {
+            print_text(&format!("agent {agent}"));
+        }
+        for task in module.tasks() {
+            print_text(&format!("task {}", shown(&task)));
+        }
+        for pipeline in module.pipelines() {
+            print_text(&format!("pipeline {}", shown(&pipeline)));
+        }
+        Ok(())
+    }
+
+    fn loaded(&self) -> Result<&Loaded, Failure> {
+        let none = || Failure::refused("no program is loaded", "`load PATH` takes one");
+        self.loaded.as_ref().ok_or_else(none)
+    }
+}
+
+fn shown(signature: &SignatureInfo) -> String {
+    let inputs = signature.inputs.iter().map(|(name, declared)| format!("{name}: {declared}"));
+    let inputs: Vec<String> = inputs.collect();
+    format!("{}({}) -> {}", signature.name, inputs.join(", "), signature.result)
+}

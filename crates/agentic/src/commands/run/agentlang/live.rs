@@ -1,0 +1,68 @@
+//! What people see on standard error while an AgentLang program runs.
+
+use agentic_lang_agent::{Capture, PROGRESS, report};
+use agentic_replay::Event;
+use agentic_space::session::Listener;
+
+use crate::context::Context;
+use crate::output::{Format, talk};
+
+/// The variable that asks for the trace while the program runs.
+const LIVE_VARIABLE: &str = "AGENTLANG_TRACE_LIVE";
+/// The values of a variable that mean no.
+const NO: [&str; 5] = ["", "0", "false", "no", "off"];
+
+/// What people see of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Live {
+    /// Whether they see which tasks begin.
+    pub progress: Capture,
+    /// Whether they see every event of the trace.
+    pub trace: Capture,
+}
+
+impl Live {
+    /// Decides what people see: the trace where a flag or the environment asks for it, and which
+    /// tasks begin unless a program reads along.
+    pub fn of(context: &Context, flag: Capture) -> Live {
+        let asked = std::env::var_os(LIVE_VARIABLE).is_some_and(|value| {
+            !NO.contains(&value.to_string_lossy().trim().to_lowercase().as_str())
+        });
+        Live {
+            progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
+            trace: if asked { Capture::On } else { flag },
+        }
+    }
+
+    /// Returns the line that an event is to people.
+    pub fn line(self, event: &Event) -> Option<String> {
+        match (self.progress, event.data.as_text()) {
+            (Capture::On, Some(line)) if event.kind == PROGRESS => Some(line.to_owned()),
+            _ if self.trace == Capture::On => report::live_line(event),
+            _ => None,
+        }
+    }
+
+    /// Returns who shows the lines of a session as it runs.
+    pub fn listener(self) -> Option<Listener> {
+        let hear: fn(&Event) = match (self.progress, self.trace) {
+            (Capture::On, Capture::On) => |event| {
+                show(Live { progress: Capture::On, trace: Capture::On }, event);
+            },
+            (Capture::On, Capture::Off) => |event| {
+                show(Live { progress: Capture::On, trace: Capture::Off }, event);
+            },
+            (Capture::Off, Capture::On) => |event| {
+                show(Live { progress: Capture::Off, trace: Capture::On }, event);
+            },
+            (Capture::Off, Capture::Off) => return None,
+        };
+        Some(Listener { hear, trace: self.trace })
+    }
+}
+
+fn show(live: Live, event: &Event) {
+    if let Some(line) = live.line(event) {
+        talk(&line);
+    }
+}
