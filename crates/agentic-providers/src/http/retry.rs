@@ -109,7 +109,7 @@ fn http_date(text: &str) -> Option<Instant> {
     let (_, date) = text.trim().split_once(", ")?;
     let words: Vec<&str> = date.split(' ').collect();
     let [day, month, year, time, "GMT"] = words[..] else { return None };
-    let is_month = |at: &usize| month.len() == MONTH_LETTERS && at % MONTH_LETTERS == 0;
+    let is_month = |at: &usize| month.len() == MONTH_LETTERS && at.is_multiple_of(MONTH_LETTERS);
     let month = MONTHS.find(month).filter(is_month)? / MONTH_LETTERS + 1;
     Instant::parse(&format!("{year}-{month:02}-{day}T{time}Z"))
 }
