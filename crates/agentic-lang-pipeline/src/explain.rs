@@ -147,6 +147,7 @@ impl Needs {
             Some(spec) => {
                 self.add_auth(&spec.name, &spec.auth);
                 self.agents.insert(agent.clone());
+                self.n_holds += usize::from(spec.verdict.is_some());
                 if let Some(Implementation::Model { model, .. }) = &spec.run {
                     self.models.insert(format!("the model `{model}` (for `{}`)", spec.name));
                 }
@@ -214,7 +215,8 @@ fn explain_node(node: &Node, registry: &Registry) -> String {
         }
         Work::Call(call) => call,
     };
-    let name = registry.by_agent(&call.agent).map_or(call.agent.as_str(), |spec| &spec.name);
+    let spec = registry.by_agent(&call.agent);
+    let name = spec.map_or(call.agent.as_str(), |spec| &spec.name);
     let mut text = match (node.requires.first(), call.kind) {
         (Some(source), _) => format!("when {source} is done, "),
         (None, _) => String::from("at once, "),
@@ -236,6 +238,13 @@ fn explain_node(node: &Node, registry: &Registry) -> String {
     arguments.extend(call.args.iter().map(|value| shown(&json::to_text(value))));
     if !arguments.is_empty() {
         text.push_str(&format!(" with {}", arguments.join(", ")));
+    }
+    match spec.and_then(|spec| spec.verdict.as_ref()).map(|verdict| &verdict.when) {
+        Some(None) => text.push_str(", and asks a human about what it gave"),
+        Some(Some(condition)) => {
+            text.push_str(&format!(", and asks a human depending on `{}`", condition.field));
+        }
+        None => {}
     }
     text
 }

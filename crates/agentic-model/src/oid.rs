@@ -24,14 +24,14 @@ impl Oid {
     /// Fails on any other text.
     pub fn parse(text: &str) -> Result<Oid, InvalidOid> {
         let invalid = || InvalidOid { text: text.to_owned() };
-        if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        if !text.len().is_multiple_of(2) {
             return Err(invalid());
         }
-        let bytes = (0..text.len())
-            .step_by(2)
-            .map(|at| u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| invalid()))
-            .collect::<Result<Vec<u8>, _>>()?;
-        Oid::from_bytes(&bytes).map_err(|_| invalid())
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+        let pairs = text.as_bytes().chunks_exact(2);
+        let bytes: Option<Vec<u8>> =
+            pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect();
+        bytes.and_then(|bytes| Oid::from_bytes(&bytes).ok()).ok_or_else(invalid)
     }
 
     /// Takes the binary form.
@@ -75,5 +75,21 @@ impl fmt::Display for Oid {
 impl fmt::Debug for Oid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_digits_make_an_id() {
+        let digits = "0123456789abcdefABCDEF0123456789abcdef01";
+        let id = Oid::parse(digits).expect("40 digits");
+        assert_eq!(id.to_string(), digits.to_lowercase());
+        assert!(Oid::parse(&"0f".repeat(32)).is_ok());
+        for wrong in ["", &digits[1..], &digits[2..], &"+1".repeat(20), &"é".repeat(20)] {
+            assert!(Oid::parse(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -35,9 +35,9 @@ pub use crate::node::{
 };
 pub use crate::plan::{PLAN_NODES_MAX, Plan};
 pub use crate::registry::{
-    ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Param, Presence,
-    RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Type, ValueShape, is_identifier,
-    standard_registry,
+    ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Condition, Param,
+    Presence, RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Test, Type, ValueShape,
+    Verdict, is_identifier, standard_registry,
 };
 pub use crate::render::NotExportable;
 pub use crate::source_map::{Place, SOURCE_MAP_KIND, SourceMap};

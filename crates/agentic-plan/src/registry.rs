@@ -14,10 +14,12 @@ use crate::node::{Backend, Retry};
 mod read;
 mod schema;
 mod standard;
+mod verdict;
 mod write;
 
 pub use crate::registry::schema::{ArgSchema, BindError, Param, Presence, TYPE_NESTING_MAX, Type};
 pub use crate::registry::standard::standard_registry;
+pub use crate::registry::verdict::{Condition, Test, Verdict};
 
 /// Words that cannot name builtins or parameters.
 pub const RESERVED_WORDS: [&str; 8] =
@@ -110,6 +112,8 @@ pub struct BuiltinSpec {
     pub retry: Option<Retry>,
     /// How long one attempt may take; nothing means the default.
     pub timeout_ms: Option<u64>,
+    /// What a human is asked about its output; nothing means that it goes on by itself.
+    pub verdict: Option<Verdict>,
 }
 
 /// The table of builtins.
@@ -169,6 +173,12 @@ pub enum RegistryError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A human is asked about an output in memory, where nobody could wait for the verdict.
+    #[error("builtin `{name}` asks a human about its output and cannot run in memory")]
+    VerdictInMemory {
+        /// The builtin.
+        name: String,
+    },
     /// A hold is offered in memory, where nobody could wait for its decision.
     #[error("builtin `{name}` is a hold and cannot run in memory")]
     HoldInMemory {
@@ -209,10 +219,12 @@ impl Registry {
         if spec.kind == BuiltinKind::Hold && spec.backends.contains(&Backend::Memory) {
             return Err(RegistryError::HoldInMemory { name });
         }
+        if spec.verdict.is_some() && spec.backends.contains(&Backend::Memory) {
+            return Err(RegistryError::VerdictInMemory { name });
+        }
+        let performed = |spec: &BuiltinSpec| (spec.run.clone(), spec.effect, spec.verdict.clone());
         let other = self.by_agent(&spec.agent);
-        if let Some(other) =
-            other.filter(|other| (&other.run, other.effect) != (&spec.run, spec.effect))
-        {
+        if let Some(other) = other.filter(|other| performed(other) != performed(spec)) {
             return Err(RegistryError::AgentConflict { name, other: other.name.clone() });
         }
         spec.schema.check().map_err(|(param, reason)| RegistryError::Schema { name, param, reason })
@@ -310,6 +322,7 @@ impl BuiltinSpec {
             effect: None,
             retry: None,
             timeout_ms: None,
+            verdict: None,
         }
     }
 

@@ -131,7 +131,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Outside any lock: what is there, and what it becomes.
     let worktree = draft.source.own_worktree(space, agent)?;
-    let early = match will_be_overtaken(space, agent, draft) {
+    let early = match will_be_overtaken(space, agent, draft)? {
         true => None,
         false => {
             let base = base_of(space, agent, draft, worktree.as_ref())?;
@@ -190,10 +190,13 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 }
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
-/// last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
-    let stream = Stream::Agent(agent.clone());
-    crate::batch::edits(draft).is_some() && space.repository().is_contended(&stream)
+/// last time, so others are before this one, and each of them moves the head. Where a worktree has
+/// the branch, its files are looked at, for which a user's program may run: not under the lock.
+fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
+    let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
+    Ok(crate::batch::edits(draft).is_some()
+        && repository.is_contended(&stream)
+        && repository.worktree_of(&agent.branch_ref())?.is_none())
 }
 
 /// What a draft makes of the commit that it builds upon.

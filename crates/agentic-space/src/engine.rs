@@ -10,6 +10,7 @@ mod due;
 mod history;
 mod pause;
 mod performer;
+mod stored;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub use self::agent::{AgentFailure, ensure_agent, fresh_key, own_agent};
 pub use self::decide::request_at;
 pub use self::pause::sit_out;
 pub use self::performer::unperformed;
+pub use self::stored::stored_plan;
 
 /// The engine that keeps runs as sessions of a repository.
 pub struct Embedded<'a> {

@@ -180,6 +180,12 @@ pub enum Error {
     /// A draft in a batch takes its tree from a folder, or expects a head of its own.
     #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]
     NotInBatch,
+    /// The configuration asks for a durability that there is none of.
+    #[error("`agentic.durability` is `{value}`")]
+    UnknownDurability {
+        /// What the configuration says.
+        value: String,
+    },
     /// A path that was named is neither in the folder nor in the tree.
     #[error("the path `{path}` matches no file")]
     NoSuchPath {
@@ -285,6 +291,16 @@ pub enum Error {
         prefix: String,
         /// What it could mean.
         candidates: Vec<String>,
+    },
+    /// An object is no plan that can run.
+    #[error("object {id} is no plan that can run (Plan{kind}): {reason}")]
+    NotAPlan {
+        /// Its id.
+        id: String,
+        /// The name of what is wrong.
+        kind: String,
+        /// What is wrong.
+        reason: String,
     },
     /// Nobody performs an agent of a run.
     #[error("{reason}")]

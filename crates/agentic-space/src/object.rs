@@ -1,7 +1,7 @@
 //! Typed objects: storing them with an agent, finding them anywhere in the space.
 
 use agentic_model::kind::OBJECT;
-use agentic_model::{AgentName, Cid, Object};
+use agentic_model::{AgentName, Cid, Kind, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::kind::REGISTRY_REF;
@@ -42,6 +42,24 @@ impl Space {
             }
         }
         Err(Error::UnknownObject { id: cid.to_string() })
+    }
+
+    /// Reads the objects of one type that are kept where another object is.
+    ///
+    /// # Errors
+    /// Fails when one of them is damaged.
+    pub(crate) fn objects_beside(&self, cid: Cid, kind: &Kind) -> Result<Vec<Object>> {
+        let mut found = Vec::new();
+        for name in self.object_refs()? {
+            let notes = self.repository().notes(&name)?;
+            if notes.object(cid)?.is_none() {
+                continue;
+            }
+            for (_, bytes) in notes.read_objects(kind)? {
+                found.push(Object::decode(&bytes)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Finds the object that an id or a unique prefix of [`PREFIX_CHARS_MIN`] characters names.

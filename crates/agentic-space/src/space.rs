@@ -59,14 +59,14 @@ impl Space {
     /// Opens a repository without looking for unfinished work; for `doctor`, which reports it.
     ///
     /// # Errors
-    /// Fails when there is no repository, or it cannot be kept safely.
+    /// Fails when there is no repository, or it cannot be kept safely, and when its configuration asks
+    /// for a durability that there is none of.
     pub fn open_as_is(directory: &Path, options: Options) -> Result<Space> {
         let repository = Repository::discover(directory)?;
-        let configured = || match repository.config("agentic.durability").as_deref() {
-            Some("git") => Durability::Git,
-            _ => Durability::Full,
+        let durability = match options.durability {
+            Some(durability) => durability,
+            None => configured_durability(&repository)?,
         };
-        let durability = options.durability.unwrap_or_else(configured);
         Ok(Space {
             repository,
             clock: options.clock,
@@ -251,6 +251,17 @@ impl Drop for Space {
     fn drop(&mut self) {
         // What was written is safe; logs that stay long are cut by somebody else.
         let _ = self.rest();
+    }
+}
+
+fn configured_durability(repository: &Repository) -> Result<Durability> {
+    match repository.config("agentic.durability") {
+        None => Ok(Durability::Full),
+        Some(value) => match value.as_str() {
+            "full" => Ok(Durability::Full),
+            "git" => Ok(Durability::Git),
+            _ => Err(Error::UnknownDurability { value }),
+        },
     }
 }
 

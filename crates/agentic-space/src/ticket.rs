@@ -83,8 +83,9 @@ fn hex(text: &str) -> String {
 }
 
 fn of_hex(digits: &str) -> Option<String> {
-    let pairs = digits.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).ok());
-    let bytes = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok());
+    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
+    let bytes = pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?));
     String::from_utf8(bytes.collect::<Option<_>>()?).ok()
 }
 

@@ -7,8 +7,6 @@
 
 use std::path::Path;
 
-#[cfg(feature = "crash-points")]
-use crate::Error;
 use crate::Result;
 
 /// Whether points do anything; where a point would cost something by itself, this is asked first.
@@ -29,18 +27,31 @@ pub fn point(_name: &'static str) -> Result<()> {
 /// Fails when a test asked for a failure here.
 #[cfg(feature = "crash-points")]
 pub fn point(name: &'static str) -> Result<()> {
-    if armed::reached("AGENTIC_CRASH_AT", name) {
-        std::process::abort();
-    }
-    if armed::reached("AGENTIC_FAIL_AT", name) {
-        // Said aloud even where the step that fails is one that nobody has to hear of.
-        eprintln!("made to fail at `{name}`");
-        return Err(Error::Injected { point: name });
-    }
+    armed::crash_or_fail(name)?;
     if armed::reached("AGENTIC_RUN_AT", name) {
         armed::run();
     }
     Ok(())
+}
+
+/// Marks a step at which git's own lock on a ref is held. No other program is run there: git itself
+/// refuses to work beside the lock.
+///
+/// # Errors
+/// Fails when a test asked for a failure here.
+#[cfg(not(feature = "crash-points"))]
+pub fn point_under_lock(_name: &'static str) -> Result<()> {
+    Ok(())
+}
+
+/// Marks a step at which git's own lock on a ref is held. No other program is run there: git itself
+/// refuses to work beside the lock.
+///
+/// # Errors
+/// Fails when a test asked for a failure here.
+#[cfg(feature = "crash-points")]
+pub fn point_under_lock(name: &'static str) -> Result<()> {
+    armed::crash_or_fail(name)
 }
 
 /// Tells whether a test asked for a crash at a point that needs preparation.
@@ -68,6 +79,8 @@ mod armed {
     use std::process::{Command, Stdio};
     use std::sync::Mutex;
 
+    use crate::{Error, Result};
+
     static COUNTS: Mutex<BTreeMap<(String, String), u64>> = Mutex::new(BTreeMap::new());
 
     /// Counts a visit and tells whether it is the one that `variable` asks for.
@@ -81,6 +94,19 @@ mod armed {
         let count = counts.entry((variable.to_owned(), point.to_owned())).or_default();
         *count += 1;
         number == "*" || number.parse() == Ok(*count)
+    }
+
+    /// Ends the process or fails, if a test asked for it.
+    pub fn crash_or_fail(name: &'static str) -> Result<()> {
+        if reached("AGENTIC_CRASH_AT", name) {
+            std::process::abort();
+        }
+        if reached("AGENTIC_FAIL_AT", name) {
+            // Said aloud even where the step that fails is one that nobody has to hear of.
+            eprintln!("made to fail at `{name}`");
+            return Err(Error::Injected { point: name });
+        }
+        Ok(())
     }
 
     /// Appends to the log of syncs.

@@ -298,9 +298,14 @@ impl<'a> Writer<'a> {
         for name in names {
             self.repository.wait_for_ref_lock(name)?;
         }
+        // Without the mark nobody would look at this stream before it is written to again.
+        let layout = self.repository.layout();
+        let mark = layout.open_mark(&self.stream);
+        make_mark(&mark, &layout.lock(&self.stream))?;
         self.lock().announce(names)?;
         let outcome = change();
         self.lock().retract()?;
+        remove_mark(&mark);
         outcome
     }
 

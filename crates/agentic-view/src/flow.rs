@@ -49,8 +49,8 @@ pub struct FlowEventView {
     pub seq: u64,
     /// When.
     pub at: String,
-    /// `start`, `ask`, `answer`, `attempt`, `signal`, `escalate`, `vote`, `permit`, `upgrade`,
-    /// `withdraw`, `cancel`, `scope_end`, `continue` or `end`.
+    /// `start`, `ask`, `answer`, `attempt`, `found`, `signal`, `escalate`, `vote`, `permit`,
+    /// `upgrade`, `withdraw`, `cancel`, `scope_end`, `continue` or `end`.
     pub event: String,
     /// Where in the program.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,8 @@
 //! The JSON Schemas of the built-in object types, as JSON shows them. Unknown fields are kept, so
 //! every schema allows more than it names.
 
+use std::collections::BTreeMap;
+
 use schemars::{JsonSchema, Schema, schema_for};
 use serde::Serialize;
 
@@ -86,8 +88,101 @@ struct Behaviour {
     r#type: String,
     /// The language, such as `rhai`.
     language: String,
-    /// The source.
-    source: String,
+    /// The source as text; of a long pipeline the links to its pieces, which are objects of the type
+    /// `behaviour-part`.
+    source: serde_json::Value,
+    /// What the builtins of a pipeline mean; of a long registry the links to its pieces.
+    registry: Option<serde_json::Value>,
+}
+
+/// A piece of a skill that is too long for one object.
+#[derive(Serialize, JsonSchema)]
+struct BehaviourPart {
+    /// `behaviour-part`.
+    r#type: String,
+    /// The piece: `{"/": {"bytes": …}}`.
+    bytes: serde_json::Value,
+}
+
+/// A permission that a peer holds here: what the trust gate asks for. Nothing makes one yet.
+#[derive(Serialize, JsonSchema)]
+struct Capability {
+    /// `capability`.
+    r#type: String,
+    /// The peer.
+    peer: String,
+    /// The kind that it covers, with its specialisations.
+    kind: String,
+    /// What the peer may do with commits of that kind.
+    transition: String,
+}
+
+/// A closed, valid graph of steps.
+#[derive(Serialize, JsonSchema)]
+struct Plan {
+    /// `plan`.
+    r#type: String,
+    /// 1.
+    v: i64,
+    /// `memory` or `temporal`.
+    backend: String,
+    /// `static` or `dynamic`.
+    mode: String,
+    /// Its nodes, at most 2,000.
+    nodes: Vec<PlanNode>,
+    /// The nodes without requirements, in the order of nodes.
+    entry: Vec<String>,
+    /// The node whose output is the result.
+    exit: String,
+}
+
+/// A node of a plan. What is empty is left out.
+#[derive(Serialize, JsonSchema)]
+struct PlanNode {
+    /// Its name: a letter, then letters, digits, `_` and `-`.
+    id: String,
+    /// `activity`, `workflow`, `hold`, `join` or `dynamic`.
+    kind: String,
+    /// The agent that is called; joins have none.
+    activity: Option<String>,
+    /// The bound parameters.
+    params: Option<serde_json::Map<String, serde_json::Value>>,
+    /// The values beyond the parameters.
+    args: Option<Vec<serde_json::Value>>,
+    /// The nodes whose outputs it takes: two or more for a join, else one at most.
+    requires: Option<Vec<String>>,
+    /// How a failed call is tried again.
+    retry: Option<PlanRetry>,
+    /// How long an attempt may take, in milliseconds.
+    timeout_ms: Option<u64>,
+    /// Advice about credentials.
+    auth: Option<serde_json::Value>,
+}
+
+/// How a failed call is tried again.
+#[derive(Serialize, JsonSchema)]
+struct PlanRetry {
+    /// How often it is tried at most.
+    max_attempts: u64,
+    /// The first pause, in milliseconds.
+    initial_ms: u64,
+    /// How much longer each further pause is.
+    backoff: f64,
+    /// The longest pause, in milliseconds.
+    max_interval_ms: Option<u64>,
+    /// Codes of failures that are final.
+    non_retryable: Option<Vec<String>>,
+}
+
+/// Where the nodes of a plan stand in their source.
+#[derive(Serialize, JsonSchema)]
+struct SourceMap {
+    /// `source-map`.
+    r#type: String,
+    /// The plan.
+    plan: Link,
+    /// Line, column, and the line and column just after the end, from 1, by node.
+    nodes: BTreeMap<String, [u32; 4]>,
 }
 
 /// A sealed part of a session: records, or a piece of a long value.
@@ -110,13 +205,17 @@ struct SessionSegment {
 }
 
 /// Returns the schemas: the name of the file under `schemas/`, and what belongs into it.
-pub(crate) fn object_schemas() -> [(&'static str, Schema); 6] {
+pub(crate) fn object_schemas() -> [(&'static str, Schema); 10] {
     [
         ("object-behaviour.json", schema_for!(Behaviour)),
+        ("object-behaviour-part.json", schema_for!(BehaviourPart)),
         ("object-briefing.json", schema_for!(Briefing)),
+        ("object-capability.json", schema_for!(Capability)),
         ("object-console-trace.json", schema_for!(ConsoleTrace)),
         ("object-edge.json", schema_for!(Edge)),
+        ("object-plan.json", schema_for!(Plan)),
         ("object-session-segment.json", schema_for!(SessionSegment)),
+        ("object-source-map.json", schema_for!(SourceMap)),
         ("object-type.json", schema_for!(Type)),
     ]
 }

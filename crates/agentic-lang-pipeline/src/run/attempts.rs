@@ -4,6 +4,7 @@ use agentic_model::Value;
 use agentic_plan::Retry;
 use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
 
+use crate::run::hold::Hold;
 use crate::run::outgoing::{Outgoing, RequestKind};
 use crate::run::reply;
 use crate::run::task::{Turning, World};
@@ -91,10 +92,11 @@ pub(super) struct Attempts {
     kind: Option<RequestKind>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Calling,
     Pausing,
+    /// A human is asked about what the call gave.
+    Asking(Hold),
 }
 
 impl Attempts {
@@ -120,14 +122,21 @@ impl Attempts {
         world: &World,
         turn: &mut Turning,
     ) -> Option<Result<Value, Failure>> {
-        if self.phase == Phase::Pausing {
-            return match delivery.answer {
-                Answer::Cancelled(_) => Some(Err(cancelled())),
-                Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
-                    self.call(scope, world, turn);
-                    None
-                }
-            };
+        match &self.phase {
+            Phase::Calling => {}
+            Phase::Pausing => {
+                return match delivery.answer {
+                    Answer::Cancelled(_) => Some(Err(cancelled())),
+                    Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
+                        self.call(scope, world, turn);
+                        None
+                    }
+                };
+            }
+            Phase::Asking(hold) => {
+                let decided = hold.decided(delivery.answer, turn);
+                return Some(decided.map(|value| value.get("input").cloned().unwrap_or(value)));
+            }
         }
         let failure = match delivery.answer {
             Answer::Ok(value) => {
@@ -136,7 +145,7 @@ impl Attempts {
                     Some(_) | None => value,
                 };
                 match check_output(&value) {
-                    Ok(()) => return Some(Ok(value)),
+                    Ok(()) => return self.judged(value, scope, world, turn),
                     Err(failure) => failure,
                 }
             }
@@ -148,6 +157,26 @@ impl Attempts {
             return Some(Err(failure));
         }
         self.pause(&failure, scope, world, turn);
+        None
+    }
+
+    /// Lets a human judge what the call gave, where the registry says so.
+    fn judged(
+        &mut self,
+        output: Value,
+        scope: &mut Scope,
+        world: &World,
+        turn: &mut Turning,
+    ) -> Option<Result<Value, Failure>> {
+        let agent = self.outgoing.agent();
+        let verdict = world.registry.by_agent(agent).and_then(|spec| spec.verdict.as_ref());
+        let Some(verdict) = verdict.filter(|verdict| verdict.is_required(&output)) else {
+            return Some(Ok(output));
+        };
+        let place = (self.outgoing.origin().clone(), scope.clone());
+        let hold = Hold::about(verdict, agent, place, output);
+        turn.opened.push(hold.request(scope.next_path(), turn.now));
+        self.phase = Phase::Asking(hold);
         None
     }
 

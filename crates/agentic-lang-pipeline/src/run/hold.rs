@@ -1,10 +1,10 @@
-//! A node that waits for a human's decision.
+//! A human's decision: of a node that waits for one, or about the output of an agent.
 
 use std::sync::Arc;
 
-use agentic_model::{Map, Value};
-use agentic_plan::{Call, text_of};
-use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
+use agentic_model::{Instant, Map, Value};
+use agentic_plan::{AgentId, Call, Verdict, text_of};
+use agentic_replay::{Answer, Delivery, Failure, Path, Request, Scope};
 
 use crate::run::failure_with;
 use crate::run::outgoing::{Origin, RequestKind};
@@ -37,7 +37,47 @@ impl Hold {
         Hold { params: call.params.clone(), origin, scope, input }
     }
 
-    fn decide(&self, decision: Decision, turn: &mut Turning) -> Step {
+    /// Asks about the output of an agent, as the registry says; it is the input of the hold.
+    pub fn about(
+        verdict: &Verdict,
+        agent: &AgentId,
+        (origin, scope): (Origin, Scope),
+        output: Value,
+    ) -> Hold {
+        let params = verdict.params(agent.as_str());
+        Hold { params, origin, scope, input: Arc::new(output) }
+    }
+
+    /// Makes the request at a path.
+    pub fn request(&self, path: Path, now: Instant) -> Request {
+        let mut payload = self.params.clone();
+        if let Some(seconds) = payload.remove("timeout_s").as_ref().and_then(Value::as_int) {
+            let deadline = now.plus_millis(seconds.saturating_mul(1_000));
+            payload.insert("deadline".to_owned(), Value::Int(deadline.millis()));
+        }
+        payload.insert("node".to_owned(), Value::text(self.origin.node.as_str()));
+        payload.insert("input".to_owned(), self.input.as_ref().clone());
+        Request::new(path, RequestKind::Hold.as_str(), Value::Map(payload))
+    }
+
+    /// Takes the decision: what was decided and about what, or why the node fails.
+    pub fn decided(&self, answer: Answer, turn: &mut Turning) -> Result<Value, Failure> {
+        match answer {
+            Answer::Ok(value) if is_expired(&value) => self.overdue(turn),
+            Answer::Ok(value) => match Decision::read(&value) {
+                Some(decision) => self.decide(decision, turn),
+                None => {
+                    let message = "the answer to the hold is not a decision";
+                    Err(Failure::new("InvalidInput", message))
+                }
+            },
+            Answer::TimedOut => self.overdue(turn),
+            Answer::Failed(failure) => Err(failure),
+            Answer::Cancelled(_) => Err(Failure::new("Cancelled", "the hold was withdrawn")),
+        }
+    }
+
+    fn decide(&self, decision: Decision, turn: &mut Turning) -> Result<Value, Failure> {
         let Decision { choice, actor, note, edited } = decision;
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
@@ -48,25 +88,25 @@ impl Hold {
         if choice == REJECT {
             let message = format!("`{actor}` rejected it");
             let details = [("actor", Value::Text(actor)), ("note", Value::Text(note))];
-            return Step::Done(Err(failure_with("Rejected", message, &details)));
+            return Err(failure_with("Rejected", message, &details));
         }
         let offered = self.params.get("choices").and_then(Value::as_list).unwrap_or_default();
         let is_offered = offered.iter().any(|offer| offer.as_text() == Some(&choice));
         if !is_offered && choice != ACCEPT {
             let message = format!("`{choice}` is not one of the choices");
-            return Step::Done(Err(Failure::new("ChoiceNotOffered", message)));
+            return Err(Failure::new("ChoiceNotOffered", message));
         }
         let input = edited.unwrap_or_else(|| self.input.as_ref().clone());
-        Step::Done(Ok(Value::map([
+        Ok(Value::map([
             ("choice", Value::Text(choice)),
             ("actor", Value::Text(actor)),
             ("note", Value::Text(note)),
             ("text", Value::Text(text_of(&input))),
             ("input", input),
-        ])))
+        ]))
     }
 
-    fn overdue(&self, turn: &mut Turning) -> Step {
+    fn overdue(&self, turn: &mut Turning) -> Result<Value, Failure> {
         let by_timeout = |choice: &str| Decision {
             choice: choice.to_owned(),
             actor: TIMEOUT_ACTOR.to_owned(),
@@ -76,41 +116,20 @@ impl Hold {
         match self.params.get("on_timeout").and_then(Value::as_text) {
             Some(ACCEPT) => self.decide(by_timeout(ACCEPT), turn),
             Some(REJECT) => self.decide(by_timeout(REJECT), turn),
-            _ => Step::Done(Err(Failure::new("HoldTimeout", "nobody decided in time"))),
+            _ => Err(Failure::new("HoldTimeout", "nobody decided in time")),
         }
     }
 }
 
 impl Task for Hold {
     fn begin(&mut self, _world: &World, turn: &mut Turning) -> Step {
-        let mut payload = self.params.clone();
-        if let Some(seconds) = payload.remove("timeout_s").as_ref().and_then(Value::as_int) {
-            let deadline = turn.now.plus_millis(seconds.saturating_mul(1_000));
-            payload.insert("deadline".to_owned(), Value::Int(deadline.millis()));
-        }
-        payload.insert("node".to_owned(), Value::text(self.origin.node.as_str()));
-        payload.insert("input".to_owned(), self.input.as_ref().clone());
-        let kind = RequestKind::Hold.as_str();
-        turn.opened.push(Request::new(self.scope.next_path(), kind, Value::Map(payload)));
+        let path = self.scope.next_path();
+        turn.opened.push(self.request(path, turn.now));
         Step::Waiting
     }
 
     fn deliver(&mut self, delivery: Delivery, _world: &World, turn: &mut Turning) -> Step {
-        match delivery.answer {
-            Answer::Ok(value) if is_expired(&value) => self.overdue(turn),
-            Answer::Ok(value) => match Decision::read(&value) {
-                Some(decision) => self.decide(decision, turn),
-                None => {
-                    let message = "the answer to the hold is not a decision";
-                    Step::Done(Err(Failure::new("InvalidInput", message)))
-                }
-            },
-            Answer::TimedOut => self.overdue(turn),
-            Answer::Failed(failure) => Step::Done(Err(failure)),
-            Answer::Cancelled(_) => {
-                Step::Done(Err(Failure::new("Cancelled", "the hold was withdrawn")))
-            }
-        }
+        Step::Done(self.decided(delivery.answer, turn))
     }
 }
 

@@ -164,6 +164,16 @@ impl Outgoing {
         Outgoing { agent, origin, arguments, input, key: None }
     }
 
+    /// Returns whom it is for.
+    pub fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// Returns where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
     /// Makes the request of one attempt, the way the registry says.
     pub fn request(&mut self, world: &World, path: Path, attempt: u64) -> Request {
         let key = self.key.get_or_insert_with(|| path.as_str().to_owned());

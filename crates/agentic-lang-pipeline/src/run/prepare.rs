@@ -29,7 +29,9 @@ impl Prepared {
         for (index, node) in plan.nodes().iter().enumerate() {
             let Work::Call(call) = &node.work else { continue };
             match call.kind {
-                CallKind::Activity | CallKind::Workflow => check_agent(node, call, registry)?,
+                CallKind::Activity | CallKind::Workflow => {
+                    check_agent(node, call, plan.backend(), registry)?;
+                }
                 CallKind::Hold if plan.backend() == Backend::Memory => {
                     return Err(refuse(
                         "BackendUnsupported",
@@ -53,9 +55,19 @@ fn refuse(code: &str, node: &Node, reason: &str) -> Failure {
     failure_with(code, message, &[("node", Value::text(node.id.as_str()))])
 }
 
-fn check_agent(node: &Node, call: &Call, registry: &Registry) -> Result<(), Failure> {
+fn check_agent(
+    node: &Node,
+    call: &Call,
+    backend: Backend,
+    registry: &Registry,
+) -> Result<(), Failure> {
     let is_loop = call.kind == CallKind::Workflow && LOOPS.contains(&call.agent.as_str());
-    if is_loop || registry.by_agent(&call.agent).is_some() {
+    let spec = registry.by_agent(&call.agent);
+    if backend == Backend::Memory && spec.is_some_and(|spec| spec.verdict.is_some()) {
+        let reason = "nobody waits for a verdict in memory";
+        return Err(refuse("BackendUnsupported", node, reason));
+    }
+    if is_loop || spec.is_some() {
         return Ok(());
     }
     let reason = format!("nobody registered the agent `{}`", call.agent);

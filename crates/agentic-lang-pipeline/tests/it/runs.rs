@@ -44,7 +44,7 @@ fn the_first_failure_stops_everything_and_keeps_what_is_there() {
     let withdrawn: Vec<String> = step.withdrawn.iter().map(ToString::to_string).collect();
     assert_eq!(withdrawn, ["b0/n1/0"]);
     let Some(End::Failed(failure)) = step.end else { panic!("{:?}", step.end) };
-    assert_eq!(failure.message, "node `n2` (`agentscript/upper`) failed: too bad");
+    assert_eq!(failure.message, "node `n2` (`agentscript/upper`) at 3:7 failed: too bad");
     let block = &failure.details.get("blocks").and_then(Value::as_list).expect("blocks")[0];
     let text = |key: &str| json::to_text(block.get(key).unwrap_or(&Value::Null));
     assert_eq!(text("outputs"), r#"{"n0":"a"}"#);
@@ -54,7 +54,7 @@ fn the_first_failure_stops_everything_and_keeps_what_is_there() {
         concat!(
             r#"{"code":"NodeFailed","details":{"agent":"agentscript/upper","#,
             r#""cause":{"code":"InvalidInput","message":"too bad"},"col":7,"line":3,"node":"n2"},"#,
-            r#""message":"node `n2` (`agentscript/upper`) failed: too bad"}"#
+            r#""message":"node `n2` (`agentscript/upper`) at 3:7 failed: too bad"}"#
         )
     );
 }

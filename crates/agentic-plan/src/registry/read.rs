@@ -9,7 +9,7 @@ use crate::node::{Backend, Retry};
 use crate::registry::schema::Presence;
 use crate::registry::{
     ArgSchema, AuthSource, BUILTINS_MAX, BuiltinKind, BuiltinSpec, Param, Registry, RegistryError,
-    Type, ValueShape,
+    Type, ValueShape, Verdict,
 };
 
 impl Registry {
@@ -33,7 +33,7 @@ impl Registry {
     }
 }
 
-const BUILTIN_FIELDS: [&str; 16] = [
+const BUILTIN_FIELDS: [&str; 17] = [
     "name",
     "agent",
     "kind",
@@ -50,6 +50,7 @@ const BUILTIN_FIELDS: [&str; 16] = [
     "effect",
     "retry",
     "timeout_ms",
+    "verdict",
 ];
 
 fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
@@ -72,6 +73,13 @@ fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
         None => None,
         Some(retry) => Some(Retry::read(retry, &fields.place("retry"))?),
     };
+    let verdict = match fields.map().get("verdict") {
+        None => None,
+        Some(_) if kind != BuiltinKind::Activity => {
+            return Err(fields.wrong("verdict", "absent where the kind is not `activity`").into());
+        }
+        Some(verdict) => Some(Verdict::read(verdict, &fields.place("verdict"))?),
+    };
     Ok(BuiltinSpec {
         kind,
         description: fields.optional_text("description")?.unwrap_or_default().to_owned(),
@@ -85,6 +93,7 @@ fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
         timeout_ms: fields.optional_count("timeout_ms", DURATION_MS_MAX)?,
         run,
         retry,
+        verdict,
         ..BuiltinSpec::new(name, agent)
     })
 }

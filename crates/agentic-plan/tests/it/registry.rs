@@ -55,6 +55,13 @@ fn ill_shaped_entries_are_refused() {
     refuse(r#","run":{"agent":"../x"}"#, "`builtins[0].run.agent`");
     refuse(r#","effect":"twice""#, "`builtins[0].effect`");
     refuse(r#","timeout_ms":0"#, "`builtins[0].timeout_ms`");
+    refuse(r#","verdict":{}"#, "asks a human about its output and cannot run in memory");
+    let verdict = |fields: &str| format!(r#","backends":["temporal"],"verdict":{fields}"#);
+    refuse(&verdict(r#"{"when":{"field":"x"}}"#), "`builtins[0].verdict.when.below`");
+    refuse(&verdict(r#"{"when":{"below":1}}"#), "`builtins[0].verdict.when.field`");
+    refuse(&verdict(r#"{"on_timeout":"wait"}"#), "`builtins[0].verdict.on_timeout`");
+    refuse(&verdict(r#"{"timeout_s":0}"#), "`builtins[0].verdict.timeout_s`");
+    refuse(r#","kind":"workflow","backends":["temporal"],"verdict":{}"#, "absent where the kind");
 }
 
 #[test]
@@ -117,4 +124,29 @@ fn arguments_of_tools_pass_the_same_schema() {
     assert_eq!(tools, r#"{"max_steps":10,"tools":["agentscript/echo"]}"#);
     let unknown = bind("tool_agent", r#"{"tools":["nobody"]}"#);
     assert_eq!(unknown, "the parameter `tools` wants list<ref>");
+}
+
+#[test]
+fn a_verdict_is_required_where_its_condition_says_so_and_in_doubt() {
+    let cases = [
+        (r#"{}"#, r#"1"#, true),
+        (r#"{"when":{"field":"c","below":0.8}}"#, r#"{"c":0.7}"#, true),
+        (r#"{"when":{"field":"c","below":0.8}}"#, r#"{"c":0.8}"#, false),
+        (r#"{"when":{"field":"c","below":1}}"#, r#"{"c":0}"#, true),
+        (r#"{"when":{"field":"c","below":0.8}}"#, r#"{"c":"high"}"#, true),
+        (r#"{"when":{"field":"c","below":0.8}}"#, r#""text""#, true),
+        (r#"{"when":{"field":"n","above":3}}"#, r#"{"n":4}"#, true),
+        (r#"{"when":{"field":"n","above":3}}"#, r#"{"n":3}"#, false),
+        (r#"{"when":{"field":"ok","is":false}}"#, r#"{"ok":true}"#, false),
+        (r#"{"when":{"field":"ok","is":false}}"#, r#"{"ok":false}"#, true),
+    ];
+    for (verdict, output, wanted) in cases {
+        let registry = one(&format!(r#","backends":["temporal"],"verdict":{verdict}"#));
+        let registry = registry.unwrap_or_else(|error| panic!("{verdict}: {error}"));
+        let again = Registry::from_value(&registry.to_value()).expect("it reads what it wrote");
+        assert_eq!(again, registry, "{verdict}");
+        let verdict = again.get("x").and_then(|spec| spec.verdict.as_ref()).expect("it has one");
+        let output = json::from_text(output).expect("the case is JSON");
+        assert_eq!(verdict.is_required(&output), wanted, "{verdict:?} {output:?}");
+    }
 }

@@ -212,8 +212,11 @@ fn percent_decoded(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        let byte = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
+        let byte = match tail {
+            [high, low, ..] => digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low),
+            _ => None,
+        };
         match (first, byte) {
             (b'%', Some(byte)) => {
                 out.push(byte);

@@ -94,8 +94,12 @@ pub fn start(space: &Space, begin: Begin) -> Result<SessionId> {
 /// # Errors
 /// Fails as [`start`] does.
 pub fn record(space: &Space, begin: Begin) -> Result<SessionId> {
+    let begin = begin.with_own_allowed();
     let id = begin.session()?;
-    make(space, begin.with_own_allowed(), Extent::StartOnly)?;
+    // One that somebody drives is not waited for.
+    if Folder::of(space, &id).first_frame(space)?.is_none() {
+        make(space, begin, Extent::StartOnly)?;
+    }
     Ok(id)
 }
 

@@ -36,11 +36,14 @@ pub(super) enum ShortWay {
 /// A lock of git on a ref; dropped before the ref is replaced by it, it is given back.
 struct RefLock {
     path: PathBuf,
+    is_held: bool,
 }
 
 impl Drop for RefLock {
     fn drop(&mut self) {
-        let _renamed_is_fine = fs::remove_file(&self.path);
+        if self.is_held {
+            let _nothing_else_can_be_done = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -69,43 +72,43 @@ impl Repository {
         let lock_path = path.with_added_extension("lock");
         let lock = OpenOptions::new().write(true).create_new(true).open(&lock_path);
         let Ok(mut file) = lock else { return Ok(ShortWay::Closed) };
-        let lock = RefLock { path: lock_path };
+        let mut lock = RefLock { path: lock_path, is_held: true };
         if old == step.new || read_plain(&path) != Some(old) {
             return Ok(ShortWay::Closed);
         }
+        let Ok(log) = self.open_log(&step.name) else { return Ok(ShortWay::Closed) };
         let content = format!("{}\n", step.new);
         file.write_all(content.as_bytes()).map_err(Error::io("write", &lock.path))?;
         drop(file);
-        fault::point("ref-locked")?;
-        self.log_move(step, old, who, why)?;
-        fault::point("ref-logged")?;
+        fault::point_under_lock("ref-locked")?;
+        if let Some(mut log) = log {
+            let line = log_line(old, step.new, who, why);
+            // In one write, so that lines of several writers never mix.
+            log.write_all(line.as_bytes()).map_err(Error::io("log the move of", &path))?;
+        }
+        fault::point_under_lock("ref-logged")?;
         fs::rename(&lock.path, &path).map_err(Error::io("move", &path))?;
         // Its name may be another's lock by now.
-        std::mem::forget(lock);
+        lock.is_held = false;
         Ok(ShortWay::Moved)
     }
 
-    fn log_move(&self, step: &BranchMove, old: Oid, who: &Signature, why: &str) -> Result<()> {
-        if self.inner.refs.write_reflog == WriteReflog::Disable {
-            return Ok(());
-        }
-        let path = self.common_dir().join("logs").join(&step.name);
-        let begins = self.inner.refs.write_reflog == WriteReflog::Always
-            || LOGGED_PREFIXES.iter().any(|prefix| step.name.starts_with(prefix));
-        let open = || OpenOptions::new().append(true).create(begins).open(&path);
-        let file = match (open(), path.parent()) {
-            (Err(error), Some(folder)) if begins && error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(folder).and_then(|()| open())
-            }
-            (Err(error), _) if !begins && error.kind() == ErrorKind::NotFound => return Ok(()),
-            (file, _) => file,
+    /// Opens the reflog of a ref; nothing if there is none and none begins by itself.
+    fn open_log(&self, name: &str) -> std::io::Result<Option<File>> {
+        let begins = match self.inner.refs.write_reflog {
+            WriteReflog::Disable => return Ok(None),
+            WriteReflog::Always => true,
+            WriteReflog::Normal => LOGGED_PREFIXES.iter().any(|prefix| name.starts_with(prefix)),
         };
-        let (person, zone) = (&who.person, offset(who.offset_minutes));
-        let (name, email, seconds) = (&person.name, &person.email, who.at.seconds());
-        let line = format!("{old} {} {name} <{email}> {seconds} {zone}\t{why}\n", step.new);
-        // In one write, so that lines of several writers never mix.
-        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
-        written.map_err(Error::io("write", &path))
+        let path = self.common_dir().join("logs").join(name);
+        let open = || OpenOptions::new().append(true).create(begins).open(&path);
+        match (open(), path.parent()) {
+            (Err(error), Some(folder)) if begins && error.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(folder).and_then(|()| open()).map(Some)
+            }
+            (Err(error), _) if !begins && error.kind() == ErrorKind::NotFound => Ok(None),
+            (file, _) => file.map(Some),
+        }
     }
 
     fn plain_path(&self, name: &str) -> Option<PathBuf> {
@@ -114,6 +117,13 @@ impl Repository {
         let is_whole = self.inner.refs.namespace.is_none();
         (is_plain && stays_inside && is_whole).then(|| self.common_dir().join(name))
     }
+}
+
+/// Writes a line of a reflog as git does.
+fn log_line(old: Oid, new: Oid, who: &Signature, why: &str) -> String {
+    let (name, email) = (&who.person.name, &who.person.email);
+    let (seconds, zone) = (who.at.seconds(), offset(who.offset_minutes));
+    format!("{old} {new} {name} <{email}> {seconds} {zone}\t{why}\n")
 }
 
 /// Reads a file that holds an id and the end of a line, and nothing else.
@@ -210,7 +220,13 @@ mod tests {
         let packed = |place: &Place| {
             git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
         };
-        let cases: [(&str, Change); 7] = [
+        let log_is_a_folder = |place: &Place| {
+            let log = place.file(&format!("logs/{NAME}"));
+            std::fs::remove_file(&log).expect("it was logged");
+            std::fs::create_dir(&log).expect("writable");
+        };
+        let cases: [(&str, Change); 8] = [
+            ("with a folder in place of its log", Box::new(log_is_a_folder)),
             ("packed", Box::new(packed)),
             ("symbolic", Box::new(write(NAME, "ref: refs/heads/other\n".to_owned()))),
             ("without an end of line", Box::new(write(NAME, id.clone()))),
@@ -226,6 +242,18 @@ mod tests {
             assert_eq!(place.short_way(), ShortWay::Closed, "{what}");
             assert_eq!(std::fs::read(place.file(NAME)).ok(), before, "{what}");
             assert!(!place.file(&format!("{NAME}.lock")).exists(), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_log_begins_or_is_left_out_as_the_configuration_says() {
+        for (value, is_logged) in [("true", true), ("always", true), ("false", false)] {
+            let mut place = place();
+            let _made_without_one = std::fs::remove_dir_all(place.file("logs"));
+            git(place.folder.path(), &["config", "core.logAllRefUpdates", value], "");
+            place.repository = Repository::open(place.folder.path()).expect("there");
+            assert_eq!(place.short_way(), ShortWay::Moved, "{value}");
+            assert_eq!(place.file(&format!("logs/{NAME}")).exists(), is_logged, "{value}");
         }
     }
 

@@ -11,9 +11,10 @@ pub use self::run::identity;
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::{Compiled, explain};
-use agentic_model::{Value, json};
+use agentic_lang_pipeline::{Compiled, explain, explain_stored};
+use agentic_model::{Cid, Value, json};
 use agentic_plan::Registry;
+use agentic_space::engine::stored_plan;
 use clap::{Subcommand, ValueEnum};
 
 use super::Outcome;
@@ -109,6 +110,8 @@ pub enum Verb {
     },
     /// Say in words what a pipeline does, and what it needs
     ///
+    /// With the id of a stored plan it checks that plan, and says what it does.
+    ///
     /// Example: agentic flow explain standup.as
     #[command(verbatim_doc_comment)]
     Explain(Args),
@@ -155,6 +158,12 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Check { args, diagnostics: Some(_) } => check_for_tools(context, &args),
         Verb::Plan { args, format } => {
             with_compiled(context, &args, |compiled| print_plans(context, compiled, format))
+        }
+        Verb::Explain(args) if args.file.starts_with(Cid::PREFIX) => {
+            let registry = registry::read(context, args.registry.as_deref())?;
+            let (plan, places) = stored_plan(&context.space()?, &args.file)?;
+            print_text(&explain_stored(&plan, &places, &registry));
+            Ok(ExitCode::SUCCESS)
         }
         Verb::Explain(args) => with_compiled(context, &args, |compiled| {
             print_text(&explain(compiled));

@@ -55,6 +55,10 @@ pub(super) fn of_verb(error: &Error) -> (Class, String) {
             (REFUSED, "change something first, or use `--allow-empty`")
         }
         Error::NotInBatch => (REFUSED, "commit it by itself"),
+        Error::UnknownDurability { .. } => (
+            REFUSED,
+            "say `git config agentic.durability full` or `git`, or name one with `--durability`",
+        ),
         Error::NoSuchPath { .. } => (REFUSED, "paths are relative to the current folder"),
         Error::ForeignCommit { .. } => {
             (REFUSED, "`agentic log AGENT` lists the commits of an agent")
@@ -162,6 +166,10 @@ fn of_session(error: &Error) -> (Class, String) {
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
         ),
         Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        Error::NotAPlan { .. } => (
+            REFUSED,
+            "`schemas/object-plan.json` says what a plan holds; `agentic flow plan FILE` makes one",
+        ),
         Error::Unperformed { .. } => (
             REFUSED,
             "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",

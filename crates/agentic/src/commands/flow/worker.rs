@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use agentic_lang_pipeline::engine::{DurableEngine, RunId, RunState, RunStatus};
 use agentic_view::FlowStatusView;
@@ -19,6 +19,10 @@ use crate::stop;
 
 /// How often it is looked which runs can go further.
 const POLL: Duration = Duration::from_millis(100);
+/// The longest time between two looks.
+const POLL_MAX: Duration = Duration::from_secs(5);
+/// How much longer than a look the pause after it is at least.
+const PAUSE_TO_LOOK: u32 = 10;
 /// How many runs are driven at once.
 const RUNS_MAX: usize = 64;
 
@@ -70,11 +74,14 @@ fn drive_all(context: &Context, address: &Address) -> Outcome {
     let mut worker = Worker { queue: VecDeque::new(), under_way: BTreeSet::new(), done };
     std::thread::scope(|scope| {
         while !stop::is_asked() {
+            let began = Instant::now();
             if worker.queue.is_empty() {
                 worker.queue.extend(engine.due()?);
             }
             worker.begin(scope, context, address);
-            worker.report(context, &driven, POLL);
+            // However many runs there are, to look for them takes a small part of the time.
+            let patience = POLL.max(began.elapsed() * PAUSE_TO_LOOK).min(POLL_MAX);
+            worker.report(context, &driven, patience);
             reached.tell_mended();
         }
         while !worker.under_way.is_empty() {
@@ -99,9 +106,11 @@ impl Worker {
         context: &'scope Context,
         address: &'scope Address,
     ) {
-        while self.under_way.len() < RUNS_MAX {
-            let Some(run) = self.queue.pop_front() else { return };
-            if !self.under_way.insert(run.clone()) {
+        for run in std::mem::take(&mut self.queue) {
+            let is_full = self.under_way.len() >= RUNS_MAX;
+            if is_full || !self.under_way.insert(run.clone()) {
+                // What became due while it was driven may have come too late for that driver.
+                self.queue.push_back(run);
                 continue;
             }
             let done = self.done.clone();
