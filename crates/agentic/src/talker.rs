@@ -1,18 +1,21 @@
 //! Lines for people that come faster than they can be written one by one.
 //!
-//! A thread of its own writes them: a line that comes alone at once, many that come together as one
-//! piece.
+//! A thread of its own writes them: a line that comes alone at once, and what comes shortly after it
+//! as one piece.
 
 use std::io::Write as _;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
 
 use crate::output::talk;
 
 /// How many lines wait at most; whoever says more waits, too.
-const LINES_MAX: usize = 1024;
+const LINES_MAX: usize = 4096;
 /// How much is written as one piece, in bytes.
-const PIECE_BYTES_MAX: usize = 64 << 10;
+const PIECE_BYTES_MAX: usize = 256 << 10;
+/// How long lines gather before the next piece is written.
+const GATHERING: Duration = Duration::from_millis(2);
 
 /// Says lines on standard error, in order.
 #[derive(Debug, Default)]
@@ -64,5 +67,7 @@ fn write(lines: &Receiver<String>) {
         // Nobody reads what cannot be written.
         let _ = anstream::stderr().write_all(piece.as_bytes());
         piece.clear();
+        // Nobody sees that it came so much later, and nobody is woken for each line.
+        std::thread::sleep(GATHERING);
     }
 }
