@@ -45,6 +45,8 @@ pub enum Body {
     Escalate(EscalateRecord),
     /// One of the votes a hold needs.
     Vote(VoteRecord),
+    /// A hold was put before people, on this head of the agent's branch.
+    Publish(PublishRecord),
     /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt; or
     /// the next attempt of an effect that may happen once at most begins, by [`RETRY`].
     Permit(PermitRecord),
@@ -174,6 +176,8 @@ pub enum By {
     Child(SessionId),
     /// A person who forked the session and set another answer.
     Edited(String),
+    /// A signal, by the position of its record.
+    Signal(u64),
     /// The engine itself, such as `system:fork`.
     System(String),
 }
@@ -191,9 +195,11 @@ pub struct AttemptRecord {
     pub next_at: Instant,
 }
 
-/// A signal.
+/// A signal. What it is delivered to names the position of this record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalRecord {
+    /// What tells it from every other, so that one that is received twice counts once.
+    pub id: String,
     /// Its name.
     pub name: String,
     /// Its data.
@@ -222,6 +228,15 @@ pub struct VoteRecord {
     pub principal: String,
     /// For what action.
     pub action: String,
+}
+
+/// A publication: decisions of the hold stand behind this head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishRecord {
+    /// Which hold.
+    pub path: Path,
+    /// The head of the agent's branch.
+    pub head: String,
 }
 
 /// What stands in place of a decision where the host lets another attempt begin by itself.

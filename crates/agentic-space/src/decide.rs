@@ -13,10 +13,11 @@ use agentic_store::journal::{
 };
 
 pub use crate::admission::check;
-pub use crate::decision::{Action, Decision};
+pub use crate::decision::{Action, COMMAND_LINE, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
 pub use crate::policy::Policy;
+use crate::session::publish::standing_head;
 use crate::session::summary;
 use crate::session::trace::decision_entry;
 use crate::space::Written;
@@ -52,6 +53,8 @@ pub struct Draft {
 pub struct Shown {
     /// The hash of the text.
     pub hash: String,
+    /// What showed it, with its version.
+    pub renderer: &'static str,
     /// When.
     pub at: Instant,
 }
@@ -106,7 +109,10 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     check(space, hold, &policy, draft)?;
     let journal = crate::session::recent::read_journal(space, &hold.session)?;
     let start = journal.start().clone();
-    let decision = Decision::of_human(draft, hold, &policy);
+    let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
+    if is_signed(space, &decision) == Signing::Signed {
+        decision.record.insert("authn".to_owned(), Value::text(space.repository().signer()));
+    }
     let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
         Recorded::New { commit, written } => {
@@ -236,7 +242,8 @@ fn transaction(
     };
     let signatures = space.signatures_of(person)?;
     let at = signatures.committer.at;
-    let (fields, fields_object) = OpenFields::place(decision.fields(head, at))?;
+    let hold_head = standing_head(space, decision.published(), head)?;
+    let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
     let claims = Claims {
         kind: Kind::parse("decision").ok(),
         agent: Some(agent.clone()),
@@ -252,7 +259,7 @@ fn transaction(
         committer: signatures.committer.clone(),
         message: claims.write(&decision.message())?,
     };
-    let bytes = match is_signed(space, decision)? {
+    let bytes = match is_signed(space, decision) {
         Signing::Signed => space.repository().sign_commit(&data)?,
         Signing::Plain => data.to_bytes(),
     };
@@ -275,19 +282,19 @@ fn transaction(
 }
 
 /// Whether a commit is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signing {
     Signed,
     Plain,
 }
 
 /// Decisions of people are signed if git's configuration says so.
-fn is_signed(space: &Space, decision: &Decision) -> Result<Signing> {
-    if !decision.principal.starts_with("user:") {
-        return Ok(Signing::Plain);
+fn is_signed(space: &Space, decision: &Decision) -> Signing {
+    let is_person = decision.principal.starts_with("user:");
+    if is_person && space.repository().is_set("agentic.sign") {
+        return Signing::Signed;
     }
-    let setting = ["config", "--type=bool", "--get", "agentic.sign"];
-    let setting = space.repository().git(&setting)?.stdout;
-    Ok(if setting.trim() == "true" { Signing::Signed } else { Signing::Plain })
+    Signing::Plain
 }
 
 /// The trace of a decision: one entry, bound to its commit.

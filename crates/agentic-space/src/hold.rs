@@ -6,9 +6,13 @@ use agentic_replay::{By, Path, RequestId, SessionId};
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
 use crate::session::listing::list_open;
+use crate::session::parent_of;
 use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
 use crate::{Error, Result, Space, trust};
+
+/// How many sessions that wait for each other are listed at most.
+const NESTING_MAX: usize = 256;
 
 /// A hold with what it asks of its decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +25,8 @@ pub struct Pending {
     pub overdue: bool,
     /// Commits on the branch that say they decide it, and do not count.
     pub unverified: Vec<(Oid, Decision)>,
+    /// The sessions that wait for the one that asks, from the outermost on, with their agents.
+    pub waiting: Vec<(SessionId, AgentName)>,
 }
 
 /// Which holds are wanted.
@@ -28,12 +34,24 @@ pub struct Pending {
 pub struct Filter {
     /// Of this agent.
     pub agent: Option<AgentName>,
+    /// Whether those of its descendants are wanted too.
+    pub reach: Reach,
     /// Of this kind of request.
     pub kind: Option<String>,
     /// That this principal may decide.
     pub assignee: Option<String>,
     /// Only those that are overdue.
     pub overdue_only: Overdue,
+}
+
+/// Whose holds are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the agent.
+    #[default]
+    Own,
+    /// Those of the agent and of all that descend from it.
+    Subtree,
 }
 
 /// Whether only overdue holds are wanted.
@@ -54,7 +72,8 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
     for id in list_open(space)? {
         if let Some(agent) = &filter.agent
-            && Beginning::of(space, &id).is_ok_and(|beginning| beginning.start.agent != *agent)
+            && let Ok(beginning) = Beginning::of(space, &id)
+            && !is_of(space, &beginning.start.agent, agent, filter.reach)
         {
             continue;
         }
@@ -70,12 +89,36 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
                 continue;
             }
             let overdue = policy.is_overdue(space.now());
-            found.push(Pending { hold, policy, overdue, unverified: decisions.unverified });
+            let (unverified, waiting) = (decisions.unverified, waiting_for(space, &start.key));
+            found.push(Pending { hold, policy, overdue, unverified, waiting });
         }
     }
     found.retain(|pending| matches(pending, filter));
     found.sort_by(|left, right| order(&left.hold).cmp(&order(&right.hold)));
     Ok(found)
+}
+
+/// Tells whether a hold of one agent is wanted by whoever wants those of another. An agent whose
+/// branch is gone descends from nobody.
+fn is_of(space: &Space, agent: &AgentName, wanted: &AgentName, reach: Reach) -> bool {
+    match reach {
+        _ if agent == wanted => true,
+        Reach::Own => false,
+        Reach::Subtree => space.is_below(agent, wanted).unwrap_or(false),
+    }
+}
+
+/// Lists the sessions that wait for the one with this start key, from the outermost on.
+fn waiting_for(space: &Space, key: &str) -> Vec<(SessionId, AgentName)> {
+    let mut waiting = Vec::new();
+    let mut parent = parent_of(key);
+    while let Some(id) = parent.filter(|_| waiting.len() < NESTING_MAX) {
+        let Ok(beginning) = Beginning::of(space, &id) else { break };
+        parent = parent_of(&beginning.start.key);
+        waiting.push((id, beginning.start.agent));
+    }
+    waiting.reverse();
+    waiting
 }
 
 /// Oldest first; what was asked at once, in the order of the program.
@@ -145,7 +188,9 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
         let overdue = policy.is_overdue(space.now());
         let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
         let hold = hold.clone();
-        return Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified })));
+        let waiting = waiting_for(space, &journal.start().key);
+        let pending = Pending { hold, policy, overdue, unverified, waiting };
+        return Ok(Named::Open(Box::new(pending)));
     }
     let Some((_, _, by)) = &asked.answer else { return Err(unknown()) };
     let commit = match by {

@@ -7,8 +7,8 @@ use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, Record, ScopeEndRecord, SignalRecord,
-    StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, PublishRecord, Record,
+    ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
 
@@ -83,7 +83,8 @@ fn write_body(body: &Body, out: &mut Out) {
             out.text("error", &attempt.error).int("next_at", attempt.next_at.millis());
         }
         Body::Signal(signal) => {
-            out.kind("signal").text("name", &signal.name).stored("value", &signal.value);
+            out.kind("signal").text("id", &signal.id).text("name", &signal.name);
+            out.stored("value", &signal.value);
         }
         Body::Escalate(escalate) => {
             out.kind("escalate").path(&escalate.path).texts("to", &escalate.to);
@@ -92,6 +93,9 @@ fn write_body(body: &Body, out: &mut Out) {
         Body::Vote(vote) => {
             out.kind("vote").path(&vote.path).text("decision", &vote.decision);
             out.text("principal", &vote.principal).text("action", &vote.action);
+        }
+        Body::Publish(publish) => {
+            out.kind("publish").path(&publish.path).text("head", &publish.head);
         }
         Body::Permit(permit) => {
             out.kind("permit").path(&permit.path).text("decision", &permit.decision);
@@ -140,6 +144,7 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             next_at: fields.instant("next_at")?,
         }),
         "signal" => Body::Signal(SignalRecord {
+            id: fields.text("id")?,
             name: fields.text("name")?,
             value: fields.stored("value")?,
         }),
@@ -154,6 +159,9 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             principal: fields.text("principal")?,
             action: fields.text("action")?,
         }),
+        "publish" => {
+            Body::Publish(PublishRecord { path: fields.path()?, head: fields.text("head")? })
+        }
         "permit" => Body::Permit(PermitRecord {
             path: fields.path()?,
             decision: fields.text("decision")?,
@@ -310,6 +318,7 @@ fn by_words(by: &By) -> (&'static str, Option<String>) {
         By::Timer => ("timer", None),
         By::Child(session) => ("child", Some(session.to_string())),
         By::Edited(principal) => ("edited", Some(principal.clone())),
+        By::Signal(seq) => ("signal", Some(seq.to_string())),
         By::System(name) => ("system", Some(name.clone())),
     }
 }
@@ -321,9 +330,16 @@ fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
         "decision" => By::Decision(fields.text("who")?),
         "child" => By::Child(SessionId::parse(&fields.text("who")?).ok_or_else(|| invalid("who"))?),
         "edited" => By::Edited(fields.text("who")?),
+        "signal" => By::Signal(position(&fields.text("who")?)?),
         "system" => By::System(fields.text("who")?),
         _ => return Err(invalid("by")),
     })
+}
+
+/// Reads a position in its one spelling.
+fn position(text: &str) -> Result<u64, InvalidRecord> {
+    let seq = text.parse::<u64>().ok().filter(|seq| seq.to_string() == text);
+    seq.ok_or_else(|| invalid("who"))
 }
 
 fn handling_word(handling: Handling) -> &'static str {

@@ -125,6 +125,7 @@ fn path_of(body: &Body) -> Option<&Path> {
         Body::Attempt(attempt) => Some(&attempt.path),
         Body::Escalate(escalate) => Some(&escalate.path),
         Body::Vote(vote) => Some(&vote.path),
+        Body::Publish(publish) => Some(&publish.path),
         Body::Permit(permit) => Some(&permit.path),
         Body::Withdraw(withdraw) => Some(&withdraw.path),
         Body::ScopeEnd(scope) => Some(&scope.path),

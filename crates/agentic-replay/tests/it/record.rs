@@ -3,7 +3,7 @@
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, InvalidRecord, Outcome, PermitRecord, Record,
+    Engine, EscalateRecord, ForkPoint, InvalidRecord, Outcome, PermitRecord, PublishRecord, Record,
     ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord, VoteRecord, Why,
     WithdrawRecord,
 };
@@ -59,6 +59,7 @@ fn every_body() -> Vec<Body> {
         (Outcome::Cancelled(Stopped::Unknown), By::Child(session)),
         (Outcome::Cancelled(Stopped::NotStarted), By::Edited(text("bob"))),
         (Outcome::Cancelled(Stopped::Stopped), By::System(text("fork"))),
+        (Outcome::Ok(stored.clone()), By::Signal(7)),
     ];
     let answer =
         |(outcome, by)| Body::Answer(AnswerRecord { path: path.clone(), outcome, by, attempt: 2 });
@@ -85,7 +86,8 @@ fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<
             error: text("e"),
             next_at: Instant::from_millis(9),
         }),
-        Body::Signal(SignalRecord { name: text("s"), value: stored.clone() }),
+        Body::Signal(SignalRecord { id: text("i"), name: text("s"), value: stored.clone() }),
+        Body::Publish(PublishRecord { path: path(), head: text("h") }),
         Body::Escalate(EscalateRecord { path: path(), to: vec![text("eve")], why: text("w") }),
         Body::Vote(VoteRecord {
             path: path(),

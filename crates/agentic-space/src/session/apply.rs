@@ -61,7 +61,8 @@ impl<'a> Driver<'a> {
             self.escalate(hold, step)?;
         }
         if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
-            let decision = Decision::expired(hold, &policy, self.space.now());
+            let published = self.session.published(&hold.request.path);
+            let decision = Decision::expired(hold, &policy, self.space.now()).on(published);
             decide::record_system(self.space, &start, &decision, &policy)?;
             found = decide::find(self.space, &start, &hold.id)?;
         }

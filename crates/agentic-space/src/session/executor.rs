@@ -201,12 +201,6 @@ impl Executor {
         (terminal.ask)(request.payload.get("path").and_then(Value::as_text)?)
     }
 
-    /// Says whether the children of the program run at once. Scripts run theirs one after the
-    /// other.
-    pub fn runs_children_at_once(&self) -> bool {
-        matches!(self.language, Language::Pipeline | Language::Context)
-    }
-
     /// Says whether a request is answered from a script.
     pub fn is_scripted(&self, request: &Request) -> bool {
         self.script.knows(request)

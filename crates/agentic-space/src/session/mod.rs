@@ -7,18 +7,21 @@
 
 mod apply;
 pub(crate) mod beginning;
+mod children;
 mod context;
 pub(crate) mod drive;
 mod effect;
 mod executor;
 pub(crate) mod folder;
 mod fork;
+mod inbox;
 mod language;
 pub(crate) mod listing;
 mod load;
 mod overtaken;
 mod performer;
 mod process;
+pub(crate) mod publish;
 mod rebuild;
 pub(crate) mod recent;
 mod replay;
@@ -36,10 +39,11 @@ pub(crate) mod trace;
 mod unsynced;
 mod work;
 
+pub use self::children::children;
+pub(crate) use self::children::parent_of;
 pub use self::context::{Cast, ContextFlow, Models, Tools};
-pub use self::effect::children;
 pub use self::executor::{CommandLine, Executor};
-pub use self::fork::{ForkPlan, fork, upgrade};
+pub use self::fork::{Children, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
 pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
@@ -47,7 +51,7 @@ pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
 pub use self::run::{Happening, blocks, find_run, history};
-pub use self::start::{Begin, cancel, resume, start, tick};
+pub use self::start::{Begin, cancel, resume, signal, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 pub use self::terminal::Terminal;
 

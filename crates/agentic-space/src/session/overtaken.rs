@@ -89,6 +89,7 @@ fn closed_requests(journal: &Journal) -> BTreeMap<String, Closed> {
             | Body::Signal(_)
             | Body::Escalate(_)
             | Body::Vote(_)
+            | Body::Publish(_)
             | Body::Upgrade(_)
             | Body::Withdraw(_)
             | Body::Cancel(_)

@@ -132,6 +132,8 @@ pub struct OpenHold {
     pub votes: Vec<VoteRecord>,
     /// How often it went on to other people.
     pub n_escalations: usize,
+    /// The head of the agent's branch on which it was put before people last.
+    pub published: Option<String>,
 }
 
 /// Reads a session.
@@ -206,7 +208,7 @@ fn summarise(
         result,
         failure,
         until,
-        child_of: super::effect::parent_of(&start.key),
+        child_of: super::children::parent_of(&start.key),
         forked_from: start.parent.map(|point| (point.session, point.seq)),
         asked,
         holds,

@@ -163,6 +163,9 @@ fn of_session(error: &Error) -> (Class, String) {
         ),
         Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
         Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
+        Error::InboxFull { .. } => {
+            (REFUSED, "it takes more once its flow has asked for some with `suspend`")
+        }
         Error::SessionOver { .. } => (
             DECIDED,
             "`agentic session show` shows how it ended; `agentic session fork` goes another way",

@@ -76,6 +76,7 @@ impl<P: Program> Replay<'_, P> {
             Body::Start(_)
             | Body::Attempt(_)
             | Body::Signal(_)
+            | Body::Publish(_)
             | Body::Escalate(_)
             | Body::Vote(_)
             | Body::Permit(_)
