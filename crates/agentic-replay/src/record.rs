@@ -326,6 +326,29 @@ pub struct ContinueRecord {
     pub flow: Cid,
 }
 
+impl Body {
+    /// Returns the place in the program that the record is about, where it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Body::Ask(ask) => Some(&ask.path),
+            Body::Answer(answer) => Some(&answer.path),
+            Body::Attempt(attempt) => Some(&attempt.path),
+            Body::Escalate(escalate) => Some(&escalate.path),
+            Body::Vote(vote) => Some(&vote.path),
+            Body::Publish(publish) => Some(&publish.path),
+            Body::Permit(permit) => Some(&permit.path),
+            Body::Withdraw(withdraw) => Some(&withdraw.path),
+            Body::ScopeEnd(scope) => Some(&scope.path),
+            Body::Start(_)
+            | Body::Signal(_)
+            | Body::Upgrade(_)
+            | Body::Cancel(_)
+            | Body::Continue(_)
+            | Body::End(_) => None,
+        }
+    }
+}
+
 impl StartRecord {
     /// Says whether effects of a kind may be performed unasked.
     pub fn allows(&self, kind: &str) -> bool {

@@ -18,6 +18,7 @@ use crate::following::{Following, carry_out};
 use crate::hold::Pending;
 pub use crate::policy::Policy;
 use crate::session::publish::standing_head;
+use crate::session::recent::read_journal;
 use crate::session::summary;
 use crate::session::trace::decision_entry;
 use crate::space::Written;
@@ -87,7 +88,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
 /// Fails when it is none for this request.
 pub fn proposed(space: &Space, pending: &Pending, commit: Oid) -> Result<Decision> {
     let hold = &pending.hold;
-    let start = crate::session::recent::read_journal(space, &hold.session)?.start().clone();
+    let start = read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
     proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
@@ -107,7 +108,7 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     check(space, hold, &policy, draft)?;
-    let journal = crate::session::recent::read_journal(space, &hold.session)?;
+    let journal = read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
     if is_signed(space, &decision) == Signing::Signed {
@@ -204,9 +205,7 @@ fn answered_before(
     decision: &Decision,
     decider: Decider<'_>,
 ) -> Result<Option<Recorded>> {
-    let summary = summary::read(space, &start.session)?;
-    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == decision.request);
-    let found = asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))?;
+    let found = find(space, start, &decision.request)?;
     let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
     let settled = policy.settle(&found);
     let voted = || match decider {
@@ -222,7 +221,8 @@ fn answered_before(
     if let Decider::Engine(_) = decider {
         return Ok(None);
     }
-    if !summary.holds.iter().any(|hold| hold.id.to_string() == decision.request) {
+    let journal = read_journal(space, &start.session)?;
+    if !summary::holds(space, &journal)?.iter().any(|hold| hold.id == decision.request) {
         return Ok(Some(Recorded::Closed));
     }
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
@@ -248,7 +248,7 @@ fn transaction(
         kind: Kind::parse("decision").ok(),
         agent: Some(agent.clone()),
         session: Some(start.session.to_string()),
-        request: Some(decision.request.clone()),
+        request: Some(decision.request.to_string()),
         fields,
         ..Claims::default()
     };
@@ -305,7 +305,7 @@ fn trace_of(
 ) -> Result<(Vec<KeptObject>, String)> {
     let text = format!(
         "decided {} {} by {}",
-        &decision.request[..12.min(decision.request.len())],
+        &decision.request.to_string()[..12],
         decision.action.name(),
         decision.principal
     );

@@ -2,7 +2,7 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Answer, Hold, Withdrawn};
+use agentic_replay::{Answer, Hold, RequestId, Withdrawn};
 use agentic_store::user_id;
 
 use crate::decide::Draft;
@@ -49,8 +49,8 @@ pub struct Decision {
     pub rationale: String,
     /// Everything else that is recorded.
     pub record: Map,
-    /// The id of the request, in full.
-    pub request: String,
+    /// The id of the request.
+    pub request: RequestId,
 }
 
 impl Action {
@@ -120,7 +120,7 @@ impl Decision {
             principal: principal.to_owned(),
             rationale: "Nobody waits for the answer any more".to_owned(),
             record,
-            request: withdrawn.id.to_string(),
+            request: withdrawn.id,
         }
     }
 
@@ -139,7 +139,7 @@ impl Decision {
             principal: "system:expiry".to_owned(),
             rationale: format!("Nobody answered until {deadline}"),
             record,
-            request: hold.id.to_string(),
+            request: hold.id,
         }
     }
 
@@ -185,7 +185,7 @@ impl Decision {
             principal: draft.principal.clone(),
             rationale: draft.rationale.clone(),
             record,
-            request: hold.id.to_string(),
+            request: hold.id,
         }
     }
 
@@ -243,7 +243,7 @@ impl Decision {
             value: map.get("value").filter(|value| **value != Value::Null).cloned(),
             principal: map.get("principal")?.as_text()?.to_owned(),
             rationale: agentic_model::trailer::strip(message),
-            request: claims.request?,
+            request: RequestId::parse(&claims.request?)?,
             record: map,
         })
     }

@@ -1,7 +1,7 @@
 //! Holds: what waits for a human, in all sessions.
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{By, Path, RequestId, SessionId};
+use agentic_replay::{By, Journal, Path, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
@@ -11,6 +11,8 @@ use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
 use crate::{Error, Result, Space, trust};
 
+/// How many digits of the id of a request are shown. So many name one.
+const DIGITS_SHOWN: usize = 12;
 /// How many sessions that wait for each other are listed at most.
 const NESTING_MAX: usize = 256;
 
@@ -78,9 +80,9 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
             continue;
         }
         let Ok(journal) = read_journal(space, &id) else { continue };
-        let Ok(summary) = summary::of_journal(space, &journal) else { continue };
+        let Ok(holds) = summary::holds(space, &journal) else { continue };
         let start = journal.start().clone();
-        for hold in summary.holds {
+        for hold in holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
             let decisions = trust::find(space, &start, &hold.id)?;
@@ -178,30 +180,40 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     };
     let session = space.find_session(session).map_err(|_| unknown())?;
     let journal = read_journal(space, &session)?;
-    let summary = summary::of_journal(space, &journal)?;
-    let named: Vec<&Asked> =
-        summary.asked.iter().filter(|asked| asked.id.to_string().starts_with(request)).collect();
-    let [asked] = named.as_slice() else { return Err(unknown()) };
-    if let Some(hold) = summary.holds.iter().find(|hold| hold.id == asked.id) {
-        let policy = Policy::of_payload(hold.reason, &hold.payload);
-        let policy = policy.at(hold.n_escalations, space.now());
-        let overdue = policy.is_overdue(space.now());
-        let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
-        let hold = hold.clone();
-        let waiting = waiting_for(space, &journal.start().key);
-        let pending = Pending { hold, policy, overdue, unverified, waiting };
-        return Ok(Named::Open(Box::new(pending)));
+    let holds = summary::holds(space, &journal)?;
+    let is_named = |id: &RequestId| id.to_string().starts_with(request);
+    if request.len() >= DIGITS_SHOWN
+        && let Some(hold) = holds.iter().find(|hold| is_named(&hold.id))
+    {
+        return open(space, &journal, hold.clone());
     }
-    let Some((_, _, by)) = &asked.answer else { return Err(unknown()) };
+    // Only what has its answer needs the whole record, and what could mean several requests.
+    let summary = summary::of_journal(space, &journal)?;
+    let named: Vec<&Asked> = summary.asked.iter().filter(|asked| is_named(&asked.id)).collect();
+    let [asked] = named.as_slice() else { return Err(unknown()) };
+    match holds.into_iter().find(|hold| hold.id == asked.id) {
+        Some(hold) => open(space, &journal, hold),
+        None => decided(space, session, asked).ok_or_else(unknown),
+    }
+}
+
+fn open(space: &Space, journal: &Journal, hold: OpenHold) -> Result<Named> {
+    let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, space.now());
+    let overdue = policy.is_overdue(space.now());
+    let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
+    let waiting = waiting_for(space, &journal.start().key);
+    Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified, waiting })))
+}
+
+fn decided(space: &Space, session: SessionId, asked: &Asked) -> Option<Named> {
+    let (_, _, by) = asked.answer.as_ref()?;
     let commit = match by {
         By::Decision(commit) => Oid::parse(commit).ok(),
         _ => None,
     };
-    let decision = match commit {
-        Some(commit) => Decision::of_commit(space, commit).ok().flatten(),
-        None => None,
-    };
-    Ok(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
+    let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
+    Some(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
 }
 
 fn is_hex(text: &str) -> bool {

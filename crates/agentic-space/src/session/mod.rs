@@ -25,6 +25,7 @@ pub(crate) mod publish;
 mod rebuild;
 pub(crate) mod recent;
 mod replay;
+mod reply;
 mod retell;
 mod retry;
 mod run;

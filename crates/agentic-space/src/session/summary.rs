@@ -1,5 +1,7 @@
 //! How a session stands, read from its records without running anything.
 
+use std::collections::BTreeMap;
+
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
 use agentic_replay::{
@@ -148,10 +150,46 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
     summarise(space, journal, &|| Folder::of(space, &id).is_driven(space))
 }
 
-/// Reads a session as if nobody were at work on it, so that what is under way counts as in doubt.
-pub(crate) fn read_at_rest(space: &Space, id: &SessionId) -> Result<Summary> {
-    let journal = read_journal(space, id)?;
-    summarise(space, &journal, &|| Ok(false))
+/// Reads what waits for a human in the journal of a session as it stands now, oldest first. What has
+/// its answer is not looked at.
+pub(crate) fn holds(space: &Space, journal: &Journal) -> Result<Vec<OpenHold>> {
+    let id = journal.start().session;
+    open_holds(space, journal, &|| Folder::of(space, &id).is_driven(space))
+}
+
+/// Does the same as if nobody were at work on it, so that what is under way counts as in doubt.
+pub(crate) fn holds_at_rest(space: &Space, journal: &Journal) -> Result<Vec<OpenHold>> {
+    open_holds(space, journal, &|| Ok(false))
+}
+
+fn open_holds(
+    space: &Space,
+    journal: &Journal,
+    is_driven: &dyn Fn() -> Result<bool>,
+) -> Result<Vec<OpenHold>> {
+    // Where each request stands that has no answer, by its path.
+    let mut open: BTreeMap<&Path, u64> = BTreeMap::new();
+    for record in journal.records() {
+        match &record.body {
+            Body::Start(_) => open.clear(),
+            Body::Ask(ask) => _ = open.insert(&ask.path, record.seq),
+            Body::Answer(answer) => _ = open.remove(&answer.path),
+            _ => {}
+        }
+    }
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let values = Values::of(space, journal);
+    let mut reading = Reading::new(&values);
+    for record in journal.records() {
+        let is_start = matches!(record.body, Body::Start(_));
+        let since = record.body.path().and_then(|path| open.get(path));
+        if is_start || since.is_some_and(|seq| record.seq >= *seq) {
+            reading.read(record)?;
+        }
+    }
+    reading.holds(journal.start(), is_driven)
 }
 
 /// Summarises a journal as it stood, when whoever appended to it was at work.
