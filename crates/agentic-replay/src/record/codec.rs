@@ -3,6 +3,7 @@
 //! A record has exactly the fields that its kind has: one more or one of another type, and it is
 //! refused. So every record has one byte form, and its hash covers all of it.
 
+use agentic_model::canonical::Part;
 use agentic_model::{AgentName, Value};
 
 use super::{
@@ -48,7 +49,7 @@ impl Record {
     ///
     /// # Errors
     /// Fails when a field is missing, superfluous or of another type.
-    pub fn from_entries(entries: Vec<(&str, Value)>) -> Result<Record, InvalidRecord> {
+    pub fn from_entries(entries: Vec<(&str, Part<'_>)>) -> Result<Record, InvalidRecord> {
         let mut fields = In(entries);
         if fields.int("v")? != VERSION {
             return Err(invalid("v"));
@@ -128,7 +129,7 @@ fn write_body(body: &Body, out: &mut Out) {
 }
 
 fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
-    Ok(match fields.text("kind")?.as_str() {
+    Ok(match fields.word("kind")? {
         "start" => Body::Start(Box::new(read_start(fields)?)),
         "ask" => Body::Ask(Box::new(read_ask(fields)?)),
         "answer" => Body::Answer(AnswerRecord {
@@ -215,7 +216,7 @@ fn write_start(start: &StartRecord, out: &mut Out) {
 fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
     Ok(StartRecord {
         session: SessionId::from_bytes(fields.hash("session")?),
-        agent: AgentName::parse(&fields.text("agent")?).map_err(|_| invalid("agent"))?,
+        agent: AgentName::parse(fields.word("agent")?).map_err(|_| invalid("agent"))?,
         flow: fields.link("flow")?,
         engine: Engine {
             language: fields.text("language")?,
@@ -296,7 +297,7 @@ fn write_outcome(outcome: &Outcome, out: &mut Out) {
 
 fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
     let stopped = [Stopped::NotStarted, Stopped::Stopped, Stopped::Unknown];
-    Ok(match fields.text("outcome")?.as_str() {
+    Ok(match fields.word("outcome")? {
         "ok" => Outcome::Ok(fields.stored("value")?),
         "err" => Outcome::Failed {
             code: fields.text("code")?,
@@ -324,13 +325,13 @@ fn by_words(by: &By) -> (&'static str, Option<String>) {
 }
 
 fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
-    Ok(match fields.text("by")?.as_str() {
+    Ok(match fields.word("by")? {
         "executor" => By::Executor,
         "timer" => By::Timer,
         "decision" => By::Decision(fields.text("who")?),
-        "child" => By::Child(SessionId::parse(&fields.text("who")?).ok_or_else(|| invalid("who"))?),
+        "child" => By::Child(SessionId::parse(fields.word("who")?).ok_or_else(|| invalid("who"))?),
         "edited" => By::Edited(fields.text("who")?),
-        "signal" => By::Signal(position(&fields.text("who")?)?),
+        "signal" => By::Signal(position(fields.word("who")?)?),
         "system" => By::System(fields.text("who")?),
         _ => return Err(invalid("by")),
     })

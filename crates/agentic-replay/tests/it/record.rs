@@ -1,5 +1,6 @@
 //! Records: one byte form each, and nothing else is accepted.
 
+use agentic_model::canonical::Part;
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
@@ -121,9 +122,17 @@ fn record(body: Body) -> Record {
     Record { seq: 5, prev: RecordHash::from_bytes([9; 32]), at: Instant::from_millis(8), body }
 }
 
+fn part(value: &Value) -> Part<'_> {
+    match value {
+        Value::Text(text) => Part::Text(text),
+        Value::Bytes(bytes) => Part::Bytes(bytes),
+        other => Part::Other(other.clone()),
+    }
+}
+
 /// Reads a record from its map.
 fn read(map: &Map) -> Result<Record, InvalidRecord> {
-    Record::from_entries(map.iter().map(|(key, value)| (key.as_str(), value.clone())).collect())
+    Record::from_entries(map.iter().map(|(key, value)| (key.as_str(), part(value))).collect())
 }
 
 #[test]

@@ -113,13 +113,10 @@ fn shared(space: &Space, start: &StartRecord, path: &Path) -> Option<SessionId> 
         return None;
     }
     let journal = read_journal(space, &start.session).ok()?.up_to(point.seq);
-    let (begun, is_open) =
-        journal.records().iter().fold((false, false), |found, record| match &record.body {
-            Body::Ask(ask) if ask.path == *path => (true, true),
-            Body::Answer(answer) if answer.path == *path => (found.0, false),
-            _ => found,
-        });
-    if !(begun && is_open) {
+    let last = journal.records().iter().rev().find(|record| {
+        matches!(record.body, Body::Ask(_) | Body::Answer(_)) && record.body.path() == Some(path)
+    });
+    if !matches!(last.map(|record| &record.body), Some(Body::Ask(_))) {
         return None;
     }
     let own = newest_with_key(space, &child_key(&point.session, path)).ok()?;

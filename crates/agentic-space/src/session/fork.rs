@@ -290,9 +290,9 @@ fn cut_of(journal: &Journal, plan: &ForkPlan) -> Result<u64> {
     let mut cut = journal.records().len() as u64;
     for (seq, _) in &plan.set {
         let path = path_at(journal, *seq)?;
-        let answered = journal.records().iter().find(|record| match &record.body {
-            Body::Answer(answer) => answer.path == path && record.seq >= *seq,
-            _ => false,
+        let answered = journal.records().iter().find(|record| {
+            let is_answer = matches!(record.body, Body::Answer(_));
+            is_answer && record.body.path() == Some(&path) && record.seq >= *seq
         });
         cut = answered.map_or(cut, |record| cut.min(record.seq));
     }

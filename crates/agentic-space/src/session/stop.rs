@@ -75,9 +75,8 @@ impl Driver<'_> {
         }
         let key = child_key(&self.session.started().session, &request.path);
         let Some(child) = newest_with_key(self.space, &key)? else { return Ok(false) };
-        match ended_child(self.space, &self.session, child)? {
-            Some((answer, by)) => self.answer(&request.path, answer, by)?,
-            None => {}
+        if let Some((answer, by)) = ended_child(self.space, &self.session, child)? {
+            self.answer(&request.path, answer, by)?;
         }
         Ok(true)
     }

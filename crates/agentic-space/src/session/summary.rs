@@ -170,11 +170,12 @@ fn open_holds(
     // Where each request stands that has no answer, by its path.
     let mut open: BTreeMap<&Path, u64> = BTreeMap::new();
     for record in journal.records() {
-        match &record.body {
-            Body::Start(_) => open.clear(),
-            Body::Ask(ask) => _ = open.insert(&ask.path, record.seq),
-            Body::Answer(answer) => _ = open.remove(&answer.path),
-            _ => {}
+        if let Body::Start(_) = &record.body {
+            open.clear();
+        } else if let Body::Ask(ask) = &record.body {
+            open.insert(&ask.path, record.seq);
+        } else if let Body::Answer(answer) = &record.body {
+            open.remove(&answer.path);
         }
     }
     if open.is_empty() {
