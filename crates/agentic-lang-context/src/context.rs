@@ -4,6 +4,7 @@
 //! nothing else; there is no other way into [`prompt::lay_out`].
 
 pub(crate) mod clip;
+pub(crate) mod measure;
 pub(crate) mod prompt;
 pub(crate) mod schema;
 

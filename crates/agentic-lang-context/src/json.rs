@@ -9,6 +9,7 @@ mod number;
 mod ordered;
 mod parse;
 mod print;
+mod size;
 
 use std::sync::Arc;
 
@@ -18,8 +19,9 @@ pub use crate::json::number::number_to_text;
 pub use crate::json::ordered::Ordered;
 pub(crate) use crate::json::parse::parse_within;
 pub use crate::json::parse::{JsonFault, parse};
-pub(crate) use crate::json::print::pretty_with_ends;
+pub(crate) use crate::json::print::pretty_sized;
 pub use crate::json::print::{compact, pretty, write_text};
+pub(crate) use crate::json::size::{number_size, text_size};
 
 /// How deep lists and objects may nest, in programs, replies and inputs.
 pub const JSON_NESTING_MAX: usize = 256;
@@ -59,6 +61,20 @@ impl Json {
     /// Makes a whole number.
     pub fn count(count: usize) -> Json {
         Json::Number(count as f64)
+    }
+
+    /// Returns about how many bytes the value takes.
+    pub(crate) fn weight(&self) -> u64 {
+        const VALUE: u64 = 16;
+        let inside = match self {
+            Json::Null | Json::Bool(_) | Json::Number(_) => 0,
+            Json::Text(text) => text.len() as u64,
+            Json::List(items) => items.iter().map(Json::weight).sum(),
+            Json::Object(entries) => {
+                entries.iter().map(|(key, item)| key.len() as u64 + item.weight()).sum()
+            }
+        };
+        VALUE + inside
     }
 
     /// Returns the text, if this is one.

@@ -32,7 +32,7 @@ pub use crate::module::{
 pub use crate::outline::{Declaration, Outline, Sort, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};
 pub use crate::run::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
-pub use crate::run::{DEBUG_EVENT, Run, TRACE_EVENT};
+pub use crate::run::{DEBUG_EVENT, Run, TRACE_BYTES_MAX, TRACE_EVENT};
 pub use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 pub use crate::value::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use agentic_diag::Source;
 
 use crate::analyze;
-use crate::code::{Code, Place};
+use crate::code::{Code, Op, Place};
 use crate::dialect::Dialect;
-use crate::error::Error;
+use crate::error::{Error, RunFault};
 use crate::load::{self, Finding, Loaded, Resolver};
 use crate::run::Run;
 
@@ -197,6 +197,19 @@ impl Module {
             Some((&*choice.site_id, names))
         });
         sites.collect()
+    }
+
+    /// Tells whether a run ended where a model is called.
+    pub fn is_at_model_call(&self, fault: &RunFault) -> bool {
+        let (line, column) = (fault.position.line as usize, fault.position.column as usize);
+        let code = &self.shared.code;
+        code.ops.iter().zip(&code.places).any(|(op, place)| {
+            let is_there = || {
+                let position = self.shared.position(*place);
+                (position.line, position.column) == (line, column)
+            };
+            matches!(op, Op::Generate(_)) && place.file as usize == fault.file && is_there()
+        })
     }
 
     /// Lists the addresses of the imported resources: sort, name and address.

@@ -11,6 +11,7 @@ mod child;
 mod fault;
 mod generate;
 mod input;
+mod kept;
 mod operator;
 mod parallel;
 mod resource;
@@ -31,8 +32,9 @@ use agentic_replay::{
 pub use self::child::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
 pub use self::generate::MODEL_REQUEST;
 pub use self::input::INPUT_REQUEST;
+pub use self::kept::TRACE_BYTES_MAX;
 pub use self::resource::{MEMORY_REQUEST, TOOL_REQUEST};
-pub(crate) use self::trace::camel;
+pub(crate) use self::trace::{camel, left_out};
 
 use crate::code::Place;
 use crate::json::{self, Json};
@@ -74,6 +76,8 @@ struct World {
     steps_left: u64,
     /// What was done since the last instruction beyond it, in instructions.
     touched: Cell<u64>,
+    /// How many bytes of events wait for the calls around them.
+    held_bytes: u64,
     /// How many programs lie around this one.
     child_depth: u32,
 }
@@ -120,6 +124,7 @@ impl Run {
             now: Instant::from_millis(0),
             steps_left,
             touched: Cell::new(0),
+            held_bytes: 0,
             child_depth: 0,
         };
         Run {
@@ -265,7 +270,7 @@ impl World {
         if task.is_outermost() {
             self.events.push(Event { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
         } else {
-            task.trace_mut().push(event);
+            task.trace_mut().push(event, &mut self.held_bytes);
         }
     }
 }

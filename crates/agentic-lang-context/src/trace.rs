@@ -7,7 +7,7 @@ use agentic_replay::Event;
 pub use crate::trace::prompts::prompts;
 
 use crate::json::{self, Json, compact};
-use crate::run::TRACE_EVENT;
+use crate::run::{TRACE_BYTES_MAX, TRACE_EVENT, left_out};
 
 /// How deep the events of a run may nest, with the values in them.
 const TRACE_NESTING_MAX: usize = 512;
@@ -20,6 +20,34 @@ const EMPTY: &str = "(empty trace)";
 pub fn collect<'a>(events: impl IntoIterator<Item = &'a Event>) -> Vec<Json> {
     let texts = events.into_iter().filter_map(text_of);
     texts.filter_map(|text| json::parse_within(text, TRACE_NESTING_MAX).ok()).collect()
+}
+
+/// Collects the trace of a run while it runs, up to [`TRACE_BYTES_MAX`]. What comes then is only
+/// counted, so that a long run does not fill the memory with what it did.
+#[derive(Debug, Default)]
+pub struct Collector {
+    trace: Vec<Json>,
+    n_bytes: u64,
+    n_left_out: u64,
+}
+
+impl Collector {
+    /// Takes in an event; those of other kinds are left aside.
+    pub fn take(&mut self, event: &Event) {
+        let Some(text) = text_of(event) else { return };
+        if self.n_bytes >= TRACE_BYTES_MAX {
+            self.n_left_out += 1;
+            return;
+        }
+        self.n_bytes += text.len() as u64;
+        self.trace.extend(json::parse_within(text, TRACE_NESTING_MAX));
+    }
+
+    /// Returns the trace so far; a last event says how many were left out.
+    pub fn trace(&self) -> Vec<Json> {
+        let rest = (self.n_left_out > 0).then(|| left_out(self.n_left_out));
+        self.trace.iter().cloned().chain(rest).collect()
+    }
 }
 
 /// Returns the JSON of one event of the trace; nothing for an event of another kind.
@@ -73,6 +101,7 @@ fn headline(kind: &str, data: &Json) -> String {
             text(data, "concurrency")
         ),
         "error" => format!("error {}", text(data, "error")),
+        "left_out" => format!("and {} events that are left out", text(data, "events")),
         other => shortened(other),
     }
 }

@@ -9,14 +9,15 @@ use std::sync::Arc;
 
 use crate::ast::ImportKind;
 use crate::code::Code;
-use crate::json::{JSON_NESTING_MAX, Json, Ordered};
+use crate::json::{Json, Ordered};
 
-/// How many values one rendering may show. Shared parts count every time they are shown, so that
-/// a small program cannot print without end.
-pub const SHOWN_VALUES_MAX: usize = 4 << 20;
+mod walk;
 
-/// How many bytes of text one rendering may show: 64 MiB.
-pub const SHOWN_BYTES_MAX: usize = 64 << 20;
+pub(crate) use self::walk::{Entered, Seen, Unshowable, Walk};
+pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
+
+/// What stands for a container where it is inside itself.
+pub(crate) const CIRCULAR: &str = "[Circular]";
 
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Value {
@@ -47,15 +48,6 @@ pub(crate) struct List {
 #[derive(Debug, Default)]
 pub(crate) struct Object {
     pub entries: RefCell<Ordered<Value>>,
-}
-
-/// Why a value cannot be shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unshowable {
-    #[error("a value nests deeper than {JSON_NESTING_MAX} levels")]
-    TooDeep,
-    #[error("a value is larger than {SHOWN_VALUES_MAX} parts or {SHOWN_BYTES_MAX} bytes")]
-    TooLarge,
 }
 
 impl Value {
@@ -97,77 +89,79 @@ impl Value {
     /// Copies the value as data: handles become descriptions, a container inside itself becomes a
     /// mark.
     pub fn to_json(&self, code: &Code) -> Result<Json, Unshowable> {
-        self.to_json_counted(code).map(|(json, ..)| json)
+        self.to_json_counted(code).map(|(json, _)| json)
     }
 
-    /// Does the same, and counts the values and the bytes of texts that were copied.
-    pub fn to_json_counted(&self, code: &Code) -> Result<(Json, usize, usize), Unshowable> {
-        let mut shower =
-            Shower { code, above: Vec::new(), values: SHOWN_VALUES_MAX, bytes: SHOWN_BYTES_MAX };
+    /// Does the same, and counts what was copied.
+    pub fn to_json_counted(&self, code: &Code) -> Result<(Json, Seen), Unshowable> {
+        let mut shower = Shower { code, walk: Walk::default() };
         let json = shower.show(self)?;
-        Ok((json, SHOWN_VALUES_MAX - shower.values, SHOWN_BYTES_MAX - shower.bytes))
+        Ok((json, shower.walk.seen()))
+    }
+
+    /// Copies only so many items of a list or entries of an object.
+    pub fn first_to_json(&self, count: usize, code: &Code) -> Result<Json, Unshowable> {
+        let mut shower = Shower { code, walk: Walk::default() };
+        match self {
+            Value::List(list) => shower.show_list(list, count),
+            Value::Object(object) => shower.show_object(object, count),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
+                shower.show(self)
+            }
+        }
     }
 }
 
 struct Shower<'a> {
     code: &'a Code,
-    /// The containers around the value being shown.
-    above: Vec<*const ()>,
-    values: usize,
-    bytes: usize,
+    walk: Walk,
 }
 
 impl Shower<'_> {
     fn show(&mut self, value: &Value) -> Result<Json, Unshowable> {
-        self.values = self.values.checked_sub(1).ok_or(Unshowable::TooLarge)?;
+        self.walk.see_value()?;
         Ok(match value {
             Value::Null => Json::Null,
             Value::Bool(truth) => Json::Bool(*truth),
             Value::Number(number) => Json::Number(*number),
             Value::Text(text) => {
-                self.bytes = self.bytes.checked_sub(text.len()).ok_or(Unshowable::TooLarge)?;
+                self.walk.see_text(text)?;
                 Json::Text(text.clone())
             }
-            Value::List(list) => {
-                let Some(()) = self.enter(Rc::as_ptr(list).cast())? else {
-                    return Ok(Json::text("[Circular]"));
-                };
-                let items = list.items.borrow();
-                let items = items.iter().map(|item| self.show(item)).collect::<Result<_, _>>()?;
-                self.above.pop();
-                Json::List(items)
-            }
-            Value::Object(object) => {
-                let Some(()) = self.enter(Rc::as_ptr(object).cast())? else {
-                    return Ok(Json::text("[Circular]"));
-                };
-                let entries = object.entries.borrow();
-                let mut shown = Vec::with_capacity(entries.len());
-                for (key, item) in entries.iter() {
-                    self.bytes = self.bytes.checked_sub(key.len()).ok_or(Unshowable::TooLarge)?;
-                    shown.push((key.clone(), self.show(item)?));
-                }
-                self.above.pop();
-                Json::Object(Ordered::from_distinct(shown))
-            }
+            Value::List(list) => self.show_list(list, usize::MAX)?,
+            Value::Object(object) => self.show_object(object, usize::MAX)?,
             Value::Handle(handle) => describe(*handle, self.code),
         })
     }
 
-    /// Steps into a container; says nothing if it is inside itself.
-    fn enter(&mut self, container: *const ()) -> Result<Option<()>, Unshowable> {
-        if self.above.contains(&container) {
-            return Ok(None);
+    fn show_list(&mut self, list: &Rc<List>, count: usize) -> Result<Json, Unshowable> {
+        if self.walk.enter(Rc::as_ptr(list).cast())? == Entered::InsideItself {
+            return Ok(Json::text(CIRCULAR));
         }
-        if self.above.len() >= JSON_NESTING_MAX {
-            return Err(Unshowable::TooDeep);
+        let items = list.items.borrow();
+        let items = items.iter().take(count).map(|item| self.show(item));
+        let items = items.collect::<Result<_, _>>()?;
+        self.walk.leave();
+        Ok(Json::List(items))
+    }
+
+    fn show_object(&mut self, object: &Rc<Object>, count: usize) -> Result<Json, Unshowable> {
+        if self.walk.enter(Rc::as_ptr(object).cast())? == Entered::InsideItself {
+            return Ok(Json::text(CIRCULAR));
         }
-        self.above.push(container);
-        Ok(Some(()))
+        let entries = object.entries.borrow();
+        let mut shown = Vec::with_capacity(entries.len().min(count));
+        for (key, item) in entries.iter().take(count) {
+            self.walk.see_text(key)?;
+            shown.push((key.clone(), self.show(item)?));
+        }
+        self.walk.leave();
+        Ok(Json::Object(Ordered::from_distinct(shown)))
     }
 }
 
-fn describe(handle: Handle, code: &Code) -> Json {
+/// Returns what is shown of something that acts.
+pub(crate) fn describe(handle: Handle, code: &Code) -> Json {
     match handle {
         Handle::Resource(at) => {
             let resource = &code.resources[at as usize];

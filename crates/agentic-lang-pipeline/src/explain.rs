@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use agentic_model::{Value, json};
 use agentic_plan::{
-    AgentId, AuthSource, BuiltinSpec, Call, CallKind, Implementation, Mode, Node, Plan, Registry,
-    Type, Work,
+    AgentId, AuthSource, Backend, BuiltinSpec, Call, CallKind, Implementation, Mode, Node, Plan,
+    Registry, SourceMap, Type, Work,
 };
 
 use crate::ast;
@@ -37,7 +37,8 @@ pub fn explain(compiled: &Compiled) -> String {
         if index > 0 {
             out.push('\n');
         }
-        explain_plan(&mut out, index, &block.plan, &compiled.registry);
+        let _ = write!(out, "Block {index} runs ");
+        explain_plan(&mut out, &block.plan, &block.source_map, &compiled.registry);
     }
     let needs = Needs::of(compiled);
     if !needs.credentials.is_empty() || !needs.models.is_empty() {
@@ -46,6 +47,13 @@ pub fn explain(compiled: &Compiled) -> String {
             let _ = writeln!(out, "- {sentence}");
         }
     }
+    out
+}
+
+/// Says what a plan by itself does, and where its nodes come from.
+pub fn explain_stored(plan: &Plan, places: &SourceMap, registry: &Registry) -> String {
+    let mut out = String::from("It runs ");
+    explain_plan(&mut out, plan, places, registry);
     out
 }
 
@@ -176,20 +184,26 @@ fn texts(value: &Value) -> Vec<&str> {
     }
 }
 
-fn explain_plan(out: &mut String, index: usize, plan: &Plan, registry: &Registry) {
-    let place = match plan.backend() {
-        agentic_plan::Backend::Memory => "in this process, without a record",
-        agentic_plan::Backend::Temporal => "durably: it survives crashes and may wait for humans",
-    };
+fn explain_plan(out: &mut String, plan: &Plan, places: &SourceMap, registry: &Registry) {
+    let backend = place_of(plan.backend());
     let when = match plan.mode() {
         Mode::Static => "its plan is fixed now",
         Mode::Dynamic => "its plan is made when it runs",
     };
-    let _ = writeln!(out, "Block {index} runs {place}; {when}.");
+    let _ = writeln!(out, "{backend}; {when}.");
     for node in plan.nodes() {
-        let _ = writeln!(out, "  {}: {}", node.id, explain_node(node, registry));
+        let place = places.place(&node.id).map(|place| format!(" ({place})"));
+        let place = place.unwrap_or_default();
+        let _ = writeln!(out, "  {}: {}{place}", node.id, explain_node(node, registry));
     }
     let _ = writeln!(out, "  The result is what {} gives. Plan {}", plan.exit(), plan.cid());
+}
+
+fn place_of(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Memory => "in this process, without a record",
+        Backend::Temporal => "durably: it survives crashes and may wait for humans",
+    }
 }
 
 fn explain_node(node: &Node, registry: &Registry) -> String {
@@ -210,8 +224,10 @@ fn explain_node(node: &Node, registry: &Registry) -> String {
         CallKind::Workflow => text.push_str(&format!("works in a loop with `{name}`")),
         CallKind::Hold => text.push_str("waits for a human's decision"),
         CallKind::Dynamic => {
-            let program = call.params.get("program").and_then(Value::as_text).unwrap_or("");
-            return format!("{text}runs the program `{}`", shown(program));
+            let param = |key: &str| call.params.get(key).and_then(Value::as_text).unwrap_or("");
+            let (backend, mode) = (param("backend"), param("mode"));
+            let program = shown(param("program"));
+            return format!("{text}runs the {backend} {mode} program `{program}`");
         }
     }
     let params = call.params.iter();

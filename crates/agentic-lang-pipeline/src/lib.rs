@@ -14,6 +14,7 @@
 
 pub mod ast;
 mod compile;
+pub mod engine;
 mod explain;
 mod finding;
 mod format;
@@ -30,7 +31,7 @@ mod token;
 mod translate;
 
 pub use crate::compile::{Compiled, CompiledBlock, check, compile, source_text};
-pub use crate::explain::{Needs, explain};
+pub use crate::explain::{Needs, explain, explain_stored};
 pub use crate::finding::{
     Finding, FindingKind, Findings, PhaseName, RENDERED_MAX, findings_to_values, render_findings,
 };

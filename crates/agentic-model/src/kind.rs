@@ -152,11 +152,13 @@ const BUILT_IN: &[(&str, &str, &str)] = &[
     ("briefing", OBJECT, "What seeds an agent"),
     ("console-trace", OBJECT, "What an agent saw and said up to a commit"),
     ("behaviour", OBJECT, "A content-addressed skill: flow, plan or prompt"),
+    ("behaviour-part", OBJECT, "A piece of a skill that is too long for one object"),
     ("edge", OBJECT, "An asserted or retracted relation between agents"),
     ("type", OBJECT, "A registered kind"),
     ("capability", OBJECT, "A permission that a peer holds here"),
     ("session-segment", OBJECT, "A sealed part of a session's journal"),
     ("plan", OBJECT, "A closed, valid graph of steps"),
+    ("source-map", OBJECT, "Where the nodes of a plan stand in their source"),
 ];
 
 impl KindTree {

@@ -40,5 +40,5 @@ pub use crate::registry::{
     standard_registry,
 };
 pub use crate::render::NotExportable;
-pub use crate::source_map::{Place, SourceMap};
+pub use crate::source_map::{Place, SOURCE_MAP_KIND, SourceMap};
 pub use crate::text::text_of;

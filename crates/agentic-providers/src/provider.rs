@@ -19,7 +19,7 @@ use crate::model::{
 use crate::tool::{self, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Stamp {
     /// What no other run has: the id of the session, or a key of a run in memory.
     pub session: String,
@@ -27,6 +27,8 @@ pub struct Stamp {
     pub request_id: RequestId,
     /// The time of the effect.
     pub at: Instant,
+    /// What was found before the effect began for the first time; see [`Providers::look`].
+    pub found: Option<Value>,
 }
 
 /// The models, tools and memories of a run. Serves many threads at once.
@@ -83,7 +85,8 @@ impl Providers {
             }
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();
-                let setting = Setting { session: &stamp.session, key: &key, limit, cancel };
+                let (session, found) = (&stamp.session, stamp.found.as_ref());
+                let setting = Setting { session, key: &key, limit, found, cancel };
                 Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)))
             }
             MEMORY_REQUEST => {
@@ -92,6 +95,19 @@ impl Providers {
             }
             _ => None,
         }
+    }
+
+    /// Looks at what a request will replace, so that it can be kept before it is gone: what a file
+    /// holds that is written. Nothing for requests that replace nothing. Changes nothing.
+    ///
+    /// # Errors
+    /// Fails with the answer of a request that cannot be performed.
+    pub fn look(&self, request: &Request) -> Result<Option<Value>, Answer> {
+        if request.kind != TOOL_REQUEST {
+            return Ok(None);
+        }
+        let found = self.tools.look(&ToolCall::of(&request.payload));
+        found.map_err(|fault| tool::answer_of(Err(fault)))
     }
 
     /// Lets a model play a role of a pipeline: once, for the pipeline repeats what fails. `schema`
@@ -139,7 +155,8 @@ impl ProviderExecutor {
             Err(error) => return Some(refused(error.to_string())),
         };
         let request_id = RequestId::derive(&self.session, &request.path, &hash);
-        let stamp = Stamp { session: self.session.clone(), request_id, at: system_now() };
+        let stamp =
+            Stamp { session: self.session.clone(), request_id, at: system_now(), found: None };
         self.providers.perform(request, &stamp, cancel)
     }
 }

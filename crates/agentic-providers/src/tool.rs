@@ -84,6 +84,8 @@ pub struct Setting<'a> {
     pub key: &'a str,
     /// How long the call may take; the tool's own limit without one.
     pub limit: Option<Duration>,
+    /// What was found before the call was made for the first time; see [`Tools::look`].
+    pub found: Option<&'a Value>,
     /// Tells when nobody waits any more.
     pub cancel: &'a CancelFlag,
 }

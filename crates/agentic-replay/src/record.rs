@@ -47,6 +47,8 @@ pub enum Body {
     Vote(VoteRecord),
     /// A hold was put before people, on this head of the agent's branch.
     Publish(PublishRecord),
+    /// What was found before an effect began that replaces it.
+    Found(FoundRecord),
     /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt; or
     /// the next attempt of an effect that may happen once at most begins, by [`RETRY`].
     Permit(PermitRecord),
@@ -195,6 +197,15 @@ pub struct AttemptRecord {
     pub next_at: Instant,
 }
 
+/// What stood before an effect began: what it takes to tell, after a crash, what it replaced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundRecord {
+    /// Which ask.
+    pub path: Path,
+    /// What was found, as whoever performs the effect says it.
+    pub found: Stored,
+}
+
 /// A signal. What it is delivered to names the position of this record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalRecord {
@@ -333,6 +344,7 @@ impl Body {
             Body::Ask(ask) => Some(&ask.path),
             Body::Answer(answer) => Some(&answer.path),
             Body::Attempt(attempt) => Some(&attempt.path),
+            Body::Found(found) => Some(&found.path),
             Body::Escalate(escalate) => Some(&escalate.path),
             Body::Vote(vote) => Some(&vote.path),
             Body::Publish(publish) => Some(&publish.path),

@@ -13,7 +13,7 @@ use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{AgentName, Cid, Instant, Value};
 
 use crate::record::{
-    AnswerRecord, AttemptRecord, CancelRecord, PermitRecord, RETRY, UpgradeRecord,
+    AnswerRecord, AttemptRecord, CancelRecord, FoundRecord, PermitRecord, RETRY, UpgradeRecord,
 };
 use crate::settle::settle;
 use crate::{
@@ -100,6 +100,8 @@ struct Ask {
     /// When the next attempt is due, if one failed.
     next_at: Option<Instant>,
     standing: Standing,
+    /// What was found before its effect began.
+    found: Option<Value>,
     permit: Option<Permit>,
     /// The head of the branch on which it was put before people last.
     published: Option<String>,
@@ -263,6 +265,21 @@ impl<P: Program> Session<P> {
         let record = AttemptRecord { path: path.clone(), n, error, next_at };
         self.append(at, Body::Attempt(record), &mut progress);
         self.list(path, &mut progress);
+        Ok(progress)
+    }
+
+    /// Records what was found before an effect begins that replaces it. When the effect is performed
+    /// again after a crash, that is given along.
+    ///
+    /// # Errors
+    /// Fails when the request is not open, and when what was found is no data.
+    pub fn found(&mut self, path: &Path, found: Value, at: Instant) -> Result<Progress, Refused> {
+        let mut progress = Progress::default();
+        let found = settle(found).map_err(Refused::NotData)?;
+        let stored = place(&found, &mut progress.objects);
+        self.ask_mut(path)?.found = Some(found);
+        let record = FoundRecord { path: path.clone(), found: stored };
+        self.append(at, Body::Found(record), &mut progress);
         Ok(progress)
     }
 

@@ -10,7 +10,7 @@ use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
 use agentic_store::recovery::Mended;
-use agentic_store::{Finding, Writer};
+use agentic_store::{Finding, Stream, Writer};
 
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
@@ -131,29 +131,34 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Outside any lock: what is there, and what it becomes.
     let worktree = draft.source.own_worktree(space, agent)?;
-    let base = base_of(space, agent, draft, worktree.as_ref())?;
-    let mut base_tree = space.read_commit(base)?.tree;
-    let mut built = draft.source.build(space, base_tree)?;
-    let mut following = match worktree {
-        Some(worktree) => Some(Following::index(worktree, std::mem::take(&mut built.index))),
-        None => Following::files(space, &agent.branch_ref(), &built.changed)?,
+    let early = match will_be_overtaken(space, agent, draft) {
+        true => None,
+        false => {
+            let base = base_of(space, agent, draft, worktree.as_ref())?;
+            Some(Prepared::on(base, space, agent, draft, worktree)?)
+        }
     };
 
     // Under the agent's lock: the same again.
     let (mut writer, head) = space.writer(agent)?;
-    if (head != base || built.tree == base_tree)
-        && let Some(done) = same_as_rolled_forward(space, &writer, head, draft, built.tree)?
+    let prepared = match early {
+        Some(early) => early,
+        None => Prepared::on(head, space, agent, draft, None)?,
+    };
+    if (head != prepared.base || prepared.built.tree == prepared.base_tree)
+        && let Some(done) =
+            same_as_rolled_forward(space, &writer, head, draft, prepared.built.tree)?
     {
         return Ok(done);
     }
-    if head != base && crate::batch::edits(draft).is_some() {
+    let Prepared { base_tree, built, following, .. } = match prepared.base == head {
+        true => prepared,
         // Going back to the end of the queue, they would find yet another head.
-        base_tree = space.read_commit(head)?.tree;
-        built = draft.source.build(space, base_tree)?;
-        following = Following::files(space, &agent.branch_ref(), &built.changed)?;
-    } else if head != base {
-        return Err(overtaken(agent, draft, base, head));
-    }
+        false if crate::batch::edits(draft).is_some() => {
+            Prepared::on(head, space, agent, draft, None)?
+        }
+        false => return Err(overtaken(agent, draft, prepared.base, head)),
+    };
     let (tree, changed) = (built.tree, built.changed);
     let bound = match draft.capture {
         Capture::Nothing => None,
@@ -182,6 +187,39 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         written: moved.written,
         worktree_left_behind: moved.left_behind,
     })
+}
+
+/// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
+/// last time, so others are before this one, and each of them moves the head.
+fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
+    let stream = Stream::Agent(agent.clone());
+    crate::batch::edits(draft).is_some() && space.repository().is_contended(&stream)
+}
+
+/// What a draft makes of the commit that it builds upon.
+struct Prepared {
+    base: Oid,
+    base_tree: Oid,
+    built: Built,
+    following: Option<Following>,
+}
+
+impl Prepared {
+    fn on(
+        base: Oid,
+        space: &Space,
+        agent: &AgentName,
+        draft: &Draft,
+        worktree: Option<Worktree>,
+    ) -> Result<Prepared> {
+        let base_tree = space.read_commit(base)?.tree;
+        let mut built = draft.source.build(space, base_tree)?;
+        let following = match worktree {
+            Some(worktree) => Some(Following::index(worktree, std::mem::take(&mut built.index))),
+            None => Following::files(space, &agent.branch_ref(), &built.changed)?,
+        };
+        Ok(Prepared { base, base_tree, built, following })
+    }
 }
 
 /// Everything that goes into the transaction of a commit.

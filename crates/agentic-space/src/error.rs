@@ -286,6 +286,28 @@ pub enum Error {
         /// What it could mean.
         candidates: Vec<String>,
     },
+    /// Nobody performs an agent of a run.
+    #[error("{reason}")]
+    Unperformed {
+        /// Which, and why.
+        reason: String,
+    },
+    /// A builtin stands for an agent whose flow is not known.
+    #[error("the agent `{agent}` of builtin `{builtin}` has run no flow yet")]
+    NoFlowOf {
+        /// The agent.
+        agent: AgentName,
+        /// The builtin.
+        builtin: String,
+    },
+    /// A run asks nobody at a node.
+    #[error("the run {run} has no hold at `{node}`")]
+    NoHold {
+        /// The session.
+        run: String,
+        /// The node or path.
+        node: String,
+    },
     /// The start key was used for another session.
     #[error("the key `{key}` was used with another flow or input, by session {session}")]
     KeyTaken {

@@ -13,6 +13,7 @@ pub mod commit;
 pub mod decide;
 mod decision;
 pub mod doctor;
+pub mod engine;
 mod error;
 mod fact;
 mod following;

@@ -1,9 +1,11 @@
 //! The handle on one repository with its journals.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentic_model::{AgentName, Instant, Oid, Person, Signature};
+use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
+use agentic_replay::Event;
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
@@ -21,6 +23,10 @@ pub struct Options {
     pub durability: Option<Durability>,
     /// The person at the terminal, if there is one.
     pub terminal: Option<Terminal>,
+    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
+    pub stopping: Option<fn() -> bool>,
+    /// Who hears at once what programs say; what is only replayed is not said again.
+    pub hear: Option<fn(&Event)>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -29,9 +35,13 @@ pub struct Space {
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
+    stopping: Option<fn() -> bool>,
+    hear: Option<fn(&Event)>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
+    /// The local time zone, once it was asked for.
+    zone: OnceCell<Option<Zone>>,
     /// The journals of the sessions that verbs looked at last.
     recent: Recent,
 }
@@ -63,8 +73,11 @@ impl Space {
             clock: options.clock,
             durability,
             terminal: options.terminal,
+            stopping: options.stopping,
+            hear: options.hear,
             recovered: Vec::new(),
             mended: Default::default(),
+            zone: OnceCell::new(),
             recent: Recent::default(),
         })
     }
@@ -96,13 +109,25 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let (clock, terminal) = (self.clock, self.terminal);
-        Options { clock, durability: Some(self.durability), terminal }
+        let Space { clock, terminal, stopping, hear, .. } = *self;
+        Options { clock, durability: Some(self.durability), terminal, stopping, hear }
     }
 
     /// Returns the person at the terminal.
     pub(crate) fn terminal(&self) -> Option<Terminal> {
         self.terminal
+    }
+
+    /// Says whether sessions are to be put down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping())
+    }
+
+    /// Lets those who listen hear what a program said.
+    pub(crate) fn let_hear(&self, events: &[Event]) {
+        if let Some(hear) = self.hear {
+            events.iter().for_each(hear);
+        }
     }
 
     /// Returns how this space is opened once more, by another thread.
@@ -183,7 +208,8 @@ impl Space {
     pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
         let person = self.repository.committer()?;
         let at = self.now();
-        let offset_minutes = local_zone().map_or(0, |zone| zone.offset_minutes(at));
+        let offset_minutes =
+            self.zone.get_or_init(local_zone).as_ref().map_or(0, |zone| zone.offset_minutes(at));
         let author = Signature { person: author, at, offset_minutes };
         Ok(Signatures { author, committer: Signature { person, at, offset_minutes } })
     }
@@ -201,6 +227,17 @@ impl Space {
         let stream = Stream::Agent(agent.clone());
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
+        self.begin(&mut writer, agent, head)?;
+        Ok((writer, head))
+    }
+
+    /// Begins the journal of an agent whose lock is held and whose head is known, if it has none.
+    pub(crate) fn begin(
+        &self,
+        writer: &mut Writer<'_>,
+        agent: &AgentName,
+        head: Oid,
+    ) -> Result<()> {
         let known = writer.standing().map(|standing| (standing.genesis, standing.head));
         let genesis = match known {
             Some((genesis, Some(journalled))) if journalled == head => genesis,
@@ -209,8 +246,7 @@ impl Space {
             }
             _ => self.find_genesis(agent, head)?,
         };
-        writer.begin(genesis, Some(head), self.now())?;
-        Ok((writer, head))
+        Ok(writer.begin(genesis, Some(head), self.now())?)
     }
 }
 

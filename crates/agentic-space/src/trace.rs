@@ -208,12 +208,17 @@ impl Space {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
-        let head = self.head(agent)?;
-        let writer = Writer::open(self.repository(), &stream, self.now())?;
-        if writer.standing().is_some_and(|standing| standing.head == Some(head)) {
-            return Ok(writer);
+        // Nothing is made for an agent that is not there.
+        let seen = self.head(agent)?;
+        let mut writer = Writer::open(self.repository(), &stream, self.now())?;
+        let journalled = writer.standing().and_then(|standing| standing.head);
+        if journalled != Some(seen) {
+            // It may have moved while this waited for the lock.
+            let head = self.head(agent)?;
+            if journalled != Some(head) {
+                self.begin(&mut writer, agent, head)?;
+            }
         }
-        drop(writer);
-        Ok(self.writer(agent)?.0)
+        Ok(writer)
     }
 }

@@ -10,17 +10,97 @@
 //! held while waiting for the first. Where there is a turnstile, nobody passes by it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, Result};
+
+/// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
+const NOTE_BYTES: usize = 512;
+/// How a note begins as long as it counts.
+const NOTE_BEGIN: &[u8] = b"pid ";
+/// The line that ends a note; what an earlier, longer one left may follow.
+const NOTE_END: &str = "end";
 
 /// The right to write to one stream; given back when dropped.
 #[derive(Debug)]
 #[must_use = "the lock is given back at once when it is not kept"]
 pub struct Lock {
+    opened: LockFile,
+}
+
+/// A lock file that is open and not held, so that the next take is quick.
+#[derive(Debug)]
+pub(crate) struct LockFile {
     file: File,
     path: PathBuf,
+    /// The lock to wait behind, as far as there is one.
+    turnstile: Option<File>,
+}
+
+impl LockFile {
+    fn open(path: &Path) -> Result<LockFile> {
+        let file = match open(path) {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                let parent = path.parent().expect("locks stand in a folder");
+                std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+                open(path)?
+            }
+            file => file?,
+        };
+        Ok(LockFile { file, path: path.to_owned(), turnstile: None })
+    }
+
+    /// Takes the lock, waiting for its holder.
+    ///
+    /// # Errors
+    /// Fails as [`Lock::take`] does.
+    pub fn take(mut self, git_dir: &Path) -> Result<Lock> {
+        let turnstile = turnstile(&self.path);
+        let may_pass = self.turnstile.is_none() && !turnstile.exists();
+        if !(may_pass && self.file.try_lock().is_ok()) {
+            let turn = match self.turnstile.take() {
+                Some(turn) => turn,
+                None => open(&turnstile)?,
+            };
+            turn.lock().map_err(Error::io("lock", &turnstile))?;
+            self.file.lock().map_err(Error::io("lock", &self.path))?;
+            turn.unlock().map_err(Error::io("unlock", &turnstile))?;
+            self.turnstile = Some(turn);
+        }
+        self.held(git_dir)
+    }
+
+    /// Takes the lock if nobody holds it.
+    ///
+    /// # Errors
+    /// Fails as [`Lock::take`] does.
+    pub fn try_take(self, git_dir: &Path) -> Result<Option<Lock>> {
+        match self.file.try_lock() {
+            Ok(()) => self.held(git_dir).map(Some),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+            Err(std::fs::TryLockError::Error(source)) => {
+                Err(Error::Io { doing: "lock", path: self.path, source })
+            }
+        }
+    }
+
+    /// Tells whether somebody ever waited for this lock.
+    pub fn has_waited(&self) -> bool {
+        self.turnstile.is_some()
+    }
+
+    /// Tells whether this still is the file that everybody else locks.
+    pub fn is_in_place(&self) -> bool {
+        self.file.metadata().is_ok_and(|found| found.nlink() > 0)
+    }
+
+    fn held(self, git_dir: &Path) -> Result<Lock> {
+        let lock = Lock { opened: self };
+        lock.clean_up_after_dead_holder(git_dir)?;
+        Ok(lock)
+    }
 }
 
 impl Lock {
@@ -29,16 +109,7 @@ impl Lock {
     /// # Errors
     /// Fails when the lock file cannot be made, for example in a read-only repository.
     pub fn take(path: &Path, git_dir: &Path) -> Result<Lock> {
-        let mut lock = Lock::open(path)?;
-        let turnstile = turnstile(path);
-        let is_free = !turnstile.exists() && lock.file.try_lock().is_ok();
-        if !is_free {
-            let turn = open(&turnstile)?;
-            turn.lock().map_err(Error::io("lock", &turnstile))?;
-            lock.file.lock().map_err(Error::io("lock", path))?;
-        }
-        lock.clean_up_after_dead_holder(git_dir)?;
-        Ok(lock)
+        LockFile::open(path)?.take(git_dir)
     }
 
     /// Takes a lock if nobody holds it.
@@ -46,27 +117,25 @@ impl Lock {
     /// # Errors
     /// Fails as [`Lock::take`] does.
     pub fn try_take(path: &Path, git_dir: &Path) -> Result<Option<Lock>> {
-        let mut lock = Lock::open(path)?;
-        match lock.file.try_lock() {
-            Ok(()) => {}
-            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-            Err(std::fs::TryLockError::Error(source)) => {
-                return Err(Error::Io { doing: "lock", path: path.to_owned(), source });
-            }
-        }
-        lock.clean_up_after_dead_holder(git_dir)?;
-        Ok(Some(lock))
+        LockFile::open(path)?.try_take(git_dir)
+    }
+
+    /// Gives the lock back and keeps its file open; nothing if it could not be given back but by
+    /// closing it.
+    pub(crate) fn give_back(self) -> Option<LockFile> {
+        self.opened.file.unlock().is_ok().then_some(self.opened)
     }
 
     /// Notes which refs git is about to lock for this holder.
     ///
     /// # Errors
     /// Fails when the lock file cannot be written.
-    pub fn announce(&mut self, refs: &[&str]) -> Result<()> {
+    pub fn announce(&self, refs: &[&str]) -> Result<()> {
         let mut text = format!("pid {}\n", std::process::id());
         for name in refs {
             text.push_str(&format!("ref {name}\n"));
         }
+        text.push_str(&format!("{NOTE_END}\n"));
         self.overwrite(text.as_bytes())
     }
 
@@ -75,7 +144,7 @@ impl Lock {
     /// # Errors
     /// Fails with [`Error::RefLocked`] when another program holds it, and when the lock file cannot
     /// be written.
-    pub fn announce_index(&mut self, common_dir: &Path, git_dir: &Path) -> Result<()> {
+    pub fn announce_index(&self, common_dir: &Path, git_dir: &Path) -> Result<()> {
         let index = git_dir.join("index");
         if git_dir.join("index.lock").exists() {
             return Err(Error::RefLocked { name: index.display().to_string() });
@@ -91,38 +160,23 @@ impl Lock {
     ///
     /// # Errors
     /// Fails when the lock file cannot be written.
-    pub fn retract(&mut self) -> Result<()> {
-        self.overwrite(b"")
+    pub fn retract(&self) -> Result<()> {
+        // To cut the file would cost the filesystem more than to spoil how the note begins.
+        self.overwrite(b"-")
     }
 
-    fn open(path: &Path) -> Result<Lock> {
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        }
-        Ok(Lock { file: open(path)?, path: path.to_owned() })
+    fn overwrite(&self, bytes: &[u8]) -> Result<()> {
+        let LockFile { file, path, .. } = &self.opened;
+        file.write_all_at(bytes, 0).map_err(Error::io("write", path))
     }
 
-    fn overwrite(&mut self, bytes: &[u8]) -> Result<()> {
-        let failed = Error::io("write", &self.path);
-        let mut write = || {
-            self.file.set_len(0)?;
-            self.file.rewind()?;
-            self.file.write_all(bytes)
-        };
-        write().map_err(failed)
-    }
-
-    fn clean_up_after_dead_holder(&mut self, git_dir: &Path) -> Result<()> {
-        let mut note = String::new();
-        // A note that is not text was never finished, so its locks were never taken.
-        if self.file.read_to_string(&mut note).is_err() || note.is_empty() {
-            return Ok(());
-        }
+    fn clean_up_after_dead_holder(&self, git_dir: &Path) -> Result<()> {
+        let Some(note) = self.note()? else { return Ok(()) };
         for name in note.lines().filter_map(|line| line.strip_prefix("ref ")) {
             if !name.split('/').any(|part| part.is_empty() || part == "..") {
                 let stale = git_dir.join(format!("{name}.lock"));
                 match std::fs::remove_file(&stale) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    Err(error) if error.kind() != ErrorKind::NotFound => {
                         return Err(Error::io("remove", &stale)(error));
                     }
                     _ => {}
@@ -130,6 +184,21 @@ impl Lock {
             }
         }
         self.retract()
+    }
+
+    /// Reads the note of a holder that died. One that was never finished does not count: its locks
+    /// were never taken.
+    fn note(&self) -> Result<Option<String>> {
+        let LockFile { file, path, .. } = &self.opened;
+        let mut note = vec![0; NOTE_BYTES];
+        let n_read = file.read_at(&mut note, 0).map_err(Error::io("read", path))?;
+        if !note[..n_read].starts_with(NOTE_BEGIN) {
+            return Ok(None);
+        }
+        note = std::fs::read(path).map_err(Error::io("read", path))?;
+        let Ok(text) = String::from_utf8(note) else { return Ok(None) };
+        let end = text.find(&format!("\n{NOTE_END}\n"));
+        Ok(end.map(|end| text[..end].to_owned()))
     }
 }
 
@@ -158,12 +227,43 @@ mod tests {
             std::fs::write(git_dir.join(format!("refs/heads/{name}.lock")), "").expect("writable");
         }
         let path = dir.path().join("lock/alice");
-        let mut dead = Lock::take(&path, &git_dir).expect("free");
+        let dead = Lock::take(&path, &git_dir).expect("free");
         dead.announce(&["refs/heads/ours"]).expect("writable");
         drop(dead);
         let _next = Lock::take(&path, &git_dir).expect("free");
         assert!(!git_dir.join("refs/heads/ours.lock").exists());
         assert!(git_dir.join("refs/heads/foreign.lock").exists());
+    }
+
+    #[test]
+    fn a_note_that_was_retracted_or_never_finished_does_not_count() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let stale = dir.path().join("refs.lock");
+        let path = dir.path().join("alice");
+        let take = || Lock::take(&path, dir.path()).expect("free");
+        let long = "refs/".to_owned() + &"x".repeat(2 * NOTE_BYTES);
+        for (note, is_heard) in [
+            ("", false),
+            ("-id 1\nref refs\nend\n", false),
+            ("pid 1\nref refs\n", false),
+            ("pid 1\nend\nref refs\nend\n", false),
+            ("pid 1\nref refs\nend\nref other\n", true),
+            (&format!("pid 1\nref {long}\nref refs\nend\n"), true),
+        ] {
+            std::fs::write(&stale, "").expect("writable");
+            std::fs::write(&path, note).expect("writable");
+            drop(take());
+            assert_eq!(stale.exists(), !is_heard, "{note}");
+            std::fs::write(&stale, "").expect("writable");
+            drop(take());
+            assert!(stale.exists(), "a note counts once: {note}");
+        }
+        let lock = take();
+        lock.announce(&["refs"]).expect("writable");
+        lock.retract().expect("writable");
+        drop(lock);
+        drop(take());
+        assert!(stale.exists());
     }
 
     #[test]

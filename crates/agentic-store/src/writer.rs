@@ -4,10 +4,10 @@
 //! [`Writer::carry_out`] is the only way in which anything is written: the record is the commit
 //! point, everything after it can be redone.
 
+mod kept;
+mod mark;
 mod spill;
 mod unfinished;
-
-use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
@@ -18,13 +18,16 @@ use crate::lock::Lock;
 use crate::recovery::KEEP_MILLIS;
 use crate::{Error, Result, fault, fold};
 
+pub(crate) use self::kept::Kept;
+use self::mark::{make_mark, remove_mark};
 pub(crate) use self::unfinished::rescue_ref;
 
 /// The right to write to one stream, with its journal.
 pub struct Writer<'a> {
     repository: &'a Repository,
     stream: Stream,
-    lock: Lock,
+    /// Held until the writer is dropped.
+    lock: Option<Lock>,
     journal: Option<Journal>,
     found: Vec<Finding>,
     /// Whether the stream had been at rest, or is new: a moment to look at what else is at rest.
@@ -84,9 +87,17 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Fails when the repository cannot be written or the journal is damaged.
     pub fn open(repository: &'a Repository, stream: &Stream, now: Instant) -> Result<Writer<'a>> {
-        let layout = repository.layout();
-        let lock = Lock::take(&layout.lock(stream), repository.common_dir())?;
-        Writer::with_lock(repository, stream, lock, now)
+        let path = repository.layout().lock(stream);
+        match repository.take_kept(stream) {
+            Some(Kept { lock, journal, .. }) => {
+                let lock = lock.take(repository.common_dir())?;
+                Writer::with_lock(repository, stream, lock, journal, now)
+            }
+            None => {
+                let lock = Lock::take(&path, repository.common_dir())?;
+                Writer::with_lock(repository, stream, lock, None, now)
+            }
+        }
     }
 
     /// Does the same if nobody holds the lock.
@@ -98,9 +109,9 @@ impl<'a> Writer<'a> {
         stream: &Stream,
         now: Instant,
     ) -> Result<Option<Writer<'a>>> {
-        let layout = repository.layout();
-        match Lock::try_take(&layout.lock(stream), repository.common_dir())? {
-            Some(lock) => Writer::with_lock(repository, stream, lock, now).map(Some),
+        let path = repository.layout().lock(stream);
+        match Lock::try_take(&path, repository.common_dir())? {
+            Some(lock) => Writer::with_lock(repository, stream, lock, None, now).map(Some),
             None => Ok(None),
         }
     }
@@ -109,20 +120,19 @@ impl<'a> Writer<'a> {
         repository: &'a Repository,
         stream: &Stream,
         lock: Lock,
+        kept: Option<Journal>,
         now: Instant,
     ) -> Result<Writer<'a>> {
-        let (journal, found) = match Journal::open(repository.layout(), stream)? {
-            Opened::Absent => (None, Vec::new()),
-            Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
-            Opened::Ready { journal, cut } => {
-                (Some(*journal), vec![Finding::CutTail { bytes: cut }])
-            }
+        let kept = kept.map_or(Ok(None), Journal::read_on)?;
+        let (journal, found) = match kept {
+            Some(journal) => (Some(journal), Vec::new()),
+            None => opened(repository, stream)?,
         };
         let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
             now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
         });
-        let mut writer =
-            Writer { repository, stream: stream.clone(), lock, journal, found, is_rare };
+        let (stream, lock) = (stream.clone(), Some(lock));
+        let mut writer = Writer { repository, stream, lock, journal, found, is_rare };
         writer.finish_earlier(now)?;
         Ok(writer)
     }
@@ -200,10 +210,11 @@ impl<'a> Writer<'a> {
     /// # Errors
     /// Fails when the journal is damaged.
     pub fn pending_entries(&self) -> Result<Vec<Entry>> {
-        if self.standing().is_none_or(|standing| standing.n_pending == 0) {
-            return Ok(Vec::new());
+        let Some(journal) = &self.journal else { return Ok(Vec::new()) };
+        match journal.pending_here()? {
+            Some(entries) => Ok(entries),
+            None => journal::pending_entries(self.repository.layout(), &self.stream),
         }
-        journal::pending_entries(self.repository.layout(), &self.stream)
     }
 
     /// Decides a write and carries it out: one durable record, then objects, branch and notes. A
@@ -229,7 +240,7 @@ impl<'a> Writer<'a> {
         let stream = self.stream.clone();
         self.journal().mark_dirty(layout, &stream)?;
         let mark = layout.open_mark(&self.stream);
-        make_mark(&mark)?;
+        make_mark(&mark, &layout.lock(&self.stream))?;
         fault::point("before-record")?;
         let record = transaction.clone();
         if let Err(error) = self.journal().append_transaction(record, notes, durability) {
@@ -268,9 +279,9 @@ impl<'a> Writer<'a> {
         bring: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         fault::point("before-follow")?;
-        self.lock.announce_index(self.repository.common_dir(), &worktree.git_dir)?;
+        self.lock().announce_index(self.repository.common_dir(), &worktree.git_dir)?;
         let brought = bring();
-        self.lock.retract()?;
+        self.lock().retract()?;
         brought?;
         fault::point("after-follow")
     }
@@ -287,9 +298,9 @@ impl<'a> Writer<'a> {
         for name in names {
             self.repository.wait_for_ref_lock(name)?;
         }
-        self.lock.announce(names)?;
+        self.lock().announce(names)?;
         let outcome = change();
-        self.lock.retract()?;
+        self.lock().retract()?;
         outcome
     }
 
@@ -309,7 +320,7 @@ impl<'a> Writer<'a> {
     fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
         let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
-        self.lock.announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        self.lock().announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
         fault::point("announced")?;
         if let Some(branch) = &transaction.branch {
             let why = format!("agentic: {}", transaction.verb);
@@ -320,7 +331,7 @@ impl<'a> Writer<'a> {
                     None => false,
                 };
                 if !stands {
-                    self.lock.retract()?;
+                    self.lock().retract()?;
                     return Ok(RefMove::Lost { found });
                 }
             }
@@ -332,7 +343,7 @@ impl<'a> Writer<'a> {
         if let Some(fold) = &transaction.fold {
             fold::carry(self.repository, fold, transaction)?;
         }
-        self.lock.retract()?;
+        self.lock().retract()?;
         // A prune that ran between the first write and the move may have taken some away.
         self.repository.confirm_objects(&transaction.objects, &written)?;
         Ok(RefMove::Moved)
@@ -366,9 +377,21 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    fn lock(&self) -> &Lock {
+        self.lock.as_ref().expect("BUG: a writer holds its lock until it is dropped")
+    }
+
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
     }
+}
+
+fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
+    Ok(match Journal::open(repository.layout(), stream)? {
+        Opened::Absent => (None, Vec::new()),
+        Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
+        Opened::Ready { journal, cut } => (Some(*journal), vec![Finding::CutTail { bytes: cut }]),
+    })
 }
 
 /// Names the refs that a write moves.
@@ -376,21 +399,4 @@ fn names_of(transaction: &Transaction) -> Vec<String> {
     let branch = transaction.branch.iter().map(|branch| branch.name.clone());
     let notes = transaction.notes.iter().map(|notes| notes.name.clone());
     branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
-}
-
-fn make_mark(mark: &Path) -> Result<()> {
-    if let Err(error) = std::fs::write(mark, b"") {
-        if error.kind() != std::io::ErrorKind::NotFound {
-            return Err(Error::io("write", mark)(error));
-        }
-        let parent = mark.parent().expect("marks stand in a folder");
-        std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        std::fs::write(mark, b"").map_err(Error::io("write", mark))?;
-    }
-    Ok(())
-}
-
-/// Removes a mark. One that stays only costs the next command a look at the journal.
-fn remove_mark(mark: &Path) {
-    let _ = std::fs::remove_file(mark);
 }

@@ -1,13 +1,14 @@
 //! Many processes that write at the same time, and what stock git finds of it afterwards.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant as Moment};
+use std::process::Command;
+use std::time::Duration;
 
 use agentic_space::model::Briefing;
 use agentic_space::spawn::Origin;
 use agentic_space::{Durability, Options, Space};
 
+use crate::fleet::Fleet;
 use crate::worker::parse;
 use crate::{Ending, Error, Sandbox, Setup};
 
@@ -79,13 +80,13 @@ pub struct Load {
 pub struct LoadReport {
     /// How many writes were acknowledged.
     pub n_done: usize,
-    /// How long everything took.
+    /// How long everything took, from the moment at which all processes were ready.
     pub seconds: f64,
     /// How long one write took, sorted, in microseconds.
     pub micros: Vec<u64>,
     /// How many writes ended in an error.
     pub n_errors: usize,
-    /// The processor time that all writers took, in seconds.
+    /// The processor time that all writers took from that moment on, in seconds.
     pub cpu_seconds: f64,
     /// How many acknowledged writes stock git does not find.
     pub n_lost: usize,
@@ -113,40 +114,85 @@ pub fn put_under_load(load: &Load) -> Result<LoadReport, Error> {
     add_files(&sandbox, load.n_files)?;
     prepare(&sandbox, load)?;
     let program = std::env::current_exe().map_err(Error::file("find this program"))?;
-    let started = Moment::now();
-    let mut workers = Vec::new();
-    for number in 0..load.n_processes {
+    let worker = |number: usize| {
         let mut command = Command::new(&program);
-        command.arg("worker").args([load.work.name(), &number.to_string()]);
-        command.args([&load.n_rounds.to_string(), durability_name(load.durability)]);
-        command.arg(load.n_threads.to_string());
+        command.args(["worker", &number.to_string()]).args(load.flags());
         command.env_clear().envs(sandbox.environment()).current_dir(sandbox.start());
-        command.stdout(Stdio::piped()).stderr(Stdio::inherit());
-        workers.push(command.spawn().map_err(Error::file("start a worker"))?);
-    }
-    let mut report = LoadReport::default();
+        command
+    };
+    let voyage = Fleet::start((0..load.n_processes).map(worker))?.work()?;
+    let mut report = LoadReport { seconds: voyage.seconds, ..LoadReport::default() };
     let mut acknowledged = Vec::new();
-    for worker in workers {
-        let output = worker.wait_with_output().map_err(Error::file("wait for a worker"))?;
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            match line.split(' ').collect::<Vec<_>>()[..] {
-                ["done", agent, what, micros] => {
-                    report.micros.push(micros.parse().unwrap_or(0));
-                    acknowledged.push((agent.to_owned(), what.to_owned()));
-                }
-                ["cpu", seconds] => report.cpu_seconds += seconds.parse().unwrap_or(0.0),
-                _ => {
-                    eprintln!("{line}");
-                    report.n_errors += 1;
-                }
+    for line in &voyage.lines {
+        match line.split(' ').collect::<Vec<_>>()[..] {
+            ["done", agent, what, micros] => {
+                report.micros.push(micros.parse().unwrap_or(0));
+                acknowledged.push((agent.to_owned(), what.to_owned()));
+            }
+            ["cpu", seconds] => report.cpu_seconds += seconds.parse().unwrap_or(0.0),
+            _ => {
+                eprintln!("{line}");
+                report.n_errors += 1;
             }
         }
     }
-    report.seconds = started.elapsed().as_secs_f64();
     report.n_done = acknowledged.len();
     report.micros.sort_unstable();
     verify(&sandbox, load.work, &acknowledged, &mut report)?;
     Ok(report)
+}
+
+impl Load {
+    /// Reads what is to be done from the flags of a command line.
+    pub fn parse(flags: &[String]) -> Option<Load> {
+        let mut load = Load {
+            work: Work::OwnBranches,
+            n_processes: 16,
+            n_threads: 1,
+            n_rounds: 50,
+            n_files: 10,
+            durability: Durability::Full,
+            place: None,
+        };
+        for pair in flags.chunks(2) {
+            let [flag, value] = pair else { return None };
+            match flag.as_str() {
+                "--work" => load.work = Work::parse(value)?,
+                "--processes" => load.n_processes = value.parse().ok()?,
+                "--threads" => load.n_threads = value.parse().ok()?,
+                "--rounds" => load.n_rounds = value.parse().ok()?,
+                "--files" => load.n_files = value.parse().ok()?,
+                "--durability" => load.durability = durability_of(value)?,
+                "--in" => load.place = Some(value.into()),
+                _ => return None,
+            }
+        }
+        Some(load)
+    }
+
+    /// Writes the flags that a worker needs.
+    fn flags(&self) -> Vec<String> {
+        let durability = match self.durability {
+            Durability::Full => "full",
+            Durability::Git => "git",
+        };
+        let (rounds, threads) = (self.n_rounds.to_string(), self.n_threads.to_string());
+        let flags = [
+            ("--work", self.work.name()),
+            ("--rounds", &rounds),
+            ("--threads", &threads),
+            ("--durability", durability),
+        ];
+        flags.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]).collect()
+    }
+}
+
+fn durability_of(text: &str) -> Option<Durability> {
+    match text {
+        "full" => Some(Durability::Full),
+        "git" => Some(Durability::Git),
+        _ => None,
+    }
 }
 
 /// Gives `main` a tree of many files, thirty a folder.
@@ -241,12 +287,4 @@ fn verify(
         report.fsck = String::from_utf8_lossy(&said).into_owned();
     }
     Ok(())
-}
-
-/// Names a durability as the command line does.
-fn durability_name(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Full => "full",
-        Durability::Git => "git",
-    }
 }

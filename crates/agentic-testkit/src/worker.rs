@@ -1,65 +1,69 @@
 //! What one process under load does: the same write again and again, a line for each.
 
 use std::path::Path;
+use std::sync::Barrier;
 use std::time::Instant as Moment;
 
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
 use agentic_space::spawn::Origin;
-use agentic_space::{Durability, Options, Space};
+use agentic_space::{Options, Space};
 
-use crate::load::Work;
+use crate::fleet::{say_over, wait_for_start};
+use crate::load::{Load, Work};
 
 /// How many commits a batch has.
 const BATCH: usize = 100;
 /// How many trace entries a batch has.
 const ENTRY_BATCH: usize = 1000;
 
-/// What one worker process does.
-#[derive(Debug, Clone, Copy)]
-pub struct Part {
-    /// What.
-    pub work: Work,
-    /// The number of the process.
-    pub number: usize,
-    /// How often each thread does it.
-    pub n_rounds: usize,
-    /// How durably.
-    pub durability: Durability,
-    /// How many threads do it.
-    pub n_threads: usize,
-}
-
-/// Does one worker's part and prints a line for each write.
-pub fn work(part: Part) {
+/// Does the part of the worker with this number, and prints a line for each write when all is done.
+pub fn work(load: &Load, number: usize) {
+    let (here, ready) = (Path::new("."), Barrier::new(load.n_threads + 1));
+    let options = Options { durability: Some(load.durability), ..Options::default() };
+    let (mut cpu_before, mut said) = (0.0, Vec::new());
     std::thread::scope(|scope| {
-        for thread in 0..part.n_threads {
-            let number = part.number * part.n_threads + thread;
-            scope.spawn(move || work_alone(part, number));
-        }
+        let start = |thread| {
+            let (ready, number) = (&ready, number * load.n_threads + thread);
+            scope.spawn(move || {
+                let space = Space::open(here, options);
+                ready.wait();
+                ready.wait();
+                match space {
+                    Ok(space) => work_alone(&space, load, number),
+                    Err(error) => vec![format!("error {error}")],
+                }
+            })
+        };
+        let threads: Vec<_> = (0..load.n_threads).map(start).collect();
+        ready.wait();
+        wait_for_start();
+        cpu_before = cpu_seconds();
+        ready.wait();
+        said.extend(threads.into_iter().map(|thread| thread.join().expect("no thread panics")));
     });
-    println!("cpu {}", cpu_seconds());
+    say_over();
+    println!("cpu {}", cpu_seconds() - cpu_before);
+    for line in said.iter().flatten() {
+        println!("{line}");
+    }
 }
 
-fn work_alone(part: Part, number: usize) {
-    let options = Options { durability: Some(part.durability), ..Options::default() };
-    let space = match Space::open(Path::new("."), options) {
-        Ok(space) => space,
-        Err(error) => return println!("error {error}"),
-    };
-    let agent = agent_of(part.work, number);
-    for round in 0..part.n_rounds {
+fn work_alone(space: &Space, load: &Load, number: usize) -> Vec<String> {
+    let agent = agent_of(load.work, number);
+    let mut lines = Vec::new();
+    for round in 0..load.n_rounds {
         let started = Moment::now();
-        let outcome = one(&space, part.work, &agent, number, round);
+        let outcome = one(space, load.work, &agent, number, round);
         let micros = started.elapsed().as_micros();
         match outcome {
             Ok(all) => {
-                let lines = all.iter().map(|what| format!("done {agent} {what} {micros}\n"));
-                print!("{}", lines.collect::<String>());
+                lines.extend(all.iter().map(|what| format!("done {agent} {what} {micros}")));
             }
-            Err(error) => println!("error {error}"),
+            Err(error) => lines.push(format!("error {error}")),
         }
     }
+    lines
 }
 
 /// Reads the processor time that this process has taken.

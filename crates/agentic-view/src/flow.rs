@@ -1,12 +1,10 @@
 //! Runs of pipelines as JSON.
 
-use agentic_model::{Value, json};
-use agentic_space::session::{Happening, OpenHold, Summary};
+use agentic_lang_pipeline::engine::{RunEvent, RunHold, RunStatus};
+use agentic_model::json;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
-
-use crate::state_name;
 
 /// How far a run has come.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -17,7 +15,7 @@ pub struct FlowStatusView {
     pub session: String,
     /// The agent it runs as.
     pub agent: String,
-    /// `running`, `held`, `waiting`, `done`, `failed` or `cancelled`.
+    /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `diverged`.
     pub state: String,
     /// Its blocks, in the order of the source: `index`, `backend`, `mode`, `status` (`pending`,
     /// `running`, `ok`, `failed` or `stopped`) and `node_states`; more once the run is over.
@@ -57,6 +55,12 @@ pub struct FlowEventView {
     /// Where in the program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// The line of the source where the node stands, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// Its column, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub col: Option<u32>,
     /// What was asked for, how it was answered, who did it and why.
     pub note: String,
 }
@@ -88,35 +92,36 @@ pub struct CredentialView {
     pub provider: String,
 }
 
-impl FlowStatusView {
-    /// Shows a run with its blocks.
-    pub fn new(summary: &Summary, blocks: &[Value]) -> FlowStatusView {
-        let hold = |hold: &OpenHold| FlowHoldView {
-            request: summary.id.short_request(&hold.id),
-            path: hold.ask.path.to_string(),
-            question: hold.payload.get("question").and_then(Value::as_text).map(str::to_owned),
-            choices: hold.payload.get("choices").map(json::to_json),
+impl From<&RunStatus> for FlowStatusView {
+    fn from(status: &RunStatus) -> FlowStatusView {
+        let hold = |hold: &RunHold| FlowHoldView {
+            request: hold.request.clone(),
+            path: hold.path.to_string(),
+            question: hold.question.clone(),
+            choices: hold.choices.as_ref().map(json::to_json),
         };
         FlowStatusView {
-            run: summary.key.clone(),
-            session: summary.id.to_string(),
-            agent: summary.agent.to_string(),
-            state: state_name(summary.state).to_owned(),
-            blocks: blocks.iter().map(json::to_json).collect(),
-            holds: summary.holds.iter().map(hold).collect(),
-            until: summary.until.map(|until| until.to_string()),
+            run: status.key.clone(),
+            session: status.id.to_string(),
+            agent: status.agent.to_string(),
+            state: status.state.as_str().to_owned(),
+            blocks: status.blocks.iter().map(json::to_json).collect(),
+            holds: status.holds.iter().map(hold).collect(),
+            until: status.until.map(|until| until.to_string()),
         }
     }
 }
 
-impl From<&Happening> for FlowEventView {
-    fn from(happening: &Happening) -> FlowEventView {
+impl From<&RunEvent> for FlowEventView {
+    fn from(event: &RunEvent) -> FlowEventView {
         FlowEventView {
-            seq: happening.seq,
-            at: happening.at.to_string(),
-            event: happening.event.to_owned(),
-            path: happening.path.as_ref().map(ToString::to_string),
-            note: happening.note.clone(),
+            seq: event.seq,
+            at: event.at.to_string(),
+            event: event.event.to_owned(),
+            path: event.path.as_ref().map(ToString::to_string),
+            line: event.place.map(|place| place.line),
+            col: event.place.map(|place| place.column),
+            note: event.note.clone(),
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Linked to that name, this program accepts `agentscript run FILE …` and `agentscript FILE …`. A
 //! pipeline then runs as `agentic flow run` does, with `--as` and `--sibyl-addr`; anything else as
-//! `agentic run`, where `--agent` and `--function` name the entry point.
+//! `agentic run`, where `--agent` and `--function` name the entry point, and `--concurrency` is
+//! `--workers`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -49,11 +50,15 @@ fn with_entry(arguments: &[OsString]) -> Vec<OsString> {
         let text = argument.to_string_lossy();
         let (name, value) = match text.split_once('=') {
             Some((name, value)) => (name.to_owned(), Some(OsString::from(value))),
-            None => (text.into_owned(), None),
+            None => (text.clone().into_owned(), None),
         };
         let slot = match name.as_str() {
             "--agent" => &mut agent,
             "--function" => &mut function,
+            "--concurrency" => {
+                kept.push(text.replacen("--concurrency", "--workers", 1).into());
+                continue;
+            }
             _ => {
                 kept.push(argument.clone());
                 continue;
@@ -68,18 +73,15 @@ fn with_entry(arguments: &[OsString]) -> Vec<OsString> {
             Some(agent)
         }
         (Some(agent), None) => Some(agent),
-        // What has no agent is left to be refused with the name that it was given.
         (None, Some(function)) => {
-            kept.push("--function".into());
-            Some(function)
+            let mut entry = OsString::from(".");
+            entry.push(function);
+            Some(entry)
         }
         (None, None) => None,
     };
-    let has_agent = kept.last().is_none_or(|last| last != "--function");
-    match entry {
-        Some(entry) if has_agent => kept.extend(["--entry".into(), entry]),
-        Some(function) => kept.push(function),
-        None => {}
+    if let Some(entry) = entry {
+        kept.extend(["--entry".into(), entry]);
     }
     kept
 }
@@ -112,7 +114,9 @@ mod tests {
         check("run c.as --quiet", "agentic run c.as --quiet");
         check("c.as --agent A --mock", "agentic run c.as --mock --entry A");
         check("c.as --agent=A --function f", "agentic run c.as --entry A.f");
-        check("c.as --function f", "agentic run c.as --function f");
+        check("c.as --function f", "agentic run c.as --entry .f");
+        check("c.as --concurrency 2", "agentic run c.as --workers 2");
+        check("c.as --concurrency=2", "agentic run c.as --workers=2");
         check("run", "agentic run");
         check("--help", "agentic run --help");
     }

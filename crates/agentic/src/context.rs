@@ -4,13 +4,14 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
 use agentic_model::{AgentName, Instant};
+use agentic_replay::Event;
 use agentic_space::{Clock, Durability, Options, Space};
 use agentic_view::MendedView;
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
 use crate::output::{Format, talk};
-use crate::screen;
+use crate::{screen, stop};
 
 /// The longest program, registry, input or script that is read, in bytes: 64 MiB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -38,9 +39,16 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let options = Options { clock: clock()?, durability, terminal: screen::terminal() };
+        let (terminal, hear) = (screen::terminal(), Some(screen::hear as fn(&Event)));
+        let stopping = Some(stop::is_asked as fn() -> bool);
+        let options = Options { clock: clock()?, durability, terminal, stopping, hear };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
+    }
+
+    /// Reads the time.
+    pub fn now(&self) -> Instant {
+        self.options.clock.now()
     }
 
     /// Does everything in another folder.
@@ -79,6 +87,11 @@ impl Context {
         space: &Space,
         named: Option<&AgentName>,
     ) -> Result<Option<AgentName>, Failure> {
+        Ok(self.named_agent(named)?.or_else(|| space.current_agent()))
+    }
+
+    /// Returns the agent that was named, or else `AGENTIC_AGENT`.
+    pub fn named_agent(&self, named: Option<&AgentName>) -> Result<Option<AgentName>, Failure> {
         if let Some(agent) = named {
             return Ok(Some(agent.clone()));
         }
@@ -88,7 +101,7 @@ impl Context {
                 Failure::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
             });
         }
-        Ok(space.current_agent())
+        Ok(None)
     }
 }
 

@@ -4,12 +4,16 @@ mod advice;
 
 use std::error::Error as _;
 
+use agentic_lang_pipeline::engine::{EngineError, Refusal};
 use agentic_providers::Error as ProviderError;
 use agentic_space::Error;
+use agentic_space::engine::AgentFailure;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
 
-use self::advice::{Class, DIVERGED, NOT_ALLOWED, REFUSED, SCHEMA, UNREACHABLE, USAGE};
+use self::advice::{
+    CONFLICT, Class, DECIDED, DIVERGED, NOT_ALLOWED, REFUSED, SCHEMA, UNREACHABLE, USAGE,
+};
 use crate::output::talk;
 
 /// A command that was refused or failed.
@@ -60,6 +64,12 @@ impl Failure {
         Failure { because, ..Failure::new(REFUSED, message, hint) }
     }
 
+    /// Adds the code of what a failure of a program came from.
+    pub fn because_of(self, code: &str) -> Failure {
+        let because = self.because.map(|because| format!("{because}, which came from `{code}`"));
+        Failure { because, ..self }
+    }
+
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
         let mut failure = Failure::new(
@@ -74,6 +84,12 @@ impl Failure {
     fn new((code, kind): Class, message: &str, hint: &str) -> Failure {
         let (message, hint) = (message.to_owned(), hint.to_owned());
         Failure { code, kind, message, because: None, hint }
+    }
+
+    /// Returns what happened, and why, as one sentence.
+    pub fn sentence(&self) -> String {
+        let because = self.because.as_ref().map(|because| format!(", because {because}"));
+        format!("{}{}", self.message, because.unwrap_or_default())
     }
 
     /// Says on standard error what happened, why, and what to do next.
@@ -107,6 +123,41 @@ impl From<Error> for Failure {
         let mut failure = Failure::new(class, &error.to_string(), &hint);
         failure.because = because(&error);
         failure
+    }
+}
+
+impl From<AgentFailure> for Failure {
+    fn from(error: AgentFailure) -> Failure {
+        match error {
+            AgentFailure::Name(error) => Failure::usage(
+                &error.to_string(),
+                "name an agent with `--agent`, or choose another key",
+            ),
+            AgentFailure::Spawn(error) => Failure::from(error),
+        }
+    }
+}
+
+impl From<EngineError> for Failure {
+    /// An engine's own words say most; what all engines refuse has an exit code all the same.
+    fn from(error: EngineError) -> Failure {
+        let class = match error.refusal {
+            Refusal::UnknownRun | Refusal::HoldNotOpen | Refusal::Own => REFUSED,
+            Refusal::KeyTaken => CONFLICT,
+            Refusal::RunOver | Refusal::HoldClosed => DECIDED,
+            Refusal::ChoiceNotOffered => SCHEMA,
+            Refusal::NotAuthorised => NOT_ALLOWED,
+        };
+        let said = match error.into_said().downcast::<Error>() {
+            Ok(error) => return Failure::from(*error),
+            Err(said) => said,
+        };
+        match said.downcast::<AgentFailure>() {
+            Ok(failure) => Failure::from(*failure),
+            Err(said) => {
+                Failure::new(class, &said.to_string(), "`agentic flow status RUN` shows the run")
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod context;
 mod diff;
+mod engine;
 mod failure;
 mod frontend;
 mod language;
@@ -14,6 +15,7 @@ mod program;
 mod registry;
 mod screen;
 mod script;
+mod stop;
 
 use std::process::ExitCode;
 

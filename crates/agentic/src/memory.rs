@@ -169,7 +169,7 @@ impl Memory {
         };
         let session = self.run.to_string();
         let request_id = RequestId::derive(&session, &request.path, &hash);
-        let stamp = Stamp { session, request_id, at: Clock::System.now() };
+        let stamp = Stamp { session, request_id, at: Clock::System.now(), found: None };
         let call = self.executor().provided(request, stamp, &self.folder);
         let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
         match self.terminal {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use agentic_plan::{Implementation, Registry, standard_registry};
-use agentic_space::Space;
+use agentic_plan::{Registry, standard_registry};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -27,33 +26,4 @@ pub fn read(context: &Context, file: Option<&str>) -> Result<Arc<Registry>, Fail
         }
     }
     Ok(Arc::new(registry))
-}
-
-/// Names the flow of every builtin that is an agent of the space and names none: the one that the
-/// agent ran last.
-pub fn with_flows(space: &Space, registry: &Arc<Registry>) -> Result<Arc<Registry>, Failure> {
-    let is_open = |run: &Option<Implementation>| {
-        matches!(run, Some(Implementation::Agent { flow: None, .. }))
-    };
-    if !registry.builtins().any(|spec| is_open(&spec.run)) {
-        return Ok(Arc::clone(registry));
-    }
-    let mut pinned = Registry::default();
-    for spec in registry.builtins() {
-        let mut spec = spec.clone();
-        if let Some(Implementation::Agent { name, flow: flow @ None }) = &mut spec.run {
-            let last = space.find_session(name.as_str()).and_then(|id| space.session(&id));
-            let last = last.map_err(|_| {
-                Failure::refused(
-                    &format!("the agent `{name}` of builtin `{}` has run no flow yet", spec.name),
-                    r#"name one: {"run":{"agent":NAME,"flow":CID}}, or run one as that agent"#,
-                )
-            })?;
-            *flow = Some(last.flow);
-        }
-        pinned
-            .register(spec)
-            .map_err(|error| Failure::refused(&error.to_string(), "mend the registry"))?;
-    }
-    Ok(Arc::new(pinned))
 }

@@ -4,10 +4,13 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::sync::Mutex;
 
+use agentic_lang_context::DEBUG_EVENT;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
-use agentic_replay::Answer;
+use agentic_replay::{Answer, Event};
 use agentic_space::session::{ProviderCall, Terminal};
+
+use crate::output::talk;
 
 /// The longest line that a person is asked for, in bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -18,6 +21,21 @@ static SCREEN: Mutex<Screen> = Mutex::new(Screen { is_dirty: false });
 /// Returns the person at the terminal, if anybody looks.
 pub fn terminal() -> Option<Terminal> {
     std::io::stderr().is_terminal().then_some(Terminal { ask, watch })
+}
+
+/// Shows what a program says for the people who watch, such as the prompts of a `generate` with
+/// `debug: true`.
+pub fn hear(event: &Event) {
+    if event.kind == DEBUG_EVENT
+        && let Some(text) = event.data.as_text()
+    {
+        talk(&plain(text));
+    }
+}
+
+/// Leaves out what could steer a terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 /// Asks for a field of an input. Nothing where nobody can type, or where the typing ends.
@@ -57,8 +75,7 @@ impl Screen {
             Piece::Text(text) => text,
             Piece::Again => "\n",
         };
-        let is_shown = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-        let shown: String = text.chars().filter(is_shown).collect();
+        let shown = plain(text);
         if let Some(last) = shown.chars().last() {
             self.is_dirty = last != '\n';
         }

@@ -5,23 +5,10 @@
 
 use std::sync::Arc;
 
-use crate::json::{self, Json, Ordered};
-
-/// The cost of the brackets of a list or object.
-const BRACKETS_COST: u64 = 4;
-/// The cost of indenting one line.
-const INDENT_COST: u64 = 2;
-/// The cost of the comma and line break before an item.
-const SEPARATOR_COST: u64 = 2;
-
-/// How the size of an item is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Measure {
-    /// Texts count without quotation marks and escapes, so that lists of texts may overshoot.
-    Estimated,
-    /// Items count as they are rendered, as in 0.1.0.
-    Exact,
-}
+use super::measure::{self, Budget, Measured};
+use crate::code::Code;
+use crate::json::{self, Json};
+use crate::value::{Seen, Unshowable, Value};
 
 /// A value that was held to its budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,70 +46,58 @@ pub(crate) fn size(text: &str) -> u64 {
         .sum()
 }
 
-/// Holds a value to a limit; 0 means no limit.
-pub(crate) fn clip(value: Json, limit: u64, measure: Measure) -> Clipped {
-    let (text, ends): (Arc<str>, Vec<usize>) = match &value {
-        Json::Text(text) => (text.clone(), Vec::new()),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_) => {
-            let (text, ends) = json::pretty_with_ends(&value);
-            (text.into(), ends)
+/// Holds a value to a budget; a limit of 0 means none. Also counts what was looked at.
+pub(crate) fn clip(
+    value: &Value,
+    code: &Code,
+    budget: Budget,
+) -> Result<(Clipped, Seen), Unshowable> {
+    let measured = match value {
+        Value::List(items) if budget.limit > 0 => measure::list(items, code, budget)?,
+        Value::Object(entries) if budget.limit > 0 => measure::object(entries, code, budget)?,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Object(_)
+        | Value::Handle(_) => {
+            let (json, seen) = value.to_json_counted(code)?;
+            return Ok((clip_shown(json, code, budget)?, seen));
         }
     };
+    let Measured { size: original_size, n_fitting, n_items, seen } = measured;
+    let is_whole = original_size <= budget.limit || n_fitting == n_items;
+    let n_kept = if is_whole { n_items } else { n_fitting };
+    let expected = if is_whole { original_size } else { budget.limit };
+    let kept = value.first_to_json(n_kept, code)?;
+    let text = json::pretty_sized(&kept, usize::try_from(expected).unwrap_or_default());
+    let clipped_size = if is_whole { original_size } else { size(&text) };
+    let clipped = !is_whole;
+    Ok((Clipped { value: kept, text: text.into(), clipped, original_size, clipped_size }, seen))
+}
+
+/// Holds what was copied already to a budget: a value that is no list and no object, or has no
+/// limit.
+fn clip_shown(json: Json, code: &Code, budget: Budget) -> Result<Clipped, Unshowable> {
+    let text = render(&json);
     let original_size = size(&text);
-    if limit == 0 || original_size <= limit {
-        return Clipped { value, text, clipped: false, original_size, clipped_size: original_size };
-    }
-    let (kept, kept_text): (Json, Arc<str>) = match value {
-        Json::Text(text) => {
-            let kept: Arc<str> = prefix(&text, limit).into();
-            (Json::Text(kept.clone()), kept)
+    let kept = match &json {
+        _ if budget.limit == 0 || original_size <= budget.limit => None,
+        Json::Text(text) => Some(prefix(text, budget.limit)),
+        // What describes something that acts is an object.
+        Json::Object(_) | Json::List(_) => {
+            return clip(&Value::from_json(&json), code, budget).map(|(clipped, _)| clipped);
         }
-        Json::List(mut items) => {
-            let costs = items.iter().enumerate().map(|(at, item)| match (item, measure) {
-                (Json::Text(item), Measure::Estimated) => bare_cost(None, item),
-                _ => size(piece(&text, &ends, at)),
-            });
-            let count = count_that_fits(costs, limit);
-            items.truncate(count);
-            (Json::List(items), joined(&text, &ends[..count], "[]"))
-        }
-        Json::Object(entries) => {
-            let costs = entries.iter().enumerate().map(|(at, (key, item))| match (item, measure) {
-                (Json::Text(item), Measure::Estimated) => bare_cost(Some(key), item),
-                _ => size(piece(&text, &ends, at)),
-            });
-            let count = count_that_fits(costs, limit);
-            let kept = entries.iter().take(count);
-            let kept = kept.map(|(key, item)| (key.clone(), item.clone()));
-            (Json::Object(kept.collect::<Ordered<Json>>()), joined(&text, &ends[..count], "{}"))
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) => (value, text.clone()),
+        Json::Null | Json::Bool(_) | Json::Number(_) => None,
     };
-    let clipped_size = size(&kept_text);
-    Clipped {
-        value: kept,
-        clipped: kept_text != text,
-        text: kept_text,
-        original_size,
-        clipped_size,
-    }
-}
-
-/// Returns an item as it stands in the text of its container, with the indentation of its first
-/// line: its size is its cost.
-fn piece<'a>(text: &'a str, ends: &[usize], at: usize) -> &'a str {
-    /// An opening bracket or a comma, and a line break.
-    const BEFORE: usize = 2;
-    let start = if at == 0 { BEFORE } else { ends[at - 1] + BEFORE };
-    &text[start..ends[at]]
-}
-
-/// Returns the text of a container that holds only the items that end here.
-fn joined(text: &str, ends: &[usize], brackets: &str) -> Arc<str> {
-    match ends.last() {
-        None => brackets.into(),
-        Some(end) => format!("{}\n{}", &text[..*end], &brackets[1..]).into(),
-    }
+    let Some(kept) = kept else {
+        let clipped_size = original_size;
+        return Ok(Clipped { value: json, text, clipped: false, original_size, clipped_size });
+    };
+    let (kept, clipped_size) = (Arc::<str>::from(kept), size(kept));
+    let value = Json::Text(kept.clone());
+    Ok(Clipped { value, text: kept, clipped: true, original_size, clipped_size })
 }
 
 /// Returns the first `limit` units; half of a surrogate pair is dropped.
@@ -133,29 +108,4 @@ fn prefix(text: &str, limit: u64) -> &str {
         units > limit
     });
     &text[..end.map_or(text.len(), |(at, _)| at)]
-}
-
-fn count_that_fits(costs: impl Iterator<Item = u64>, limit: u64) -> usize {
-    let mut total = BRACKETS_COST;
-    let mut count = 0;
-    for cost in costs {
-        total += cost + if count > 0 { SEPARATOR_COST } else { 0 };
-        if total > limit {
-            break;
-        }
-        count += 1;
-    }
-    count
-}
-
-/// Returns what a text costs that is an item, or the value under a key: its quotation marks and
-/// escapes do not count.
-fn bare_cost(key: Option<&str>, text: &str) -> u64 {
-    let mut label = String::new();
-    if let Some(key) = key {
-        json::write_text(key, &mut label);
-        label.push_str(": ");
-    }
-    let lines = 1 + text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-    size(&label) + size(text) + INDENT_COST * lines
 }

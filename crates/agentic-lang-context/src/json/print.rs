@@ -14,7 +14,12 @@ pub fn compact(json: &Json) -> String {
 
 /// Prints a value indented by two blanks, a text in quotation marks.
 pub fn pretty(json: &Json) -> String {
-    let mut out = String::new();
+    pretty_sized(json, 0)
+}
+
+/// Does the same, where about so many bytes are expected.
+pub(crate) fn pretty_sized(json: &Json, expected: usize) -> String {
+    let mut out = String::with_capacity(expected);
     write_pretty(json, 0, &mut out);
     out
 }
@@ -31,13 +36,32 @@ fn write_scalar(json: &Json, out: &mut String) {
 }
 
 fn write_number(number: f64, out: &mut String) {
-    /// Whole numbers below 2^53 print alike as integers, which is much faster.
-    const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() < WHOLE_MAX {
-        write!(out, "{}", number as i64).expect("a string takes all text");
-    } else {
-        out.push_str(&number_to_text(number));
+    match as_whole(number) {
+        Some(whole) => write_whole(whole, out),
+        None => out.push_str(&number_to_text(number)),
     }
+}
+
+/// Returns a whole number below 2^53 as an integer, which prints alike and much faster.
+pub(super) fn as_whole(number: f64) -> Option<i64> {
+    const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+    let whole = number as i64;
+    (whole as f64 == number && number.abs() < WHOLE_MAX).then_some(whole)
+}
+
+/// Prints an integer; the formatting of the standard library takes several times as long.
+fn write_whole(whole: i64, out: &mut String) {
+    const DIGITS_MAX: usize = 20;
+    if whole < 0 {
+        out.push('-');
+    }
+    let (mut digits, mut start, mut left) = ([0u8; DIGITS_MAX], DIGITS_MAX, whole.unsigned_abs());
+    while left > 0 || start == DIGITS_MAX {
+        start -= 1;
+        digits[start] = b'0' + (left % 10) as u8;
+        left /= 10;
+    }
+    out.extend(digits[start..].iter().map(|digit| char::from(*digit)));
 }
 
 fn write_compact(json: &Json, out: &mut String) {
@@ -77,28 +101,6 @@ fn write_pretty(json: &Json, indent: usize, out: &mut String) {
 }
 
 fn write_items(items: &[Json], indent: usize, out: &mut String) {
-    write_items_to(items, indent, out, |_| {});
-}
-
-fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
-    write_entries_to(entries, indent, out, |_| {});
-}
-
-/// Prints a list or object as [`pretty`] does; also returns where each of its items ends, the
-/// comma after it left out. A scalar has no items.
-pub(crate) fn pretty_with_ends(json: &Json) -> (String, Vec<usize>) {
-    let (mut out, mut ends) = (String::new(), Vec::new());
-    match json {
-        Json::List(items) => write_items_to(items, 0, &mut out, |end| ends.push(end)),
-        Json::Object(entries) => write_entries_to(entries, 0, &mut out, |end| ends.push(end)),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {
-            write_scalar(json, &mut out);
-        }
-    }
-    (out, ends)
-}
-
-fn write_items_to(items: &[Json], indent: usize, out: &mut String, mut ended: impl FnMut(usize)) {
     if items.is_empty() {
         out.push_str("[]");
         return;
@@ -107,18 +109,12 @@ fn write_items_to(items: &[Json], indent: usize, out: &mut String, mut ended: im
         out.push_str(if at == 0 { "[" } else { "," });
         break_line(indent + 2, out);
         write_pretty(item, indent + 2, out);
-        ended(out.len());
     }
     break_line(indent, out);
     out.push(']');
 }
 
-fn write_entries_to(
-    entries: &Ordered<Json>,
-    indent: usize,
-    out: &mut String,
-    mut ended: impl FnMut(usize),
-) {
+fn write_entries(entries: &Ordered<Json>, indent: usize, out: &mut String) {
     if entries.is_empty() {
         out.push_str("{}");
         return;
@@ -129,7 +125,6 @@ fn write_entries_to(
         write_text(key, out);
         out.push_str(": ");
         write_pretty(item, indent + 2, out);
-        ended(out.len());
     }
     break_line(indent, out);
     out.push('}');

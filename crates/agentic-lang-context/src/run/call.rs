@@ -98,7 +98,8 @@ impl World {
             if self.traces() {
                 let shown = self.shown(self.place(at), &result)?;
                 let (agent, function) = self.names_of(frame.function);
-                let event = trace::agent_event(agent, function, args, shown, context.trace);
+                let inside = context.trace.take(&mut self.held_bytes);
+                let event = trace::agent_event(agent, function, args, shown, inside);
                 self.trace(task, event);
             }
         }
@@ -190,7 +191,8 @@ impl World {
                 && let Some(context) = task.contexts.pop()
             {
                 let (agent, function) = self.names_of(frame.function);
-                let event = trace::failed_agent(agent, function, args, &message, context.trace);
+                let inside = context.trace.take(&mut self.held_bytes);
+                let event = trace::failed_agent(agent, function, args, &message, inside);
                 self.trace(task, event);
             }
         }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use agentic_model::Value as Data;
 
 use crate::code::{Debug, GenerateSite, SourceCode, Validation};
-use crate::context::clip::{self, Measure};
+use crate::context::clip;
+use crate::context::measure::{Budget, Measure};
 use crate::context::prompt::{self, Identity, Item, Prompt};
 use crate::dialect::Version;
 use crate::json::{self, Json};
@@ -135,7 +136,6 @@ impl World {
     /// Takes the value of a source, holds it to its budget and goes on.
     pub(super) fn source_end(&mut self, task: &mut Task, at: usize) -> Result<Flow, Fault> {
         let value = task.pop();
-        let value = self.shown(self.place(at), &value)?;
         let module = self.module.clone();
         let generation = innermost(task);
         let site = generation.sources.pop().expect("the code of a source runs for a generate");
@@ -143,11 +143,14 @@ impl World {
         let first = module.code.generates[generation.site as usize].version < Version::V0_1_3;
         let measure = if first { Measure::Exact } else { Measure::Estimated };
         let limit = source.budget.as_ref().map_or(0, |budget| budget.limit);
+        let (content, seen) = clip::clip(&value, &module.code, Budget { limit, measure })
+            .map_err(|unshowable| Fault::unshowable(self.place(at), unshowable))?;
+        self.touch_seen(seen);
         generation.items.push(Item {
             source: source.text.clone(),
             label: module.code.uses[site as usize].label.clone(),
             budget: source.budget.clone(),
-            content: clip::clip(value, limit, measure),
+            content,
         });
         self.next_source(task)
     }
@@ -165,12 +168,12 @@ impl World {
         generation.prompt =
             prompt::lay_out(site.version, identity, &generation.items, &instruction, schema);
         let payload = payload(&module, site, generation);
-        let (at, shown) = (generation.at, debug_text(site, generation));
         if site.options.debug == Debug::Shown {
-            let data = Data::Text(shown);
+            let data = Data::Text(debug_text(site, generation));
             self.events.push(agentic_replay::Event { kind: DEBUG_EVENT.to_owned(), data });
         }
-        let path = self.ask(task, self.place(at), MODEL_REQUEST, payload);
+        let place = self.place(generation.at);
+        let path = self.ask(task, place, MODEL_REQUEST, payload);
         task.waits = Some(Waits::Model);
         Flow::Pause(Pause::Asked(path))
     }

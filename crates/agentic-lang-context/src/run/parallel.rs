@@ -22,6 +22,8 @@ pub(super) struct Fork {
     running: usize,
     results: Vec<Option<Result<Value, Fault>>>,
     traces: Vec<Json>,
+    /// How many bytes the traces hold.
+    held_bytes: u64,
     started: Instant,
 }
 
@@ -41,8 +43,17 @@ impl World {
         let (results, traces) = (vec![None; items.len()], vec![Json::Null; items.len()]);
         let started = self.now;
         let empty = items.is_empty();
-        task.fork =
-            Some(Fork { site, scope, items, next: 0, running: 0, results, traces, started });
+        task.fork = Some(Fork {
+            site,
+            scope,
+            items,
+            next: 0,
+            running: 0,
+            results,
+            traces,
+            held_bytes: 0,
+            started,
+        });
         if empty {
             return self.fork_over(task);
         }
@@ -83,6 +94,7 @@ impl World {
     /// Goes on after the last iteration.
     pub(super) fn fork_over(&mut self, task: &mut Task) -> Result<Flow, Fault> {
         let fork = task.fork.take().expect("a fork is over once");
+        self.held_bytes -= fork.held_bytes;
         let outcome = self.outcome(fork.results);
         if self.traces() {
             let site = &self.module.code.loops[fork.site as usize];
@@ -145,6 +157,7 @@ impl Run {
         let Some(fork) = parent.fork.as_mut() else { return };
         if self.world.traces() {
             let trace = task.contexts.into_iter().next().map(|context| context.trace);
+            let trace = trace.unwrap_or_default().take(&mut self.world.held_bytes);
             let code = &self.world.module.code;
             let shown = |value: &Value| {
                 value.to_json(code).unwrap_or_else(|unshowable| Json::text(unshowable.to_string()))
@@ -154,7 +167,11 @@ impl Run {
                 Err(fault) => Err(self.world.message(fault)),
             };
             let input = shown(&fork.items[index]);
-            fork.traces[index] = trace::iteration(index, input, outcome, trace.unwrap_or_default());
+            let event = trace::iteration(index, input, outcome, trace);
+            let n_bytes = event.weight();
+            self.world.held_bytes += n_bytes;
+            fork.held_bytes += n_bytes;
+            fork.traces[index] = event;
         }
         fork.results[index] = Some(result);
         fork.running -= 1;

@@ -2,7 +2,7 @@
 
 use crate::code::{Op, Place};
 use crate::json::Json;
-use crate::value::{Handle, Value};
+use crate::value::{Handle, Seen, Value};
 
 use super::fault::Fault;
 use super::operator::{self, LIST_ITEMS_MAX};
@@ -232,11 +232,16 @@ impl World {
 
     /// Copies a value as data.
     pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
-        let (json, n_values, n_bytes) = value
+        let (json, seen) = value
             .to_json_counted(&self.module.code)
             .map_err(|unshowable| Fault::unshowable(place, unshowable))?;
-        self.touch(n_values.saturating_mul(VALUE_BYTES).saturating_add(n_bytes));
+        self.touch_seen(seen);
         Ok(json)
+    }
+
+    /// Takes note of the work of looking at all of a value.
+    pub(super) fn touch_seen(&self, seen: Seen) {
+        self.touch(seen.n_values.saturating_mul(VALUE_BYTES).saturating_add(seen.n_bytes));
     }
 
     /// Takes note of work that grows with what it is done to.

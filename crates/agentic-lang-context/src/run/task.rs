@@ -8,6 +8,7 @@ use crate::value::Value;
 use super::child::ChildCall;
 use super::generate::Generation;
 use super::input::InputState;
+use super::kept::Kept;
 use super::parallel::Fork;
 use super::resource::ResourceCall;
 
@@ -62,7 +63,7 @@ pub(super) struct Context {
     pub agents: u64,
     /// How many `parallel for` were run from here.
     pub forks: u64,
-    pub trace: Vec<Json>,
+    pub trace: Kept,
     /// How many traces lie around this one.
     pub depth: u32,
 }
@@ -108,7 +109,7 @@ impl Task {
     /// Returns the trace that an event of this place belongs to. Calls deeper than
     /// [`TRACE_DEPTH_MAX`] write into the trace of the last call above it, their own event after
     /// what it holds, so that traces nest no deeper than readers bear.
-    pub fn trace_mut(&mut self) -> &mut Vec<Json> {
+    pub fn trace_mut(&mut self) -> &mut Kept {
         let last = self.contexts.len() - 1;
         let excess = self.contexts[last].depth.saturating_sub(TRACE_DEPTH_MAX) as usize;
         &mut self.contexts[last.saturating_sub(excess)].trace

@@ -103,6 +103,11 @@ pub(super) fn failed_agent(
     )
 }
 
+/// Stands for events that a trace has no room for: a kind of its own, which the language lacks.
+pub(crate) fn left_out(n_events: u64) -> Json {
+    event("left_out", vec![("events", Json::Number(n_events as f64))])
+}
+
 pub(super) fn input_event(path: &str, value: Json) -> Json {
     event("input", vec![("path", Json::text(path)), ("value", value)])
 }

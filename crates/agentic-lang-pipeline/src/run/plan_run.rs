@@ -238,6 +238,7 @@ impl PlanRun {
         if let Some(place) = self.places.place(&node.id) {
             details.push(("line", Value::Int(i64::from(place.line))));
             details.push(("col", Value::Int(i64::from(place.column))));
+            message.push_str(&format!(" at {place}"));
         }
         message.push_str(&format!(" failed: {}", cause.message));
         details.push(("cause", cause_value(&cause)));

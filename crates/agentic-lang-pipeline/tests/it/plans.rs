@@ -3,7 +3,7 @@
 use agentic_lang_pipeline::run::{FlowProgram, Options};
 use agentic_lang_pipeline::{Needs, explain};
 use agentic_model::{Value, json};
-use agentic_plan::Plan;
+use agentic_plan::{Plan, SourceMap};
 use agentic_replay::End;
 
 use crate::kit::{Script, World, compiled, outcome, start, suite_registry};
@@ -14,8 +14,12 @@ fn indenting_a_file_does_not_change_its_plans() {
     let two = compiled("// moved\nmemory static (\n  echo \"a\"\n  >=> upper\n)");
     assert_eq!(one.blocks[0].plan.cid(), two.blocks[0].plan.cid());
     assert_ne!(one.blocks[0].source_map, two.blocks[0].source_map);
-    let map = two.blocks[0].source_map.to_value(two.blocks[0].plan.cid());
-    assert!(json::to_text(&map).contains(r#""n1":[4,7,4,12]"#), "{map:?}");
+    let (plan, places) = (two.blocks[0].plan.cid(), &two.blocks[0].source_map);
+    let kept = places.to_object(plan).expect("two nodes fit an object");
+    let text = json::to_text(&Value::Map(kept.map().clone()));
+    assert!(text.contains(r#""n1":[4,7,4,12]"#), "{text}");
+    assert_eq!(SourceMap::from_object(&kept), Some((plan, places.as_ref().clone())));
+    assert_eq!(SourceMap::from_object(two.blocks[0].plan.object()), None);
 }
 
 #[test]
@@ -30,7 +34,7 @@ fn an_explanation_names_nodes_and_needs() {
         "n0: at once, calls `weather` with location \"SF\"",
         "j0: waits for n0, n1 and makes a list",
         "n2: when j0 is done, waits for a human's decision",
-        "n3: when n2 is done, runs the program `slack \"#x\"`",
+        "n3: when n2 is done, runs the temporal dynamic program `slack \"#x\"`",
         "your authorization at `weatherapi` (for `weather`)",
         "your authorization at `slack` (for `slack`)",
         "the environment variable `QUOTES_KEY` (for `stock`)",

@@ -20,6 +20,8 @@ pub const REPLY_BYTES_MAX: u64 = 32 << 20;
 const REFUSAL_BYTES_MAX: u64 = 64 << 10;
 /// How much of a server's explanation is shown, in characters.
 const SHOWN_MAX: usize = 300;
+/// What a login or a proxy answers in place of a model.
+const PAGE: &str = "text/html";
 /// How long a call may take where nothing says otherwise.
 pub const TIME_LIMIT_DEFAULT: Duration = Duration::from_secs(300);
 /// How long a probe may take.
@@ -162,6 +164,10 @@ impl Attempt<'_> {
             other => other?,
         };
         let mut draft = Draft::default();
+        if call.listener.is_some() && received.is_of_type(PAGE) {
+            let reason = format!("the reply of type `{PAGE}` cannot be read in pieces");
+            return Err(self.invalid(&reason).into());
+        }
         // A server that does not know about pieces sends the whole.
         let is_whole =
             self.endpoint.protocol != Protocol::Ollama && received.is_of_type("application/json");

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentic_model::Value;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -75,7 +76,7 @@ impl Tools {
         let scheme = call.uri.split(':').next().unwrap_or_default();
         let rest = call.uri.split_once("://").map_or("", |(_, rest)| rest);
         match scheme {
-            "file" => file::call(&Workspace::open(&self.workspace)?, call, setting.key),
+            "file" => file::call(&Workspace::open(&self.workspace)?, call, setting),
             "sh" => self.shell(rest, call, setting),
             "env" => env::call(call, &self.plain, setting.session),
             "http" | "https" => http::call(call, setting),
@@ -87,6 +88,20 @@ impl Tools {
             ))),
             other => Err(ToolFault::refused(format!("no tool is called by `{other}://`"))),
         }
+    }
+
+    /// Looks at what a call will replace; nothing if it replaces nothing. Changes nothing. A call
+    /// that is repeated after a crash is given what was found before the first, and so gives the
+    /// same result.
+    ///
+    /// # Errors
+    /// Fails where the call would.
+    pub fn look(&self, call: &ToolCall) -> Result<Option<Value>, ToolFault> {
+        if call.uri.split(':').next() != Some("file") {
+            return Ok(None);
+        }
+        let found = file::look(&Workspace::open(&self.workspace)?, call)?;
+        Ok(found.map(|found| found.into_value()))
     }
 
     /// Starts a configured server and lists its tools.

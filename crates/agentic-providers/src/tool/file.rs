@@ -1,11 +1,12 @@
 //! `file://`: reading, listing, writing, patching and taking back.
 
+use agentic_model::Value;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::argument::Argument;
 use super::workspace::{Missing, Place, Workspace};
-use super::{Done, ToolCall, ToolFault, json};
+use super::{Done, Setting, ToolCall, ToolFault, json};
 
 /// The folder of git, whose content tools do not change.
 const GIT: &str = ".git";
@@ -46,18 +47,64 @@ struct Undone {
     ok: bool,
 }
 
+/// What stood at a path before it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    /// The text of the file; nothing if there was none.
+    previous: Option<String>,
+}
+
+/// The field of [`Found`].
+const PREVIOUS: &str = "previous";
+
+impl Found {
+    pub fn into_value(self) -> Value {
+        Value::map([(PREVIOUS, self.previous.map_or(Value::Null, Value::Text))])
+    }
+
+    fn of(value: &Value) -> Found {
+        let previous = value.get(PREVIOUS).and_then(Value::as_text);
+        Found { previous: previous.map(str::to_owned) }
+    }
+}
+
 /// Performs a call.
-pub(super) fn call(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
+pub(super) fn call(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
     match call.method.as_str() {
         "read" => read(workspace, call),
         "list" => list(workspace, call),
-        "write" => write(workspace, call, key),
-        "patch" => patch(workspace, call, key),
-        "undo" => undo(workspace, call, key),
+        "write" => write(workspace, call, setting),
+        "patch" => patch(workspace, call, setting),
+        "undo" => undo(workspace, call, setting.key),
         other => Err(ToolFault::refused(format!(
             "files have no method `{other}`: use read, list, write, patch or undo"
         ))),
     }
+}
+
+/// Looks at what a call will replace; nothing for one that replaces nothing.
+pub(super) fn look(workspace: &Workspace, call: &ToolCall) -> Result<Option<Found>, ToolFault> {
+    if !matches!(call.method.as_str(), "write" | "patch") {
+        return Ok(None);
+    }
+    let path = Argument::of(call)?.text("path")?;
+    refuse_git(&path)?;
+    let place = workspace.find(&path)?;
+    let previous = place.as_ref().map(Place::read).transpose()?.flatten();
+    Ok(Some(Found { previous }))
+}
+
+/// Returns what stood at the path of a call before it was made for the first time.
+fn found(
+    workspace: &Workspace,
+    call: &ToolCall,
+    setting: &Setting<'_>,
+) -> Result<Option<String>, ToolFault> {
+    let found = match setting.found {
+        Some(value) => Some(Found::of(value)),
+        None => look(workspace, call)?,
+    };
+    Ok(found.and_then(|found| found.previous))
 }
 
 fn read(workspace: &Workspace, call: &ToolCall) -> Done {
@@ -72,26 +119,34 @@ fn list(workspace: &Workspace, call: &ToolCall) -> Done {
     json(&Entries { ok: true, entries })
 }
 
-fn write(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
+fn write(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
     let argument = Argument::of(call)?;
     let (path, content) = (argument.text("path")?, argument.content("content")?);
+    let previous = found(workspace, call, setting)?;
     let place = to_change(workspace, &path)?;
-    let previous = place.read()?;
-    place.write(content.as_bytes(), key)?;
+    place.write(content.as_bytes(), setting.key)?;
     changed(call, &place, Some(previous.is_some()), previous)
 }
 
-fn patch(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
+/// Replaces a part of what was found. Where that was done already, by a call before a crash, nothing
+/// is done; where somebody else has changed the file since, nobody knows whether it was.
+fn patch(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
     let argument = Argument::of(call)?;
     let (path, search) = (argument.text("path")?, argument.text("search")?);
     let replace = argument.content("replace")?;
+    let previous = found(workspace, call, setting)?;
     let place = to_change(workspace, &path)?;
-    let content = place.read()?.ok_or_else(|| place.fault("does not exist"))?;
-    if !content.contains(&search) {
+    let previous = previous.ok_or_else(|| place.fault("does not exist"))?;
+    if !previous.contains(&search) {
         return Err(ToolFault::refused("File.patch search text not found"));
     }
-    place.write(content.replacen(&search, &replace, 1).as_bytes(), key)?;
-    changed(call, &place, None, Some(content))
+    let patched = previous.replacen(&search, &replace, 1);
+    match place.read()? {
+        Some(now) if now == patched => {}
+        Some(now) if now == previous => place.write(patched.as_bytes(), setting.key)?,
+        Some(_) | None => return Err(place.fault("was changed by somebody else meanwhile")),
+    }
+    changed(call, &place, None, Some(previous))
 }
 
 fn changed(
@@ -132,14 +187,16 @@ fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
 
 /// Finds a place that may be changed.
 fn to_change(workspace: &Workspace, path: &str) -> Result<Place, ToolFault> {
-    let is_git = |part: &str| part.eq_ignore_ascii_case(GIT);
-    if path.split('/').any(is_git) {
-        return Err(ToolFault::refused(format!("`{path}` belongs to git")));
-    }
+    refuse_git(path)?;
     let place = workspace.locate(path, Missing::Made)?;
     // A link may lead there, too.
-    if place.path.split('/').any(is_git) {
-        return Err(place.fault("belongs to git"));
-    }
+    refuse_git(&place.path)?;
     Ok(place)
+}
+
+fn refuse_git(path: &str) -> Result<(), ToolFault> {
+    if path.split('/').any(|part| part.eq_ignore_ascii_case(GIT)) {
+        return Err(ToolFault::refused(format!("`{path}` belongs to git")));
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@
 //! | line | means |
 //! | --- | --- |
 //! | `== TITLE` | a case begins |
-//! | `model: ADDRESS` | who is asked; its server is replaced by the one on loopback |
+//! | `model: ADDRESS` | who is asked; its server is replaced by the one on loopback. `each`: one of every protocol |
 //! | `ask: PAYLOAD` | the payload of the request of kind `model` |
 //! | `listen` | the reply is asked for in pieces |
 //! | `limit: MS` | the time limit of the call |
@@ -14,6 +14,9 @@
 //! | `sent: LINE`, `header: LINE`, `body: JSON` | what the server must have got in the last attempt |
 //! | `answer: JSON`, `failed: CODE: TEXT` | what the program gets; TEXT is a part |
 //! | `heard: TEXT` | what a listener heard, `/` where it was told to begin anew |
+//! | `asked: N` | how often the server was asked |
+//!
+//! In a case for each protocol a reply is written in words that [`Tongue`] translates.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +35,7 @@ use crate::server::{Asked, End, Play, Server, reply};
 /// The secret that no answer may show.
 const KEY: &str = "sk-test-0123456789";
 
-#[derive(Default)]
+#[derive(Default, Clone)]
 struct Case {
     title: String,
     model: String,
@@ -44,10 +47,83 @@ struct Case {
     wanted: Vec<(String, String)>,
 }
 
+#[derive(Clone)]
 enum Extra {
     Bytes(Vec<u8>),
     Flood(usize),
     Stall,
+}
+
+/// How a protocol says what a case for each of them has replied.
+struct Tongue {
+    model: &'static str,
+    /// `@whole TEXT`
+    whole: &'static str,
+    /// `@stream`: the type of a reply in pieces
+    stream: &'static str,
+    /// `@piece TEXT`
+    piece: &'static str,
+    /// `@end`
+    end: &'static str,
+    /// `@garbled`: a piece that breaks off
+    garbled: &'static str,
+}
+
+const TONGUES: [Tongue; 3] = [
+    Tongue {
+        model: "openai://m",
+        whole: r#"{"choices":[{"message":{"content":"TEXT"},"finish_reason":"stop"}]}"#,
+        stream: "text/event-stream",
+        piece: r#"data: {"choices":[{"delta":{"content":"TEXT"}}]}"#,
+        end: "data: [DONE]",
+        garbled: r#"data: {"choices":[{"delta":"#,
+    },
+    Tongue {
+        model: "anthropic://m",
+        whole: r#"{"content":[{"type":"text","text":"TEXT"}],"stop_reason":"end_turn"}"#,
+        stream: "text/event-stream",
+        piece: r#"data: {"type":"content_block_delta","delta":{"type":"text_delta","text":"TEXT"}}"#,
+        end: r#"data: {"type":"message_stop"}"#,
+        garbled: r#"data: {"type":"content_block_delta","#,
+    },
+    Tongue {
+        model: "ollama://m",
+        whole: r#"{"message":{"content":"TEXT"},"done":true,"done_reason":"stop"}"#,
+        stream: "application/x-ndjson",
+        piece: r#"{"message":{"content":"TEXT"},"done":false}"#,
+        end: r#"{"message":{"content":""},"done":true,"done_reason":"stop"}"#,
+        garbled: r#"{"message":{"content":"#,
+    },
+];
+
+impl Tongue {
+    /// Makes the case for this protocol out of one for each.
+    fn of(&self, case: &Case) -> Case {
+        let title = format!("{}: {}", self.model, case.title);
+        let replies = case.replies.iter().map(|reply| self.translate(reply)).collect();
+        Case { title, model: self.model.to_owned(), replies, ..case.clone() }
+    }
+
+    fn translate(&self, reply: &str) -> String {
+        let line = |line: &str| match line.split_once('@') {
+            Some((before, word)) => format!("{before}{}\n", self.word(word)),
+            None => format!("{line}\n"),
+        };
+        reply.lines().map(line).collect()
+    }
+
+    fn word(&self, word: &str) -> String {
+        let (word, rest) = word.split_once(' ').unwrap_or((word, ""));
+        match word {
+            "whole" => self.whole.replace("TEXT", rest),
+            "stream" => self.stream.to_owned(),
+            "piece" => self.piece.replace("TEXT", rest),
+            "end" => self.end.to_owned(),
+            "garbled" => self.garbled.to_owned(),
+            "deep" => "[".repeat(rest.parse().expect("a depth")),
+            other => panic!("what is `@{other}`?"),
+        }
+    }
 }
 
 #[test]
@@ -58,11 +134,17 @@ fn recorded_exchanges_are_understood() {
         let path = entry.expect("the folder can be read").path();
         let text = fs::read_to_string(&path).expect("cases are text");
         for case in parse(&text) {
-            run(&case);
-            n_cases += 1;
+            let cases = match case.model.as_str() {
+                "each" => TONGUES.iter().map(|tongue| tongue.of(&case)).collect(),
+                _ => vec![case],
+            };
+            for case in cases {
+                run(&case);
+                n_cases += 1;
+            }
         }
     }
-    assert!(n_cases >= 40, "only {n_cases} cases were found");
+    assert!(n_cases >= 120, "only {n_cases} cases were found");
 }
 
 fn parse(text: &str) -> Vec<Case> {
@@ -130,6 +212,10 @@ fn run(case: &Case) {
     let answer = answer_of(endpoint.complete(&prompt, &mut call));
     let asked = std::iter::from_fn(|| server.asked_already()).collect::<Vec<_>>();
     for (key, value) in &case.wanted {
+        if key == "asked" {
+            assert_eq!(asked.len().to_string(), *value, "{}: {answer:?}", case.title);
+            continue;
+        }
         check(case, key, value, asked.last(), &answer, &heard);
     }
     assert!(!format!("{answer:?}").contains(KEY), "{}: {answer:?}", case.title);

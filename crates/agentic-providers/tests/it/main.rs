@@ -6,6 +6,7 @@ mod credential;
 mod endpoint;
 mod exchange;
 mod executable;
+mod found;
 mod host;
 mod loopback;
 mod mcp;

@@ -50,6 +50,7 @@ impl World {
         let number = Request::new(Path::root(), "number", Value::Int(i64::from(n)));
         let hash = number.hash().expect("a number has a canonical form");
         let stamp = Stamp {
+            found: None,
             session: "test".to_owned(),
             request_id: RequestId::derive("test", &Path::root(), &hash),
             at: Instant::from_millis(i64::from(n) * 1000),

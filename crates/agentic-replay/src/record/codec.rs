@@ -8,7 +8,7 @@ use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, Outcome, PermitRecord, PublishRecord, Record,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, PublishRecord, Record,
     ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
@@ -83,6 +83,9 @@ fn write_body(body: &Body, out: &mut Out) {
             out.kind("attempt").path(&attempt.path).int("n", i64::from(attempt.n));
             out.text("error", &attempt.error).int("next_at", attempt.next_at.millis());
         }
+        Body::Found(found) => {
+            out.kind("found").path(&found.path).stored("found", &found.found);
+        }
         Body::Signal(signal) => {
             out.kind("signal").text("id", &signal.id).text("name", &signal.name);
             out.stored("value", &signal.value);
@@ -144,6 +147,9 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             error: fields.text("error")?,
             next_at: fields.instant("next_at")?,
         }),
+        "found" => {
+            Body::Found(FoundRecord { path: fields.path()?, found: fields.stored("found")? })
+        }
         "signal" => Body::Signal(SignalRecord {
             id: fields.text("id")?,
             name: fields.text("name")?,

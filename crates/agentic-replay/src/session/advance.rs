@@ -170,6 +170,7 @@ impl<P: Program> Session<P> {
             attempt: 1,
             next_at: None,
             standing: Standing::Open,
+            found: None,
             permit: None,
             published: None,
         };
@@ -202,8 +203,9 @@ impl<P: Program> Session<P> {
             progress.holds.push(hold);
         } else if let Handling::Effect(class) = ask.handling {
             let request = ask.permitted_request();
-            let (attempt, not_before) = (ask.attempt, ask.next_at);
-            progress.perform.push(Performance { request, id, class, attempt, not_before });
+            let (attempt, not_before, found) = (ask.attempt, ask.next_at, ask.found.clone());
+            let performance = Performance { request, id, class, attempt, not_before, found };
+            progress.perform.push(performance);
         } else {
             let until = ask.request.sleeps_until().unwrap_or(self.chain.at());
             progress.timers.push((until, path.clone()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentic_model::{Cid, Instant};
+use agentic_model::{Cid, Instant, Value};
 
 use crate::{EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
 
@@ -59,6 +59,8 @@ pub struct Performance {
     pub attempt: u32,
     /// When to begin, if an attempt failed before.
     pub not_before: Option<Instant>,
+    /// What was found before it began for the first time, where that is recorded.
+    pub found: Option<Value>,
 }
 
 /// A request that waits for a human.

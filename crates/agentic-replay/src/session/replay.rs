@@ -217,6 +217,12 @@ impl<'r, P: Program> Replay<'r, P> {
                     ask.next_at = Some(attempt.next_at);
                 }
             }
+            Body::Found(found) => {
+                let value = found.found.value(self.setting.objects)?;
+                if let Some(ask) = self.session.asks.get_mut(&found.path) {
+                    ask.found = Some(value);
+                }
+            }
             Body::Permit(permit) if permit.decision == RETRY => {
                 if let Some(ask) = self.session.asks.get_mut(&permit.path) {
                     ask.next_at = None;

@@ -64,6 +64,7 @@ impl Signals {
             Body::Start(_)
             | Body::Ask(_)
             | Body::Attempt(_)
+            | Body::Found(_)
             | Body::Escalate(_)
             | Body::Vote(_)
             | Body::Publish(_)

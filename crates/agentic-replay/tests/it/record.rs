@@ -4,9 +4,9 @@ use agentic_model::canonical::Part;
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, InvalidRecord, Outcome, PermitRecord, PublishRecord, Record,
-    ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord, VoteRecord, Why,
-    WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord,
+    PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord,
+    VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
     Chain, EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId,
@@ -87,6 +87,7 @@ fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<
             error: text("e"),
             next_at: Instant::from_millis(9),
         }),
+        Body::Found(FoundRecord { path: path(), found: stored.clone() }),
         Body::Signal(SignalRecord { id: text("i"), name: text("s"), value: stored.clone() }),
         Body::Publish(PublishRecord { path: path(), head: text("h") }),
         Body::Escalate(EscalateRecord { path: path(), to: vec![text("eve")], why: text("w") }),

@@ -11,7 +11,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::provider;
 use agentic_lang_context::{
     Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
-    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Version,
+    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Tracing, Version,
 };
 use agentic_model::{Map, Object, Value};
 use agentic_replay::{EffectClass, Kinds, Program, Request};
@@ -38,6 +38,8 @@ pub struct ContextFlow {
     pub cast: Cast,
     /// Whether its calls of agents are sessions of their own.
     pub calls: Calls,
+    /// How many iterations of a `parallel for` run at once; as many as the language says without.
+    pub concurrency: Option<usize>,
 }
 
 /// Who answers what a program asks.
@@ -82,6 +84,9 @@ impl ContextFlow {
         };
         let optional = |text: Option<String>| text.map_or(Value::Null, Value::Text);
         let dialect = self.dialect.map(|dialect| dialect.version.to_string());
+        // Left out unless it is chosen: so the programs of earlier sessions keep their ids.
+        let concurrency = self.concurrency.and_then(|count| i64::try_from(count).ok());
+        let concurrency = concurrency.map(|count| ("concurrency", Value::Int(count)));
         behaviour(
             LANGUAGE,
             &self.source,
@@ -93,7 +98,9 @@ impl ContextFlow {
                 ("variant", texts(&self.variant)),
                 ("cast", self.cast.to_value()),
                 ("children", Value::Bool(self.calls == Calls::Children)),
-            ],
+            ]
+            .into_iter()
+            .chain(concurrency),
         )
     }
 
@@ -123,6 +130,10 @@ impl ContextFlow {
                 Some(Value::Bool(true)) => Calls::Children,
                 Some(_) | None => Calls::Contexts,
             },
+            concurrency: map
+                .get("concurrency")
+                .and_then(Value::as_int)
+                .and_then(|count| usize::try_from(count).ok()),
         })
     }
 
@@ -139,16 +150,20 @@ impl ContextFlow {
         agentic_lang_context::compile(source, &options, &mut resolver)
     }
 
-    /// Prepares a run of the compiled program.
+    /// Prepares a run of the compiled program, which tells what it does if it is to.
     ///
     /// # Errors
     /// Fails when the entry point is not there.
     pub fn run(
         &self,
         module: &Module,
+        tracing: Tracing,
     ) -> std::result::Result<agentic_lang_context::Run, agentic_lang_context::Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
-        module.run(&entry, RunOptions { variant: self.variant.clone(), ..RunOptions::default() })
+        let variant = self.variant.clone();
+        let mut options = RunOptions { variant, tracing, ..RunOptions::default() };
+        options.concurrency = self.concurrency.unwrap_or(options.concurrency);
+        module.run(&entry, options)
     }
 }
 
@@ -159,7 +174,8 @@ pub(super) fn program(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
         let first = checked.findings.first().map(|finding| finding.diagnostic.message.clone());
         broken(flow, first.as_deref())
     })?;
-    let run = run.run(&module).map_err(|error| broken(flow, Some(&error.to_string())))?;
+    let run =
+        run.run(&module, Tracing::Full).map_err(|error| broken(flow, Some(&error.to_string())))?;
     Ok(Box::new(run))
 }
 

@@ -11,7 +11,6 @@ use std::sync::mpsc;
 use std::time::Instant as Moment;
 
 use agentic_model::{Instant, Object, Value};
-use agentic_providers::provider::Stamp;
 use agentic_replay::{
     Answer, By, EffectClass, Path, Performance, Program, Progress, Request, RequestId, Session,
     SessionId, Signalled,
@@ -78,10 +77,25 @@ impl<'a> Driver<'a> {
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::new(&flow)?.with_terminal(space.terminal());
+        let executor = Executor::of_session(space, &folder, &flow)?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
+    }
+
+    /// Makes the start of a session durable and nothing else: what it asks first is asked again by
+    /// whoever loads it.
+    pub fn begin_later(
+        space: &'a Space,
+        folder: Folder,
+        lock: Lock,
+        (session, mut progress): (Session<Box<dyn Program>>, Progress),
+    ) -> Result<()> {
+        progress.links.truncate(1);
+        let flow = flow_of(space, &folder, &session.flow())?;
+        let executor = Executor::of_session(space, &folder, &flow)?;
+        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
+        driver.append(&progress.objects, progress.links)
     }
 
     /// Loads a session and brings it to the end of its records.
@@ -182,6 +196,9 @@ impl<'a> Driver<'a> {
         self.take_letters()?;
         self.apply_decisions()?;
         loop {
+            if self.space.is_stopping() {
+                self.put_off()?;
+            }
             self.take_up_retries();
             self.start_ready()?;
             if let Some(signalled) = self.session.signalled() {
@@ -232,6 +249,7 @@ impl<'a> Driver<'a> {
                 // What was asked is durable before anything of it begins.
                 self.flush()?;
             }
+            let Some(performance) = self.look_first(performance)? else { continue };
             if let Some(task) = self.to_work(&performance) {
                 self.flush()?;
                 self.note_retry(&performance)?;
@@ -294,12 +312,8 @@ impl<'a> Driver<'a> {
         if let Some(call) = self.executor.call(request) {
             return Some(Task::Call(call));
         }
-        if self.executor.is_provided(request) {
-            let session = self.folder.id.to_string();
-            let stamp = Stamp { session, request_id: performance.id, at: self.space.now() };
-            let call = self.executor.provided(request, stamp, &self.work_folder());
-            let terminal = self.space.terminal();
-            return call.map(|call| Task::Provider(Box::new(call), terminal));
+        if let Some(call) = self.provider_call(performance) {
+            return Some(Task::Provider(Box::new(call), self.space.terminal()));
         }
         if let Some(child) = ready_child(self.space, &self.session, performance) {
             return Some(Task::Child(child, self.space.opener()));
@@ -320,7 +334,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
-    fn work_folder(&self) -> std::path::PathBuf {
+    pub(super) fn work_folder(&self) -> std::path::PathBuf {
         let worktree = self.space.worktree_of(&self.session.started().agent).ok();
         let repository = self.space.repository();
         let top = repository.work_dir().unwrap_or(repository.common_dir());

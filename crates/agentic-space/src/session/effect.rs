@@ -12,7 +12,8 @@ use agentic_store::git::FileMode;
 use super::children::{Child, adopted, begins_a_session, child_key, close_policy};
 use super::drive::Driver;
 use super::folder::Folder;
-use super::language::{Language, part_of_pipeline};
+use super::language::Language;
+use super::pipeline::{Shelf, part_of};
 use super::recent::read_journal;
 use super::start::{Begin, start_child};
 use super::{flow_object, flow_of, program_of};
@@ -156,7 +157,9 @@ fn perform_spawn(
     asker: &Asker,
 ) -> Result<Performed> {
     let request = &performance.request;
-    if let Some(child) = adopted(space, session, request) {
+    if begins_a_session(request)
+        && let Some(child) = adopted(space, session, request)
+    {
         let ended = ended_child(space, session, child.id)?;
         return Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)));
     }
@@ -258,7 +261,7 @@ fn child_flow(
 ) -> Result<agentic_model::Object> {
     if let Some(program) = request.payload.get("program").and_then(Value::as_text) {
         let folder = Folder::of(space, &session.started().session);
-        return part_of_pipeline(&flow_of(space, &folder, &session.flow())?, program);
+        return part_of(&flow_of(space, &folder, &session.flow())?, program);
     }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
     if flow == OWN_FLOW {
@@ -347,6 +350,8 @@ fn child_begin(
 ) -> Result<Begin> {
     let start = session.started();
     let flow = child_flow(space, session, request)?;
+    let folder = Folder::of(space, &start.session);
+    let parts = Shelf { space, folder: &folder, given: &[] }.parts(&flow)?;
     let wanted = request.payload.get("allow").and_then(Value::as_list).unwrap_or_default();
     let wanted = wanted.iter().filter_map(Value::as_text);
     // A child may do no more than its parent.
@@ -355,6 +360,7 @@ fn child_begin(
     Ok(Begin {
         agent: child.clone(),
         flow,
+        parts,
         input: request.payload.get("input").cloned().unwrap_or(Value::Null),
         key: child_key(&start.session, &request.path),
         allow,

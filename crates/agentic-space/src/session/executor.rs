@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{MockTasks, TASK, argument_text};
 use agentic_lang_context::INPUT_REQUEST;
+use agentic_lang_pipeline::engine::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Object, Value, json};
@@ -22,11 +23,13 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
 
 use super::context::Cast;
-use super::language::{Language, PipelineFlow, adapter, handlers, kinds_of};
+use super::folder::Folder;
+use super::language::{Language, adapter, handlers, kinds_of};
 use super::performer::{Performer, ProviderCall};
+use super::pipeline::Shelf;
 use super::script::Script;
 use super::terminal::Terminal;
-use crate::Result;
+use crate::{Result, Space};
 
 /// Performs the requests of one run.
 #[derive(Debug)]
@@ -70,8 +73,6 @@ impl Executor {
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
-        let registry = flow.map().get("registry").map(Registry::from_value);
-        let auth = registry.and_then(|read| read.ok()).as_ref().map(auth_of).unwrap_or_default();
         let performer = match language {
             Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
             Language::Pipeline => Some(Performer::of_roles()),
@@ -85,10 +86,23 @@ impl Executor {
             natives,
             script,
             invoked_by,
-            auth,
+            auth: BTreeMap::new(),
             performer,
             terminal: None,
         })
+    }
+
+    /// Makes the executor of a session.
+    ///
+    /// # Errors
+    /// Fails when its object is no program.
+    pub(super) fn of_session(space: &Space, folder: &Folder, flow: &Object) -> Result<Executor> {
+        let executor = Executor::new(flow)?.with_terminal(space.terminal());
+        if executor.language != Language::Pipeline {
+            return Ok(executor);
+        }
+        let registry = Shelf { space, folder, given: &[] }.registry(flow)?;
+        Ok(Executor { auth: auth_of(&registry), ..executor })
     }
 
     /// Makes the executor of a program of the context language.
@@ -112,7 +126,7 @@ impl Executor {
     ///
     /// # Errors
     /// Fails when its script is none.
-    pub fn of_pipeline(flow: &PipelineFlow) -> Result<Executor> {
+    pub fn of_pipeline(run: &PlannedRun) -> Result<Executor> {
         let mut kinds = Kinds::built_in();
         agentic_lang_pipeline::run::add_kinds(&mut kinds);
         Ok(Executor {
@@ -121,9 +135,9 @@ impl Executor {
             handlers: BTreeMap::new(),
             mock: MockTasks::default(),
             natives: Natives::default(),
-            script: flow.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
-            invoked_by: flow.invoked_by.clone(),
-            auth: auth_of(&flow.registry),
+            script: run.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
+            invoked_by: run.invoked_by.clone(),
+            auth: auth_of(&run.compiled.registry),
             performer: Some(Performer::of_roles()),
             terminal: None,
         })

@@ -84,6 +84,14 @@ impl Folder {
         Ok(file::replace(&folder.join(cid.to_string()), bytes, Persistence::Synced)?)
     }
 
+    /// Keeps a copy of an object that is durable elsewhere.
+    pub fn keep_copy(&self, object: &Object) -> Result<()> {
+        let folder = self.path.join("objects");
+        std::fs::create_dir_all(&folder).map_err(agentic_store::Error::io("create", &folder))?;
+        let path = folder.join(object.cid().to_string());
+        Ok(file::replace(&path, object.bytes(), Persistence::Lazy)?)
+    }
+
     /// Reads a long value, if it is here and sound. One that is damaged is as good as gone: it may
     /// be sealed elsewhere.
     pub fn read_object(&self, cid: &Cid) -> Result<Option<Vec<u8>>> {

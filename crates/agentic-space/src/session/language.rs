@@ -5,13 +5,9 @@
 //! task, what the builtins mean. Its field `language` decides who reads the rest.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use agentic_lang_agent::{Agents, Capture, RunOptions};
-use agentic_lang_pipeline::Compiled;
-use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
 use agentic_model::{AgentName, Map, Object, Value};
-use agentic_plan::Registry;
 use agentic_providers::model::Adapter;
 use agentic_replay::{Engine, Kinds, Program};
 
@@ -26,9 +22,6 @@ use crate::{Error, Result, Space};
 const AGENTLANG: &str = "agentlang";
 /// The version of its meaning. Every change that can alter a request raises it.
 const AGENTLANG_SEMANTICS: u32 = 1;
-
-/// How many plans of one program are kept.
-const PLANS_KEPT_MAX: usize = 64;
 
 /// A language that sessions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,62 +73,6 @@ impl AgentLangFlow {
     }
 }
 
-/// A run of a program of the pipeline language.
-#[derive(Debug, Clone)]
-pub struct PipelineFlow {
-    /// The program.
-    pub source: String,
-    /// What its builtins mean.
-    pub registry: Arc<Registry>,
-    /// In whose name it runs.
-    pub invoked_by: Option<String>,
-    /// In which order its blocks run.
-    pub blocks: BlockOrder,
-    /// What agents answer instead of being called, by their ids, in turn; the last answer stays.
-    pub script: Option<Value>,
-}
-
-impl PipelineFlow {
-    /// Makes the object that names the run.
-    ///
-    /// # Errors
-    /// Fails when source and registry are too long for an object.
-    pub fn to_object(&self) -> Result<Object> {
-        let mut map = Map::from([
-            ("type".to_owned(), Value::text("behaviour")),
-            ("language".to_owned(), Value::text(agentic_lang_pipeline::LANGUAGE)),
-            ("source".to_owned(), Value::text(&self.source)),
-            ("registry".to_owned(), self.registry.to_value()),
-        ]);
-        let order = (self.blocks != BlockOrder::Sequential).then(|| self.blocks.as_str());
-        let further = [
-            ("invoked_by", self.invoked_by.as_ref().map(Value::text)),
-            ("blocks", order.map(Value::text)),
-            ("script", self.script.clone()),
-        ];
-        map.extend(further.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))));
-        Ok(Object::new(map)?)
-    }
-
-    /// Returns how a host goes about the run; sessions pin nothing else.
-    pub fn options(&self, children: Children) -> Options {
-        Options {
-            invoked_by: self.invoked_by.clone(),
-            blocks: self.blocks,
-            children,
-            ..Options::default()
-        }
-    }
-}
-
-/// Makes the object of another program of the pipeline language that runs as part of one: with the
-/// same builtins, in the same name.
-pub(super) fn part_of_pipeline(flow: &Object, source: &str) -> Result<Object> {
-    let mut map = flow.map().clone();
-    map.insert("source".to_owned(), Value::text(source));
-    Ok(Object::new(map)?)
-}
-
 /// Wraps the source of a script into the object that names it.
 ///
 /// # Errors
@@ -144,17 +81,18 @@ pub fn flow_object(source: &str) -> Result<Object> {
     behaviour(agentic_flow::LANGUAGE, source, [])
 }
 
-pub(super) fn behaviour<const N: usize>(
+pub(super) fn behaviour<'k>(
     language: &str,
     source: &str,
-    further: [(&str, Value); N],
+    further: impl IntoIterator<Item = (&'k str, Value)>,
 ) -> Result<Object> {
     let mut map = Map::from([
         ("type".to_owned(), Value::text("behaviour")),
         ("language".to_owned(), Value::text(language)),
         ("source".to_owned(), Value::text(source)),
     ]);
-    map.extend(further.into_iter().map(|(key, value)| (key.to_owned(), value)));
+    let further = further.into_iter();
+    map.extend(further.map(|(key, value)| (key.to_owned(), value)));
     Ok(Object::new(map)?)
 }
 
@@ -218,41 +156,6 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
         Some(name) => module.run(name, options),
         None => module.run_tests(options),
     }))
-}
-
-/// Returns the plans of a program of the pipeline language as objects, for whoever wants to look at
-/// what ran; of very many the first. Nothing for other languages.
-pub(super) fn plans(flow: &Object) -> Result<Vec<Object>> {
-    if Language::of(flow)? != Language::Pipeline {
-        return Ok(Vec::new());
-    }
-    let compiled = compiled(flow, super::source_of(flow)?)?;
-    let plans = compiled.blocks.iter().map(|block| block.plan.object().clone());
-    Ok(plans.take(PLANS_KEPT_MAX).collect())
-}
-
-/// Compiles a program of the pipeline language with the registry that is pinned with it.
-fn compiled(flow: &Object, source: &str) -> Result<Compiled> {
-    let registry = flow.map().get("registry").unwrap_or(&Value::Null);
-    let registry = Registry::from_value(registry)
-        .map_err(|error| broken(flow, Some(error.to_string().as_str())))?;
-    let compiled = agentic_lang_pipeline::compile(source, Arc::new(registry));
-    compiled.map_err(|findings| {
-        broken(flow, findings.first().map(|finding| finding.diagnostic.message.as_str()))
-    })
-}
-
-/// Makes a run of a program of the pipeline language.
-pub(super) fn pipeline(flow: &Object, source: &str) -> Result<FlowProgram> {
-    let compiled = compiled(flow, source)?;
-    let text = |key: &str| flow.map().get(key).and_then(Value::as_text);
-    let options = Options {
-        invoked_by: text("invoked_by").map(str::to_owned),
-        blocks: text("blocks").and_then(BlockOrder::parse).unwrap_or(BlockOrder::Sequential),
-        children: Children::Sessions,
-        ..Options::default()
-    };
-    Ok(FlowProgram::new(&compiled, options))
 }
 
 /// Reads who performs which task of an AgentLang program.

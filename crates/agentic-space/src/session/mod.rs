@@ -15,11 +15,13 @@ mod executor;
 pub(crate) mod folder;
 mod fork;
 mod inbox;
-mod language;
+pub(crate) mod language;
 pub(crate) mod listing;
 mod load;
+mod look;
 mod overtaken;
 mod performer;
+pub(crate) mod pipeline;
 mod process;
 pub(crate) mod publish;
 mod rebuild;
@@ -45,14 +47,15 @@ pub(crate) use self::children::parent_of;
 pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, PipelineFlow, agents_of, flow_object, pinned_adapter};
+pub use self::language::{AgentLangFlow, agents_of, flow_object, pinned_adapter};
 pub use self::overtaken::{Overtaken, overtaken};
 pub use self::performer::ProviderCall;
+pub use self::pipeline::{Pinned, pin};
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
-pub use self::run::{Happening, blocks, find_run, history};
-pub use self::start::{Begin, cancel, resume, signal, start, tick};
+pub use self::run::{blocks, find_run};
+pub use self::start::{Begin, cancel, record, resume, signal, start, tick};
 pub use self::summary::{Asked, OpenHold, State, Summary};
 pub use self::terminal::Terminal;
 
@@ -64,6 +67,7 @@ use agentic_model::{Cid, Object, Value};
 use agentic_replay::{Engine, Failure, Program, SessionId};
 
 use self::language::Language;
+use self::pipeline::Shelf;
 use crate::{Error, Result, Space};
 
 /// How many characters the printed form of an id has.
@@ -134,26 +138,25 @@ pub(crate) fn program_of(
     folder: &folder::Folder,
     flow: &Object,
 ) -> Result<Box<dyn Program>> {
-    program_with(space, folder, flow, Capture::Off)
+    program_with(Shelf { space, folder, given: &[] }, flow, Capture::Off)
 }
 
 /// Makes such a run, which traces what it does where its language can.
-fn program_with(
-    space: &Space,
-    folder: &folder::Folder,
-    flow: &Object,
-    trace: Capture,
-) -> Result<Box<dyn Program>> {
+fn program_with(shelf: Shelf<'_>, flow: &Object, trace: Capture) -> Result<Box<dyn Program>> {
     let cid = flow.cid();
+    let language = Language::of(flow)?;
+    if language == Language::Pipeline {
+        return Ok(Box::new(shelf.program(flow)?));
+    }
     let source = source_of(flow)?;
-    match Language::of(flow)? {
+    match language {
         Language::Rhai => {}
         Language::AgentLang => return language::agentlang(flow, source, trace),
-        Language::Pipeline => return Ok(Box::new(language::pipeline(flow, source)?)),
+        Language::Pipeline => unreachable!("BUG: pipelines are made above"),
         Language::Context => return context::program(flow, source),
     }
     let mut modules = BTreeMap::new();
-    collect_modules(space, folder, source, &mut modules)?;
+    collect_modules(shelf.space, shelf.folder, source, &mut modules)?;
     let flow = Flow::parse_with(source, modules).map_err(|findings| Error::BrokenFlow {
         id: cid.to_string(),
         reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),

@@ -86,6 +86,7 @@ fn closed_requests(journal: &Journal) -> BTreeMap<RequestId, Closed> {
                 }
             }
             Body::Attempt(_)
+            | Body::Found(_)
             | Body::Signal(_)
             | Body::Escalate(_)
             | Body::Vote(_)

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
 use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
+use agentic_model::Value;
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
@@ -60,6 +61,17 @@ impl ProviderCall {
             let message = format!("nothing here performs `{}`", self.request.kind);
             Answer::Failed(Failure::new("unknown-kind", message))
         })
+    }
+
+    /// Looks at what the call will replace; nothing where it replaces nothing. Changes nothing.
+    ///
+    /// # Errors
+    /// Fails with the answer of a call that cannot be made.
+    pub fn look(&self) -> Result<Option<Value>, Answer> {
+        match (&self.providers, &self.part) {
+            (Ok(providers), Part::Effect(_)) => providers.look(&self.request),
+            (Ok(_), Part::Role(_)) | (Err(_), _) => Ok(None),
+        }
     }
 }
 

@@ -4,9 +4,6 @@
 //! of it. Its records did: running the program over them once more gives every event with the
 //! time at which it happened, in every process and as often as one likes.
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use agentic_lang_agent::Capture;
 use agentic_model::Instant;
 use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
@@ -14,45 +11,46 @@ use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting
 use super::folder::{Folder, Values};
 use super::language::kinds_of;
 use super::load::replay_error;
+use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::{Language, flow_of, program_with};
 use crate::{Result, Space};
 
-/// Returns what the program of a session said so far, trace events included, in order. Performs
-/// and writes nothing.
+/// Tells `listener` what the program of a session said so far, trace events included, in order.
+/// Performs and writes nothing.
 ///
 /// # Errors
 /// Fails when there is no such session, when its records are damaged, and when its program does
 /// something else than was recorded.
-pub fn retell(space: &Space, id: &SessionId) -> Result<Vec<Event>> {
+pub fn retell(space: &Space, id: &SessionId, listener: &mut dyn FnMut(Event)) -> Result<()> {
     let journal = read_journal(space, id)?;
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
     let (engine, kinds) = (Language::of(&flow)?.engine(), kinds_of(&flow)?);
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
-    let said = Rc::new(RefCell::new(Vec::new()));
-    let program = program_with(space, &folder, &flow, Capture::On)?;
-    let program = Listened { program, said: Rc::clone(&said) };
+    let shelf = Shelf { space, folder: &folder, given: &[] };
+    let program = program_with(shelf, &flow, Capture::On)?;
+    let program = Listened { program, listener };
     let loaded = Session::load(&journal, program, setting, &mut |_, _| {});
     let (_, _nothing_is_carried_on) = loaded.map_err(|error| replay_error(id, error))?;
-    Ok(said.take())
+    Ok(())
 }
 
-/// A program whose events are kept, which a replay would not show.
-struct Listened {
+/// A program whose events are heard, which a replay would not show.
+struct Listened<'l> {
     program: Box<dyn Program>,
-    said: Rc<RefCell<Vec<Event>>>,
+    listener: &'l mut dyn FnMut(Event),
 }
 
-impl Listened {
-    fn listen(&self, mut turn: Turn) -> Turn {
-        self.said.borrow_mut().append(&mut turn.events);
+impl Listened<'_> {
+    fn listen(&mut self, mut turn: Turn) -> Turn {
+        turn.events.drain(..).for_each(&mut *self.listener);
         turn
     }
 }
 
-impl Program for Listened {
+impl Program for Listened<'_> {
     fn start(&mut self, start: &Start) -> Turn {
         let turn = self.program.start(start);
         self.listen(turn)

@@ -1,32 +1,17 @@
-//! Runs of programs, for whoever looks on: which one is meant, how far it came, what happened.
+//! Runs of programs, for whoever looks on: which one is meant, and how far it came.
 
-use agentic_model::{AgentName, Instant, Value};
-use agentic_replay::record::{CancelMode, Outcome, Why};
-use agentic_replay::{Body, By, Journal, Path, Record, Session, SessionId, Setting};
+use agentic_model::{AgentName, Value};
+use agentic_replay::{Body, Journal, Session, SessionId, Setting};
 
+use super::flow_of;
 use super::folder::{Folder, Values};
-use super::language::{self, Language, kinds_of};
+use super::language::{Language, kinds_of};
 use super::listing::newest_with_key;
 use super::load::replay_error;
+use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::summary::{self, State};
-use super::{flow_of, source_of};
 use crate::{Error, Result, Space};
-
-/// One thing that happened in a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Happening {
-    /// Its position in the journal.
-    pub seq: u64,
-    /// When.
-    pub at: Instant,
-    /// What sort of thing: the name of its record.
-    pub event: &'static str,
-    /// Where in the program.
-    pub path: Option<Path>,
-    /// What was asked for, how it was answered, who stopped it and why.
-    pub note: String,
-}
 
 /// Finds the run that a text names: by its session or agent, or by the key it was started with.
 ///
@@ -61,12 +46,13 @@ pub fn blocks(space: &Space, id: &SessionId) -> Result<Vec<Value>> {
         return Ok(blocks.to_vec());
     }
     let journal = read_journal(space, id)?;
-    let flow = flow_of(space, &Folder::of(space, id), &journal.flow())?;
+    let folder = Folder::of(space, id);
+    let flow = flow_of(space, &folder, &journal.flow())?;
     if Language::of(&flow)? != Language::Pipeline {
         return Ok(Vec::new());
     }
     let before_cancel = before_cancel(&journal);
-    let program = language::pipeline(&flow, source_of(&flow)?)?;
+    let program = Shelf { space, folder: &folder, given: &[] }.program(&flow)?;
     let values = Values::of(space, &journal);
     let (engine, kinds) = (Language::Pipeline.engine(), kinds_of(&flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
@@ -80,82 +66,4 @@ fn before_cancel(journal: &Journal) -> Journal {
     let stop = journal.records().iter().find(|record| matches!(record.body, Body::Cancel(_)));
     let n_records = stop.map_or(journal.records().len() as u64, |record| record.seq);
     journal.up_to(n_records)
-}
-
-/// Tells what happened in a run, oldest first.
-///
-/// # Errors
-/// Fails when there is no such session or its records are damaged.
-pub fn history(space: &Space, id: &SessionId) -> Result<Vec<Happening>> {
-    Ok(read_journal(space, id)?.records().iter().map(happening).collect())
-}
-
-fn happening(record: &Record) -> Happening {
-    let told = |event, path: Option<&Path>, note: String| (event, path.cloned(), note);
-    let (event, path, note) = match &record.body {
-        Body::Start(start) => told("start", None, format!("as {}", start.agent)),
-        Body::Ask(ask) => told("ask", Some(&ask.path), ask.kind.clone()),
-        Body::Answer(answer) => {
-            let note = format!("{} by {}", outcome(&answer.outcome), by(&answer.by));
-            told("answer", Some(&answer.path), note)
-        }
-        Body::Attempt(attempt) => {
-            let note = format!("{}: {}; again at {}", attempt.n, attempt.error, attempt.next_at);
-            told("attempt", Some(&attempt.path), note)
-        }
-        Body::Signal(signal) => told("signal", None, signal.name.clone()),
-        Body::Escalate(escalate) => {
-            told("escalate", Some(&escalate.path), format!("to {}", escalate.to.join(", ")))
-        }
-        Body::Vote(vote) => {
-            told("vote", Some(&vote.path), format!("{} by {}", vote.action, vote.principal))
-        }
-        Body::Publish(publish) => {
-            told("publish", Some(&publish.path), format!("on {}", publish.head))
-        }
-        Body::Permit(permit) => {
-            told("permit", Some(&permit.path), format!("by decision {}", permit.decision))
-        }
-        Body::Upgrade(upgrade) => told("upgrade", None, format!("to {}", upgrade.to)),
-        Body::Withdraw(withdraw) => {
-            let note = match withdraw.why {
-                Why::Dropped => "nobody waits for it any more",
-                Why::Ended => "the program ended",
-            };
-            told("withdraw", Some(&withdraw.path), note.to_owned())
-        }
-        Body::Cancel(cancel) => {
-            let at_once = match cancel.mode {
-                CancelMode::Cooperative => "",
-                CancelMode::Kill => ", at once",
-            };
-            let colon = if cancel.why.is_empty() { "" } else { ": " };
-            told("cancel", None, format!("by {}{at_once}{colon}{}", cancel.who, cancel.why))
-        }
-        Body::ScopeEnd(scope) => told("scope_end", Some(&scope.path), String::new()),
-        Body::Continue(_) => told("continue", None, "as a new session".to_owned()),
-        Body::End(end) => told("end", None, outcome(end)),
-    };
-    Happening { seq: record.seq, at: record.at, event, path, note }
-}
-
-fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Ok(_) => "ok".to_owned(),
-        Outcome::Failed { code, message, .. } => format!("failed with {code}: {message}"),
-        Outcome::TimedOut => "timed out".to_owned(),
-        Outcome::Cancelled(_) => "cancelled".to_owned(),
-    }
-}
-
-fn by(by: &By) -> String {
-    match by {
-        By::Executor => "executor".to_owned(),
-        By::Decision(commit) => format!("decision {commit}"),
-        By::Timer => "timer".to_owned(),
-        By::Child(session) => format!("child {}", session.short()),
-        By::Edited(who) => format!("edited {who}"),
-        By::Signal(seq) => format!("signal {seq}"),
-        By::System(what) => format!("system {what}"),
-    }
 }

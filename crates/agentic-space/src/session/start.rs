@@ -1,5 +1,6 @@
 //! Starting, resuming and stopping sessions.
 
+use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Object, Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{Opening, Session, SessionId, Signal};
@@ -8,10 +9,11 @@ use super::children::{Child, parent_of};
 use super::drive::Driver;
 use super::folder::Folder;
 use super::inbox::{self, Letter};
-use super::language::{self, kinds_of};
+use super::language::kinds_of;
 use super::listing::{list_open, with_key};
+use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::{Language, program_of, seal};
+use super::{Language, program_with, seal};
 use crate::decide::VALUE_BYTES_MAX;
 use crate::{Error, Result, Space};
 
@@ -22,12 +24,23 @@ pub struct Begin {
     pub agent: AgentName,
     /// The flow, as its object.
     pub flow: Object,
+    /// The pieces that the flow names and that are kept nowhere yet.
+    pub parts: Vec<Object>,
     /// The input of the flow.
     pub input: Value,
     /// The start key.
     pub key: String,
     /// The kinds of effects that it may perform unasked.
     pub allow: Vec<String>,
+}
+
+/// How much of a session is recorded when it is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Its start, and what it asks first.
+    All,
+    /// Its start alone.
+    StartOnly,
 }
 
 impl Begin {
@@ -37,6 +50,14 @@ impl Begin {
     /// Fails when the input has no canonical form.
     pub fn session(&self) -> Result<SessionId> {
         self.opening(None)?.session().map_err(bad)
+    }
+
+    /// Allows what stays inside the space: it needs nobody's leave.
+    fn with_own_allowed(mut self) -> Begin {
+        self.allow.extend(["commit".to_owned(), "spawn".to_owned()]);
+        self.allow.sort();
+        self.allow.dedup();
+        self
     }
 
     fn opening(&self, head: Option<String>) -> Result<Opening> {
@@ -62,15 +83,22 @@ fn bad(error: agentic_model::canonical::CanonicalError) -> Error {
 /// # Errors
 /// Fails when there is no such agent, when the flow does not parse, and when the key was used with
 /// another flow or input.
-pub fn start(space: &Space, mut begin: Begin) -> Result<SessionId> {
-    // What stays inside the space needs nobody's leave.
-    begin.allow.extend(["commit".to_owned(), "spawn".to_owned()]);
-    begin.allow.sort();
-    begin.allow.dedup();
-    let mut driver = create(space, begin)?;
+pub fn start(space: &Space, begin: Begin) -> Result<SessionId> {
+    let mut driver = create(space, begin.with_own_allowed())?;
     driver.run()?;
     let id = driver.id();
     follow_up(space, driver)?;
+    Ok(id)
+}
+
+/// Records a session without running it, or finds the one that there is: whoever drives it later
+/// begins with its first effect.
+///
+/// # Errors
+/// Fails as [`start`] does.
+pub fn record(space: &Space, begin: Begin) -> Result<SessionId> {
+    let id = begin.session()?;
+    make(space, begin.with_own_allowed(), Extent::StartOnly)?;
     Ok(id)
 }
 
@@ -86,24 +114,42 @@ pub(super) fn start_child(space: &Space, child: Child) -> Result<SessionId> {
 
 /// Makes a session, or loads the one that there is.
 fn create(space: &Space, begin: Begin) -> Result<Driver<'_>> {
+    let made = make(space, begin, Extent::All)?;
+    Ok(made.expect("BUG: a session that is made whole has a driver"))
+}
+
+/// Makes a session, or finds the one that there is; it is loaded only by whoever runs it, because
+/// loading records what it asks next.
+fn make(space: &Space, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>>> {
     let head = space.head(&begin.agent)?;
     let opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
-    let program = program_of(space, &folder, &begin.flow)?;
+    let shelf = Shelf { space, folder: &folder, given: &begin.parts };
+    let program = program_with(shelf, &begin.flow, Capture::Off)?;
     if folder.first_frame(space)?.is_some() {
-        return Driver::load_locked(space, folder, lock);
+        return match extent {
+            Extent::All => Driver::load_locked(space, folder, lock).map(Some),
+            Extent::StartOnly => Ok(None),
+        };
     }
     check_key(space, &opening, &id)?;
     // The flow is pinned: here for this run, in the notes for whoever gets the session later.
     folder.keep_object(&begin.flow.cid(), begin.flow.bytes())?;
-    let plans = language::plans(&begin.flow)?;
-    let pinned: Vec<Object> = std::iter::once(begin.flow.clone()).chain(plans).collect();
+    let parts = shelf.parts(&begin.flow)?;
+    let pinned: Vec<Object> =
+        std::iter::once(begin.flow.clone()).chain(shelf.beside(&begin.flow)?).collect();
     seal::keep(space, &begin.agent, "flow", &pinned)?;
+    for part in &parts {
+        folder.keep_copy(part)?;
+    }
     let kinds = kinds_of(&begin.flow)?;
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
-    // The driver that starts a session also runs it: a later one would have to doubt its effects.
-    Driver::begin(space, folder, lock, begun)
+    match extent {
+        // The driver that asks also performs: a later one would have to doubt the effects.
+        Extent::All => Driver::begin(space, folder, lock, begun).map(Some),
+        Extent::StartOnly => Driver::begin_later(space, folder, lock, begun).map(|()| None),
+    }
 }
 
 /// Refuses a key that names another session of the agent.
@@ -138,7 +184,10 @@ fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
             (Some(state), _) => {
                 let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
                 let (agent, allow, input) = (start.agent, start.allow, state.clone());
-                create(space, Begin { agent, flow, input, key: format!("continue {id}"), allow })?
+                {
+                    let (key, parts) = (format!("continue {id}"), Vec::new());
+                    create(space, Begin { agent, flow, parts, input, key, allow })?
+                }
             }
             (None, Some(parent)) => Driver::load(space, &parent)?,
             (None, None) => return Ok(()),

@@ -5,15 +5,20 @@
 //! that waits for it.
 
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Answer, By, Handling, Request, SessionId, Stopped, Withdrawn};
+use agentic_replay::{Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn};
 
 use super::children::{Close, begins_a_session, child_key, child_of, close_policy};
 use super::drive::Driver;
 use super::effect::ended_child;
+use super::folder::damaged;
 use super::inbox::{self, Letter};
 use super::listing::newest_with_key;
+use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
+
+/// What an effect is recorded with that was asked for and has not begun.
+const PUT_OFF: &str = "put off before it began: the process was told to stop";
 
 impl Driver<'_> {
     /// Tells the session to stop, its children first; then it has to be run to its end.
@@ -31,6 +36,23 @@ impl Driver<'_> {
         let progress = progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
         self.ready.clear();
         self.take_in(progress)
+    }
+
+    /// Leaves what has not begun to whoever drives the session next. Of an effect that may happen
+    /// once at most it is recorded that it has not: the next driver need not doubt it.
+    pub(super) fn put_off(&mut self) -> Result<()> {
+        self.backlog = Backlog::default();
+        for performance in std::mem::take(&mut self.ready) {
+            if performance.class != EffectClass::Once || performance.not_before.is_some() {
+                continue;
+            }
+            self.flush()?;
+            let (path, now) = (&performance.request.path, self.space.now());
+            let noted = self.session.attempted(path, PUT_OFF, now, now);
+            let progress = noted.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+            self.append(&progress.objects, progress.links)?;
+        }
+        Ok(())
     }
 
     /// Stops what nobody waits for any more, and answers it all the same.

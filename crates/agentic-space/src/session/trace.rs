@@ -15,13 +15,14 @@ const SHOWN_CHARS_MAX: usize = 200;
 const SAID_BYTES_MAX: usize = 256 << 10;
 
 impl Driver<'_> {
-    /// Writes what the program said into the agent's trace.
+    /// Writes what the program said into the agent's trace, and lets it be heard.
     pub(super) fn tell(&self, events: &[Event]) -> Result<()> {
-        self.append_entries(self.entries(events))
+        self.append_entries(self.heard(events))
     }
 
-    /// Turns what the program said into entries.
-    pub(super) fn entries(&self, events: &[Event]) -> Vec<Entry> {
+    /// Lets what the program said be heard, and turns it into entries.
+    pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
+        self.space.let_hear(events);
         events.iter().flat_map(|event| self.entry("log", &said(event))).collect()
     }
 

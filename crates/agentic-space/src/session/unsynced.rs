@@ -73,7 +73,7 @@ impl Driver<'_> {
         if is_barrier || self.unsynced.is_full() {
             return self.take_in(progress);
         }
-        let entries = self.entries(&std::mem::take(&mut progress.events));
+        let entries = self.heard(&std::mem::take(&mut progress.events));
         let objects = std::mem::take(&mut progress.objects);
         self.unsynced.add(objects, std::mem::take(&mut progress.links), entries);
         self.follow(progress)

@@ -1,8 +1,9 @@
 //! The `git` program, for what gix does not do: pushing, fetching, worktrees on disk.
 
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use super::Repository;
 use crate::{Error, Result};
@@ -57,14 +58,7 @@ pub(super) fn run_git_with(
     environment: &[(String, String)],
 ) -> Result<Program> {
     let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = Command::new("git")
-        .current_dir(directory)
-        .args(arguments)
-        .env_remove("GIT_DIR")
-        .env_remove("GIT_WORK_TREE")
-        .env_remove("GIT_INDEX_FILE")
-        // A look at a worktree must not leave a lock behind when it is killed.
-        .env("GIT_OPTIONAL_LOCKS", "0")
+    let mut child = git_command(directory, arguments)
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(stdin)
         .stdout(Stdio::piped())
@@ -81,6 +75,27 @@ pub(super) fn run_git_with(
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
+}
+
+/// Starts the `git` program in a folder and does not wait for it, nor does a terminal end it
+/// together with this process. Returns nothing if there is no such program.
+pub(super) fn start_git(directory: &Path, arguments: &[&str]) -> Option<Child> {
+    let mut command = git_command(directory, arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.process_group(0).spawn().ok()
+}
+
+fn git_command(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command
+        .current_dir(directory)
+        .args(arguments)
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
+        // A look at a worktree must not leave a lock behind when it is killed.
+        .env("GIT_OPTIONAL_LOCKS", "0");
+    command
 }
 
 impl Repository {

@@ -1,10 +1,12 @@
 //! Git objects: naming, writing without syncing, reading.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_model::Oid;
-use gix::objs::{Exists as _, Write as _};
+use gix::objs::{Exists as _, FindExt as _};
 
+use super::loose::{self, Compressor};
 use super::{Repository, Scratch, to_id, to_oid};
 use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject};
@@ -55,7 +57,9 @@ impl Repository {
         match written {
             Written::Loose(oids) => {
                 for (object, oid) in objects.iter().zip(oids) {
-                    self.write_unless_loose(object, *oid)?;
+                    if !self.has_loose_object(*oid) {
+                        self.write_one(object, *oid)?;
+                    }
                 }
             }
             Written::Packed(pack) if pack.exists() && pack.with_extension("idx").exists() => {}
@@ -72,19 +76,27 @@ impl Repository {
     /// Fails when the disk is full or the repository is read-only.
     pub fn write_loose(&self, objects: &[GitObject]) -> Result<Vec<Oid>> {
         let oids: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
-        for (object, oid) in objects.iter().zip(&oids) {
-            self.write_unless_loose(object, *oid)?;
+        for (number, (object, oid)) in objects.iter().zip(&oids).enumerate() {
+            self.write_one(object, *oid)?;
+            if number == 0 {
+                fault::point("first-object")?;
+            }
         }
         Ok(oids)
     }
 
     /// A look into the packs would cost more than a second copy beside them.
-    fn write_unless_loose(&self, object: &GitObject, oid: Oid) -> Result<()> {
-        if !self.has_loose_object(oid) {
-            let failed = Error::git_with(|| format!("write object {oid}"));
-            let kind = to_gix(object.kind);
-            self.inner.objects.write_buf(kind, &object.bytes).map_err(failed)?;
-        }
+    fn write_one(&self, object: &GitObject, oid: Oid) -> Result<()> {
+        let kind = to_gix(object.kind);
+        let header = gix::objs::encode::loose_header(kind, object.bytes.len() as u64);
+        let mut compressed = Vec::new();
+        let mut kept = self.compressor.borrow_mut();
+        let level = self.inner.objects.loose_compression;
+        let compressor = kept.get_or_insert_with(|| Compressor::new(level));
+        compressor.deflate(&[&header, &object.bytes], &mut compressed)?;
+        let objects = self.inner.objects.store_ref().path();
+        loose::place(objects, &oid.to_string(), &compressed)?;
+        self.cache.remember(to_id(oid), kind, &object.bytes);
         Ok(())
     }
 
@@ -116,11 +128,13 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing or damaged.
     pub fn verify_object(&self, oid: Oid) -> Result<GitObject> {
-        let object = self
-            .inner
-            .find_object(to_id(oid))
-            .map_err(Error::git_with(|| format!("read object {oid}")))?;
-        let object = GitObject { kind: from_gix(object.kind)?, bytes: object.data.clone() };
+        let failed = || Error::git_with(|| format!("read object {oid}"));
+        let mut bytes = Vec::new();
+        // What is remembered says nothing about the disk.
+        let disk: &gix::odb::store::Handle<Arc<gix::odb::Store>> = &self.inner.objects;
+        let found = disk.find(&to_id(oid), &mut bytes).map_err(failed())?;
+        let kind = from_gix(found.kind)?;
+        let object = GitObject { kind, bytes };
         if self.name_object(&object) != oid {
             return Err(Error::corrupt(format!("object {oid}"), "its bytes do not match its id"));
         }

@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gix::hash::{Hasher, Kind, ObjectId};
 use gix::odb::pack::data::entry::Header;
 use gix::odb::pack::data::{self, header};
-use gix::zlib::stream::deflate::{Compress, FlushCompress};
-use gix::zlib::{Compression, Status};
+use gix::zlib::Compression;
 
+use super::loose::Compressor;
 use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject, sync_directory};
 use crate::{Error, Result, fault};
@@ -30,8 +30,6 @@ const UNSYNCED: &str = "pack-a6e77c50";
 const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
 const LARGE_OFFSET: u64 = 1 << 31;
-/// What a compressed object may be larger than its content, besides a thousandth of it.
-const COMPRESSION_SLACK: usize = 128;
 /// How much of a file is hashed at a time, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -53,7 +51,7 @@ pub(super) struct PackWriter<'a> {
     out: BufWriter<File>,
     hasher: Hasher,
     offset: u64,
-    compress: Compress,
+    compressor: Compressor,
     buffer: Vec<u8>,
     entries: BTreeMap<ObjectId, Place>,
 }
@@ -140,7 +138,7 @@ impl<'a> PackWriter<'a> {
             out: BufWriter::new(file),
             hasher: gix::hash::hasher(folder.kind),
             offset: 0,
-            compress: Compress::new(Compression::BEST_SPEED),
+            compressor: Compressor::new(Compression::BEST_SPEED),
             buffer: Vec::new(),
             entries: BTreeMap::new(),
         };
@@ -159,7 +157,7 @@ impl<'a> PackWriter<'a> {
         entry.clear();
         let size = object.bytes.len() as u64;
         header.write_to(size, &mut entry).map_err(Error::io("write", &self.begun.path))?;
-        self.deflate(&object.bytes, &mut entry)?;
+        self.compressor.deflate(&[&object.bytes], &mut entry)?;
         let added = self.add_entry(id, &entry, crc32fast::hash(&entry));
         self.buffer = entry;
         added
@@ -220,30 +218,6 @@ impl<'a> PackWriter<'a> {
         self.hasher.update(bytes);
         self.offset += bytes.len() as u64;
         self.out.write_all(bytes).map_err(Error::io("write", &self.begun.path))
-    }
-
-    /// Appends the compressed form of some bytes.
-    fn deflate(&mut self, bytes: &[u8], entry: &mut Vec<u8>) -> Result<()> {
-        self.compress.reset();
-        let begin = entry.len();
-        loop {
-            let (n_read, n_written) = (self.compress.total_in(), self.compress.total_out());
-            let (n_read, n_written) = (n_read as usize, n_written as usize);
-            let rest = &bytes[n_read..];
-            let room = rest.len() + rest.len() / 1000 + COMPRESSION_SLACK;
-            entry.resize(begin + n_written + room, 0);
-            let status = self.compress.compress(
-                rest,
-                &mut entry[begin + n_written..],
-                FlushCompress::Finish,
-            );
-            match status.map_err(Error::git("compress an object"))? {
-                Status::StreamEnd => break,
-                Status::Ok | Status::BufError => {}
-            }
-        }
-        entry.truncate(begin + self.compress.total_out() as usize);
-        Ok(())
     }
 
     /// Names the pack by what is in it.

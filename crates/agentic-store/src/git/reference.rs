@@ -6,6 +6,7 @@ use agentic_model::{Oid, Signature};
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
+use super::loose_ref::ShortWay;
 use super::{Repository, run_git_with_input, to_id, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
@@ -44,6 +45,9 @@ impl Repository {
     /// # Errors
     /// Fails when the ref is damaged.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
+        if let Some(oid) = self.read_plain_ref(name) {
+            return Ok(Some(oid));
+        }
         let found = self.inner.try_find_reference(name);
         let found = found.map_err(|error| Error::corrupt(format!("the ref `{name}`"), error))?;
         let Some(mut reference) = found else { return Ok(None) };
@@ -90,6 +94,10 @@ impl Repository {
         };
         let new = Target::Object(to_id(step.new));
         fault::point("before-ref")?;
+        if self.move_plain_ref(step, who, why)? == ShortWay::Moved {
+            fault::point("after-ref")?;
+            return Ok(RefMove::Moved);
+        }
         let moved = self.change_ref(&step.name, step.expect, who, |name| RefEdit {
             change: Change::Update {
                 log: log.clone(),
@@ -187,7 +195,8 @@ impl Repository {
     }
 }
 
-fn offset(minutes: i32) -> String {
+/// Writes how far a time zone is from UTC, as git does.
+pub(super) fn offset(minutes: i32) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     let minutes = minutes.unsigned_abs();
     format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)

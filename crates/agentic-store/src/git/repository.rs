@@ -1,14 +1,17 @@
 //! Opening a repository, and refusing those that cannot be kept safely.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 use agentic_model::Person;
 use gix::odb::store::init::Slots;
 use gix::sec::trust::Mapping;
 
+use super::loose::Compressor;
+use super::object_cache::ObjectCache;
 use super::pack_merge::PACKS_MAX;
-use crate::layout::Layout;
+use crate::layout::{Layout, Stream};
+use crate::writer::Kept;
 use crate::{Error, Result};
 
 /// An open git repository.
@@ -16,6 +19,12 @@ pub struct Repository {
     pub(super) inner: gix::Repository,
     common_dir: PathBuf,
     layout: Layout,
+    /// What was read or written lately.
+    pub(super) cache: ObjectCache,
+    /// What compresses loose objects, once there was one.
+    pub(super) compressor: RefCell<Option<Compressor>>,
+    /// What the last writer has left open.
+    kept: RefCell<Option<Kept>>,
     /// Whether a write has asked for a round of checkpoints.
     is_rest_due: Cell<bool>,
 }
@@ -77,9 +86,8 @@ impl Repository {
     /// Fails when the worktree is gone.
     pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
         if self.work_dir() == Some(path) {
-            let (inner, common_dir) = (self.inner.clone(), self.common_dir.clone());
-            let (layout, is_rest_due) = (self.layout.clone(), Cell::new(false));
-            return Ok(Repository { inner, common_dir, layout, is_rest_due });
+            let (cache, common_dir) = (self.cache.clone(), self.common_dir.clone());
+            return Ok(Repository::with_cache(self.inner.clone(), common_dir, cache));
         }
         Repository::open(path)
     }
@@ -89,16 +97,42 @@ impl Repository {
         if let Some(format) = format.filter(|format| *format != "files") {
             return Err(Error::RefStorage { format: format.to_string() });
         }
-        inner.object_cache_size_if_unset(4 << 20);
+        let cache = ObjectCache::new();
+        let shared = cache.clone();
+        inner.objects.set_object_cache(move || Box::new(shared.clone()));
         // From a linked worktree the path leads there and back again.
         let common_dir = absolute(inner.common_dir())?;
+        Ok(Repository::with_cache(inner, common_dir, cache))
+    }
+
+    fn with_cache(inner: gix::Repository, common_dir: PathBuf, cache: ObjectCache) -> Repository {
         let layout = Layout::new(&common_dir);
-        Ok(Repository { inner, common_dir, layout, is_rest_due: Cell::new(false) })
+        let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
+        let is_rest_due = Cell::new(false);
+        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due }
     }
 
     /// Returns where journals and locks are kept.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Keeps what a writer has left open, instead of what the one before has.
+    pub(crate) fn keep(&self, kept: Kept) {
+        self.kept.replace(Some(kept));
+    }
+
+    /// Takes what the last writer has left open, if it wrote to this stream and its lock still is
+    /// where others look for it.
+    pub(crate) fn take_kept(&self, stream: &Stream) -> Option<Kept> {
+        let kept = self.kept.borrow_mut().take_if(|kept| kept.stream == *stream)?;
+        kept.lock.is_in_place().then_some(kept)
+    }
+
+    /// Tells whether the last writer of a stream had to wait for others, so that the next will too.
+    pub fn is_contended(&self, stream: &Stream) -> bool {
+        let kept = self.kept.borrow();
+        kept.as_ref().is_some_and(|kept| kept.stream == *stream && kept.lock.has_waited())
     }
 
     /// Notes that a round of checkpoints would be in place.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::frame::{self, Scan};
 use super::segment;
@@ -16,7 +17,7 @@ const GROWTH: u64 = 8;
 /// The frames of a segment, last first. What is appended meanwhile does not count.
 pub struct Backwards {
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     window: Vec<u8>,
     /// Where the window begins in the file.
     start: u64,
@@ -31,6 +32,11 @@ impl Backwards {
     pub fn open(path: &Path) -> Result<Backwards> {
         let file = File::open(path).map_err(Error::io("read", path))?;
         let length = file.metadata().map_err(Error::io("read", path))?.len();
+        Backwards::of(Arc::new(file), path, length)
+    }
+
+    /// Reads a segment that is open already, as far as it is known to go.
+    pub fn of(file: Arc<File>, path: &Path, length: u64) -> Result<Backwards> {
         let path = path.to_owned();
         let (window, is_sound) = (Vec::new(), length == 0);
         let mut frames = Backwards { path, file, window, start: length, end: 0, is_sound };

@@ -5,6 +5,8 @@
 //! with them, in a segment that appears whole or not at all. One in use loses its oldest segments,
 //! after a record of what they said that still counts.
 
+use std::sync::Arc;
+
 use agentic_model::{Entry, Instant, Oid};
 
 use super::{Body, Encoded, Journal, Record, RecordHash, Standing, segment};
@@ -70,11 +72,12 @@ impl Journal {
             dir: self.dir.clone(),
             segment: number,
             path,
-            file,
+            file: Arc::new(file),
             length,
             synced: length,
             unsynced: Vec::new(),
             rolled: false,
+            marked: false,
             last,
             last_hash,
         };

@@ -17,6 +17,7 @@ mod transaction;
 use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_model::{Entry, Instant, Oid};
 
@@ -58,7 +59,7 @@ pub struct Journal {
     dir: PathBuf,
     segment: u64,
     path: PathBuf,
-    file: File,
+    file: Arc<File>,
     length: u64,
     /// How many bytes of the segment the disk is known to have.
     synced: u64,
@@ -66,6 +67,8 @@ pub struct Journal {
     unsynced: Vec<PathBuf>,
     /// Whether this writer began a new segment because the one before was long enough.
     rolled: bool,
+    /// Whether the mark is known to be there that this journal is worth replaying.
+    marked: bool,
     last: Record,
     last_hash: RecordHash,
 }
@@ -107,7 +110,10 @@ impl Journal {
     /// # Errors
     /// Fails when the mark cannot be made.
     pub fn mark_dirty(&mut self, layout: &Layout, stream: &Stream) -> Result<()> {
-        self.unsynced.extend(mark_dirty(layout, stream)?);
+        if !self.marked {
+            self.unsynced.extend(mark_dirty(layout, stream)?);
+            self.marked = true;
+        }
         Ok(())
     }
 
@@ -247,10 +253,11 @@ impl Journal {
             dir,
             segment: number,
             path,
-            file,
+            file: Arc::new(file),
             length: frame.len() as u64,
             synced: 0,
             rolled: false,
+            marked: false,
             last_hash: *hash(&payload).as_bytes(),
             last: open,
         })

@@ -1,12 +1,19 @@
 //! Opening a journal: finding its last segment, and cutting off what was never finished.
 
 use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
+use std::sync::Arc;
 
 use super::record::Record;
-use super::{Journal, hash, segment};
+use super::{Journal, frame, hash, segment};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
+
+/// How much of what others appended is read to go on from there, in bytes; beyond that the journal
+/// is opened anew.
+const READ_ON_BYTES_MAX: u64 = 256 << 10;
 
 /// What opening a journal found.
 #[derive(Debug)]
@@ -61,21 +68,57 @@ impl Journal {
             let payload = segment::last_payload(&file, &path, length)?;
             let last = Record::decode(&payload)?;
             let last_hash = *hash(&payload).as_bytes();
-            let (synced, unsynced) = (last.synced, Vec::new());
-            let rolled = false;
             let journal = Journal {
                 dir,
                 segment,
                 path,
-                file,
+                file: Arc::new(file),
                 length,
-                synced,
-                unsynced,
-                rolled,
+                synced: last.synced,
+                unsynced: Vec::new(),
+                rolled: false,
+                marked: false,
                 last,
                 last_hash,
             };
             return Ok(Opened::Ready { journal: Box::new(journal), cut });
         }
+    }
+
+    /// Goes on with a journal that was open before its lock was given back: reads what others have
+    /// appended since. Nothing if it must be opened anew, because it was cut, set aside or
+    /// continued in another segment, or does not end with a whole record.
+    ///
+    /// # Errors
+    /// Fails when the journal is damaged, or cannot be read.
+    pub fn read_on(mut self) -> Result<Option<Journal>> {
+        let failed = |path| Error::io("read", path);
+        let found = match std::fs::metadata(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(failed(&self.path))?,
+        };
+        let own = self.file.metadata().map_err(failed(&self.path))?;
+        let is_same = (found.dev(), found.ino()) == (own.dev(), own.ino());
+        let n_new = found.len().checked_sub(self.length);
+        let Some(n_new) = n_new.filter(|n_new| is_same && *n_new <= READ_ON_BYTES_MAX) else {
+            return Ok(None);
+        };
+        if segment::path(&self.dir, self.segment + 1).exists() {
+            return Ok(None);
+        }
+        self.rolled = false;
+        if n_new == 0 {
+            return Ok(Some(self));
+        }
+        let mut bytes = vec![0; n_new as usize];
+        self.file.read_exact_at(&mut bytes, self.length).map_err(failed(&self.path))?;
+        let (mut at, mut newest) = (0, None);
+        while let Some((payload, next)) = frame::at(&bytes, at) {
+            (at, newest) = (next, Some(payload));
+        }
+        let Some(payload) = newest.filter(|_| at == bytes.len()) else { return Ok(None) };
+        (self.last, self.last_hash) = (Record::decode(payload)?, *hash(payload).as_bytes());
+        (self.length, self.synced) = (found.len(), self.last.synced);
+        Ok(Some(self))
     }
 }

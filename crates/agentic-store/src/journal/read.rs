@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use agentic_model::{Entry, Oid};
 
 use super::backwards::Backwards;
 use super::frame::{self, Scan};
 use super::segment;
-use super::{Body, Record, RecordHash, Transaction};
+use super::{Body, Journal, Record, RecordHash, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -199,6 +200,26 @@ pub fn decided(layout: &Layout, stream: &Stream, wanted: &BTreeSet<Oid>) -> Resu
         }
         Ok(found)
     })
+}
+
+impl Journal {
+    /// Reads the trace entries that are bound to no commit yet, oldest first, from the segment that
+    /// is open. Nothing if some of them stand in an older one.
+    ///
+    /// # Errors
+    /// Fails when the journal is damaged.
+    pub fn pending_here(&self) -> Result<Option<Vec<Entry>>> {
+        let mut entries = Vec::new();
+        let mut frames = Backwards::of(Arc::clone(&self.file), &self.path, self.length)?;
+        while (entries.len() as u64) < self.last.standing.n_pending {
+            let Some(payload) = frames.next()? else { return Ok(None) };
+            if let Body::Entry(entry) = Record::decode(&payload)?.body {
+                entries.push(entry);
+            }
+        }
+        entries.reverse();
+        Ok(Some(entries))
+    }
 }
 
 fn good_payloads<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<&'a [u8]>> {

@@ -2,6 +2,8 @@ use agentic_model::{AgentName, Entry, Kind, Person, Signature, Value};
 
 use super::*;
 
+mod kept;
+
 struct Place {
     _dir: tempfile::TempDir,
     layout: Layout,

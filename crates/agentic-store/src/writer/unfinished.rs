@@ -38,9 +38,9 @@ impl Writer<'_> {
     fn follow_again(&mut self, transaction: &Transaction) -> Result<()> {
         let repository = self.repository;
         let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
-        self.lock.announce_index(repository.common_dir(), &worktree.git_dir)?;
+        self.lock().announce_index(repository.common_dir(), &worktree.git_dir)?;
         let followed = follow::again(repository, &worktree, transaction);
-        self.lock.retract()?;
+        self.lock().retract()?;
         followed
     }
 

@@ -3,8 +3,7 @@
 
 use std::process::ExitCode;
 
-use agentic_space::Durability;
-use agentic_testkit::{Load, Part, Work, put_under_load};
+use agentic_testkit::{Load, Work, put_under_load};
 
 const USAGE: &str = "usage: load [--work own-branches|one-branch|spawns|entries|commits|batches|entry-batches|readers] \
     [--processes N] [--threads N] [--rounds N] [--files N] [--durability full|git] [--in DIR]";
@@ -14,16 +13,21 @@ fn main() -> ExitCode {
     if let [first, rest @ ..] = arguments.as_slice()
         && first == "worker"
     {
-        let Some(part) = part(rest) else { return ExitCode::from(2) };
-        agentic_testkit::work(part);
+        let Some((number, flags)) = rest.split_first() else { return ExitCode::from(2) };
+        let (Ok(number), Some(load)) = (number.parse(), Load::parse(flags)) else {
+            return ExitCode::from(2);
+        };
+        agentic_testkit::work(&load, number);
         return ExitCode::SUCCESS;
     }
-    let Some((works, load)) = parse(&arguments) else {
+    let Some(load) = Load::parse(&arguments) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    let is_named = arguments.iter().any(|flag| flag == "--work");
+    let is_wanted = |work: &Work| !is_named || *work == load.work;
     let mut is_good = true;
-    for (work, name) in Work::ALL.into_iter().filter(|(work, _)| works.contains(work)) {
+    for (work, name) in Work::ALL.into_iter().filter(|(work, _)| is_wanted(work)) {
         match put_under_load(&Load { work, ..load.clone() }) {
             Ok(report) => {
                 println!(
@@ -50,50 +54,4 @@ fn main() -> ExitCode {
         }
     }
     if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Reads what one worker process is to do.
-fn part(arguments: &[String]) -> Option<Part> {
-    let [work, number, rounds, durability, threads] = arguments else { return None };
-    Some(Part {
-        work: Work::parse(work)?,
-        number: number.parse().ok()?,
-        n_rounds: rounds.parse().ok()?,
-        durability: durability_of(durability),
-        n_threads: threads.parse().ok()?,
-    })
-}
-
-fn parse(arguments: &[String]) -> Option<(Vec<Work>, Load)> {
-    let mut works: Vec<Work> = Work::ALL.iter().map(|(work, _)| *work).collect();
-    let mut load = Load {
-        work: Work::OwnBranches,
-        n_processes: 16,
-        n_threads: 1,
-        n_rounds: 50,
-        n_files: 10,
-        durability: Durability::Full,
-        place: None,
-    };
-    for pair in arguments.chunks(2) {
-        let [flag, value] = pair else { return None };
-        match flag.as_str() {
-            "--work" => works = vec![Work::parse(value)?],
-            "--processes" => load.n_processes = value.parse().ok()?,
-            "--threads" => load.n_threads = value.parse().ok()?,
-            "--rounds" => load.n_rounds = value.parse().ok()?,
-            "--files" => load.n_files = value.parse().ok()?,
-            "--durability" => load.durability = durability_of(value),
-            "--in" => load.place = Some(value.into()),
-            _ => return None,
-        }
-    }
-    Some((works, load))
-}
-
-fn durability_of(text: &str) -> Durability {
-    match text {
-        "git" => Durability::Git,
-        _ => Durability::Full,
-    }
 }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
 use agentic_space::decide::{Action, COMMAND_LINE, Decision, Draft, Shown, decide, proposed};
+use agentic_space::engine::request_at;
 use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::{find_run, resume};
 use agentic_space::{Error, Space};
@@ -97,16 +98,15 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Some(Form::A2a) => return reply::run(context, &space, Protocol::A2a, principal),
         None => {}
     }
+    if let Some(choice) = &args.choice {
+        return choice::run(context, &space, &args, (choice, principal));
+    }
     let pending = match named(&space, &args)? {
         Named::Open(pending) => *pending,
         Named::Decided { session, id, commit, decision } => {
             let request = session.short_request(&id);
             let earlier = Earlier { request, session, commit, decision };
-            let (action, value) = match &args.choice {
-                Some(choice) => choice::action_of(choice),
-                None => (args.action, args.value),
-            };
-            return repeated(context, &space, (action, value), &principal, earlier);
+            return repeated(context, &space, (args.action, args.value), &principal, earlier);
         }
     };
     let said = said(&space, &pending, &args)?;
@@ -160,7 +160,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 fn named(space: &Space, args: &Args) -> Result<Named, Failure> {
     let request = args.request.as_deref().unwrap_or_default();
     if let Some(node) = &args.hold {
-        return Ok(find_hold(space, &choice::request_at(space, request, node)?)?);
+        let run = find_run(space, request)?;
+        return Ok(find_hold(space, &request_at(space, &run, node)?)?);
     }
     find_hold(space, request).or_else(|error| {
         // The key of a run stands for its agent; anything else is told as it was said.
@@ -179,12 +180,8 @@ fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> 
         let (action, value) = (proposed.action, proposed.value);
         return Ok(Said { action, value, why, shown, accepts: Some((commit, proposed.principal)) });
     }
-    let (action, value) = match &args.choice {
-        Some(choice) => choice::action_of(choice),
-        None => (args.action, args.value.clone()),
-    };
-    if let Some(action) = action {
-        return Ok(Said { action, value, why, shown, accepts });
+    if let Some(action) = args.action {
+        return Ok(Said { action, value: args.value.clone(), why, shown, accepts });
     }
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return Err(Failure::usage("no action was given", "say approve, reject, edit or respond"));

@@ -1,10 +1,11 @@
 //! `agentic flow …`
 
 mod crosscheck;
-mod detach;
+pub mod detach;
 mod run;
-mod status;
+pub mod status;
 mod translate;
+mod worker;
 
 pub use self::run::identity;
 
@@ -55,6 +56,15 @@ pub enum Verb {
     /// Example: agentic flow cancel monday -m "the data was wrong"
     #[command(verbatim_doc_comment)]
     Cancel(status::CancelArgs),
+    /// Drive durable runs: those that were detached, those whose pause is over, answered holds
+    ///
+    /// Runs until it is told to stop by SIGTERM or ctrl-c; it then ends what it performs. Any number
+    /// of workers may run side by side. With RUN it drives that one, until it is over or waits for a
+    /// human.
+    ///
+    /// Example: agentic flow worker monday
+    #[command(verbatim_doc_comment)]
+    Worker(worker::Args),
     /// Run a pipeline in memory and durably, and compare the results
     ///
     /// The durable run is in a repository of its own, which is removed again. Exits with 5 when the
@@ -138,6 +148,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Result(name) => status::result(context, &name),
         Verb::History(name) => status::history(context, &name),
         Verb::Cancel(args) => status::cancel(context, &args),
+        Verb::Worker(args) => worker::run(context, &args),
         Verb::Crosscheck(args) => crosscheck::run(context, &args),
         Verb::Translate(args) => translate::run(context, &args),
         Verb::Check { args, diagnostics: None } => check(context, &args),

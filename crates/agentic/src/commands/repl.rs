@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace};
-use agentic_replay::{End, Event};
+use agentic_replay::End;
 use agentic_space::session::{Cast, Executor, Models, Tools};
 
 use self::lines::{Line, Lines};
@@ -21,7 +21,7 @@ use crate::frontend::{self, read_import};
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
 use crate::program::{self, Checked};
-use crate::script;
+use crate::{screen, script};
 
 /// Try out the context language, line by line
 ///
@@ -72,7 +72,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         notebook: Notebook::new(args.dialect),
         cast,
         answers: Answers::default(),
-        said: Vec::new(),
+        did: trace::Collector::default(),
     };
     if let Some(file) = &args.file {
         repl.load(file)?;
@@ -147,8 +147,8 @@ struct Repl<'a> {
     cast: Cast,
     /// What was asked for the statements so far.
     answers: Answers,
-    /// What the last run said.
-    said: Vec<Event>,
+    /// What the last run did.
+    did: trace::Collector,
 }
 
 type Taken = Result<Done, Failure>;
@@ -181,11 +181,13 @@ impl Repl<'_> {
             "parse" => return self.lay_out(),
             "check" => return self.check(),
             "run" => return self.run(rest),
-            "trace" => print_text(&trace::pretty(&trace::collect(&self.said))),
+            "trace" => {
+                print_text(&screen::plain(&trace::pretty(&self.did.trace())));
+            }
             "undo" => self.notebook.undo(),
             "reset" => {
                 self.notebook.reset();
-                (self.answers, self.said) = (Answers::default(), Vec::new());
+                (self.answers, self.did) = (Answers::default(), trace::Collector::default());
             }
             "exit" | "quit" => return Ok(Done::Leave),
             _ => {
@@ -316,17 +318,22 @@ impl Repl<'_> {
         let folder: PathBuf = self.context.directory.clone();
         let executor = Executor::of_cast(&self.cast);
         let again = memory::Again { executor, folder, answers };
-        let mut said = Vec::new();
-        let (end, answers) =
-            memory::run_again(run, json::to_value(input), again, &mut |event| said.push(event));
-        self.said = said;
+        let mut did = trace::Collector::default();
+        let mut sink = |event| {
+            screen::hear(&event);
+            did.take(&event);
+        };
+        let (end, answers) = memory::run_again(run, json::to_value(input), again, &mut sink);
+        self.did = did;
         match end {
             End::Done(value) => match json::from_value(&value) {
                 Ok(Json::Null) => {}
                 Ok(value) => print_text(&json::pretty(&value)),
                 Err(fault) => talk(&format!("the value cannot be read: {fault}")),
             },
-            End::Failed(failure) => return Err(super::run::context_fault(module, &failure)),
+            End::Failed(failure) => {
+                return Err(super::run::context_fault(module, &failure, &self.cast));
+            }
             End::Cancelled => talk("cancelled"),
         }
         Ok((Done::GoOn, answers))

@@ -50,7 +50,7 @@ pub struct Args {
     /// Write what happened as JSON; of a session, all since it was started
     #[arg(long, value_name = "PATH")]
     output_trace: Option<String>,
-    /// How many branches of a parallel block run at once
+    /// How many branches of a parallel block, or iterations of a `parallel for`, run at once
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = agentlang::workers)]
     workers: Option<i64>,
     /// Let a program perform a task; it reads and prints one line of JSON; may be repeated
@@ -157,7 +157,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             "use `agentic session start AGENT --flow FILE`",
         )),
         Language::Context => {
-            let wish = context_wish(args, input, session);
+            let wish = context_wish(args, input, session)?;
             context::run(context, &program, wish)
         }
     }
@@ -168,8 +168,8 @@ fn context_wish(
     args: Args,
     input: Option<String>,
     session: Option<durable::Setting>,
-) -> context::Wish {
-    context::Wish {
+) -> Result<context::Wish, Failure> {
+    Ok(context::Wish {
         input,
         mock: args.mock,
         dry_run: args.dry_run,
@@ -179,8 +179,9 @@ fn context_wish(
         entry: args.entry,
         variant: args.variant.into_iter().collect(),
         calls: if args.branches { Calls::Children } else { Calls::Contexts },
+        concurrency: context::concurrency(args.workers)?,
         session,
-    }
+    })
 }
 
 /// Returns the text of the input: what stands there, or behind `@` in a file.
@@ -198,7 +199,7 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--lower", args.lower, Agentlang),
         ("--test", args.test, Agentlang),
         ("--output-trace", args.output_trace.is_some(), Agentlang),
-        ("--workers", args.workers.is_some(), Agentlang),
+        ("--workers", args.workers.is_some() && language != Context, Agentlang),
         ("--adapter", args.adapter.is_some(), Agentlang),
         ("--handler", !args.handler.is_empty(), Agentlang),
         ("--registry", args.registry.is_some(), Pipeline),

@@ -6,6 +6,7 @@ use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
 use agentic_space::Space;
+use agentic_space::engine::fresh_key;
 use agentic_space::session::{self, Begin, Children, ForkPlan};
 use agentic_view::SessionView;
 use clap::{Subcommand, ValueEnum};
@@ -206,7 +207,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Start { agent, flow, input, key, allow } => {
             let flow = flow_of(context, &space, &flow)?;
             let key = key.unwrap_or_else(|| fresh_key(&space));
-            let id = session::start(&space, Begin { agent, flow, input, key, allow })?;
+            let id = session::start(
+                &space,
+                Begin { agent, flow, parts: Vec::new(), input, key, allow },
+            )?;
             answer(context, &space, &id)
         }
         Verb::Resume { session } => {
@@ -293,16 +297,6 @@ fn flow_of(context: &Context, space: &Space, text: &str) -> Result<Object, Failu
         ));
     }
     Ok(session::flow_object(source.text())?)
-}
-
-/// A key that no other start has: two starts without a key are two sessions.
-pub fn fresh_key(space: &Space) -> String {
-    format!(
-        "{}-{}-{}",
-        space.now().millis(),
-        std::process::id(),
-        space.n_sessions().unwrap_or_default()
-    )
 }
 
 fn json_value(text: &str) -> Result<Value, String> {

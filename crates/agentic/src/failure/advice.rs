@@ -162,6 +162,14 @@ fn of_session(error: &Error) -> (Class, String) {
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
         ),
         Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        Error::Unperformed { .. } => (
+            REFUSED,
+            "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",
+        ),
+        Error::NoFlowOf { .. } => {
+            (REFUSED, r#"name one: {"run":{"agent":NAME,"flow":CID}}, or run one as that agent"#)
+        }
+        Error::NoHold { .. } => (REFUSED, "`agentic flow status RUN` shows where it waits"),
         Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
         Error::InboxFull { .. } => {
             (REFUSED, "it takes more once its flow has asked for some with `suspend`")

@@ -3,6 +3,7 @@
 
 mod agentlang;
 mod checkpoint;
+mod context;
 mod disk;
 mod kill;
 mod loopback;

@@ -75,6 +75,7 @@ impl<P: Program> Replay<'_, P> {
             | Body::End(_) => true,
             Body::Start(_)
             | Body::Attempt(_)
+            | Body::Found(_)
             | Body::Signal(_)
             | Body::Publish(_)
             | Body::Escalate(_)

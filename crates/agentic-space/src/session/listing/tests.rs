@@ -30,7 +30,8 @@ fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> Space {
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
         spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
         let (key, allow) = ((*name).to_owned(), Vec::new());
-        let begin = Begin { agent, flow: flow.clone(), input: Value::Null, key, allow };
+        let begin =
+            Begin { agent, flow: flow.clone(), parts: Vec::new(), input: Value::Null, key, allow };
         start(&space, begin).expect("it runs to its question");
     }
     space

@@ -116,7 +116,11 @@ impl<'a> Reading<'a> {
                     open.published = Some(publish.head.clone());
                 }
             }
-            Body::Signal(_) | Body::Upgrade(_) | Body::Cancel(_) | Body::ScopeEnd(_) => {}
+            Body::Found(_)
+            | Body::Signal(_)
+            | Body::Upgrade(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_) => {}
         }
         Ok(())
     }

@@ -1,41 +1,70 @@
 //! Holds of pipelines, as they are spoken of there: the node of a run, and a choice.
 
-use agentic_model::Value;
-use agentic_replay::{HOLD, Path};
+use std::process::ExitCode;
+
+use agentic_lang_pipeline::engine::{DurableEngine, RunDecision, RunId};
 use agentic_space::Space;
-use agentic_space::decide::Action;
-use agentic_space::session::find_run;
+use agentic_space::engine::Embedded;
+use agentic_view::DecideView;
 
+use super::Args;
+use crate::commands::Outcome;
+use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::{Format, print_text, warn};
 
-/// Finds the request of the hold that a run has at a node, open or decided.
-pub fn request_at(space: &Space, run: &str, node: &str) -> Result<String, Failure> {
-    let id = find_run(space, run)?;
-    let summary = space.session(&id)?;
-    let stands_there = |path: &Path| path.as_str().split('/').any(|part| part == node);
-    let holds = summary.asked.iter().filter(|asked| asked.kind == HOLD);
-    let found: Vec<String> = holds
-        .filter(|asked| asked.path.as_str() == node || stands_there(&asked.path))
-        .map(|asked| id.short_request(&asked.id))
-        .collect();
-    match found.as_slice() {
-        [only] => Ok(only.clone()),
-        [] => Err(Failure::refused(
-            &format!("the run {} has no hold at `{node}`", id.short()),
-            "`agentic flow status RUN` shows where it waits",
-        )),
-        several => Err(Failure::refused(
-            &format!("`{node}` is not exact: it could be {}", several.join(", ")),
-            "name one of them as `agentic pending` prints it",
-        )),
+/// Decides a hold of a run by one of its choices.
+pub fn run(
+    context: &Context,
+    space: &Space,
+    args: &Args,
+    (choice, actor): (&str, String),
+) -> Outcome {
+    let engine = Embedded::new(space, "cli");
+    let name = args.request.as_deref().unwrap_or_default();
+    let (run, hold) = meant(&engine, name, args.hold.as_deref())?;
+    let decision = RunDecision {
+        hold,
+        choice: choice.to_owned(),
+        actor,
+        note: args.message.clone(),
+        expect: args.expect.clone(),
+    };
+    let decided = engine.decide(&run, &decision)?;
+    decided.remark.iter().for_each(|remark| warn(remark));
+    // The human is told at once; what follows is the run's.
+    if context.format == Format::Text {
+        print_text(&format!("{} {}", decided.action, decided.receipt));
     }
+    let follows = if args.only { Ok(()) } else { engine.go_on(&decided.run) };
+    if let Err(error) = follows {
+        warn(&format!("the decision stands; the session cannot go on: {error}"));
+    }
+    if context.format == Format::Json {
+        let status = engine.status(&decided.run)?;
+        let view = DecideView {
+            request: decided.request,
+            action: decided.action,
+            commit: decided.receipt,
+            agent: status.agent.to_string(),
+            principal: decided.actor,
+            state: status.state.as_str().to_owned(),
+            session: status.id.to_string(),
+        };
+        context.format.answer(&view, |view| view.commit.clone());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the action of a choice, with its value.
-pub fn action_of(choice: &str) -> (Option<Action>, Option<Value>) {
-    match choice {
-        "accept" => (Some(Action::Approve), None),
-        "reject" => (Some(Action::Reject), None),
-        other => (Some(Action::Respond), Some(Value::text(other))),
-    }
+/// Finds the run that is meant, and the hold: a request as `agentic pending` prints it names both.
+fn meant(
+    engine: &dyn DurableEngine,
+    name: &str,
+    hold: Option<&str>,
+) -> Result<(RunId, Option<String>), Failure> {
+    let session = name.split_once('.').and_then(|(session, _)| engine.find(session).ok());
+    Ok(match (session, hold) {
+        (Some(run), None) => (run, Some(name.to_owned())),
+        (_, hold) => (engine.find(name)?, hold.map(str::to_owned)),
+    })
 }

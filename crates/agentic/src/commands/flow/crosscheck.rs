@@ -4,22 +4,23 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use agentic_lang_pipeline::Needs;
-use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram};
+use agentic_lang_pipeline::engine::{Attendance, DurableEngine as _};
+use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::{AgentName, Briefing, Value, json};
 use agentic_plan::{Effect, Implementation, Registry};
 use agentic_replay::End;
-use agentic_space::session::{Executor, Verdict, find_run, replay};
+use agentic_space::engine::Embedded;
+use agentic_space::session::{Verdict, find_run, replay};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_view::CrosscheckView;
 
 use crate::commands::Outcome;
-use crate::commands::run::durable::{self, Reached};
+use crate::commands::run::durable;
 use crate::commands::run::input_text;
 use crate::commands::run::pipeline::{Place, Ready, Wish, prepare};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
-use crate::memory;
 use crate::program::Program;
 
 /// The agent that the durable run has in its repository.
@@ -55,9 +56,9 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     let Some(mut ready) = prepare(context, &program, &wish)? else {
         return Ok(ExitCode::from(1));
     };
-    ready.flow.script = script(context, args.script.as_deref())?;
+    ready.run.script = script(context, args.script.as_deref())?;
     refuse_unrepeatable(&ready)?;
-    let memory = in_memory(context, &ready)?;
+    let memory = ready.end_in_memory(context)?;
     let stage = std::env::temp_dir().join(format!("agentic-crosscheck-{}", std::process::id()));
     let durable = durably(context, ready, &stage);
     // What was made for the comparison alone goes with it.
@@ -77,7 +78,7 @@ fn script(context: &Context, file: Option<&str>) -> Result<Option<Value>, Failur
 
 /// Refuses what must not happen twice, and what cannot be had in memory.
 fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
-    let needs = Needs::of(&ready.compiled);
+    let needs = Needs::of(&ready.run.compiled);
     if needs.n_holds > 0 {
         return Err(Failure::refused(
             "the program asks a human, so there is no run in memory to compare with",
@@ -85,8 +86,8 @@ fn refuse_unrepeatable(ready: &Ready) -> Result<(), Failure> {
         ));
     }
     let scripted =
-        |agent: &str| ready.flow.script.as_ref().is_some_and(|all| all.get(agent).is_some());
-    let registry: &Registry = &ready.flow.registry;
+        |agent: &str| ready.run.script.as_ref().is_some_and(|all| all.get(agent).is_some());
+    let registry: &Registry = &ready.run.compiled.registry;
     let unrepeatable = needs.agents.iter().find(|agent| {
         let spec = registry.by_agent(agent);
         spec.is_some_and(|spec| !is_repeatable(spec.run.as_ref(), spec.effect))
@@ -109,13 +110,6 @@ fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
     }
 }
 
-fn in_memory(context: &Context, ready: &Ready) -> Result<End, Failure> {
-    let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
-    let executor = Executor::of_pipeline(&ready.flow)?;
-    let folder = context.directory.clone();
-    Ok(memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
-}
-
 /// Runs the program as a session in a repository of its own, and replays it.
 fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure> {
     make_repository(stage, &context.directory)?;
@@ -125,9 +119,9 @@ fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
     spawn(&space, &agent, &briefing.map_err(agentic_space::Error::from)?, &Origin::Root)?;
     let setting = durable::Setting { agent: Some(agent), key: Some(AGENT.to_owned()) };
-    let object = ready.flow.to_object()?;
-    let ran = durable::run(&stage, setting, object, ready.input, &ready.flow.source)?;
-    let Reached::End(end) = ran.reached else {
+    let engine = Embedded::new(&space, "cli");
+    let run = engine.start(ready.start(&stage, setting)?, Attendance::Attended)?;
+    let Some(end) = engine.result(&run)? else {
         return Err(Failure::refused(
             "the durable run waits for something that the run in memory did not wait for",
             "`agentic flow run` runs it durably and keeps it",

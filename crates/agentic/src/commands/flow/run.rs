@@ -1,22 +1,19 @@
 //! `agentic flow run`
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agentic_lang_pipeline::engine::Attendance;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
 
 use crate::commands::run::pipeline::{Place, Wish, prepare};
-use crate::commands::run::{durable, input_text, pipeline};
+use crate::commands::run::{durable, input_text};
 use crate::commands::{Outcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
+use crate::engine::Address;
 use crate::language::Language;
 use crate::output::talk;
 use crate::program::Program;
-
-/// What the embedded engine is called.
-const LOCAL: &str = "local:";
 
 /// A pipeline, and how it runs.
 #[derive(Debug, clap::Args)]
@@ -26,9 +23,8 @@ pub struct Args {
     /// In whose name it runs, such as user:alice
     #[arg(long = "as", value_name = "ID", value_parser = identity)]
     pub identity: Option<String>,
-    /// Where durable blocks run: local: for this repository, local:DIR for another
-    #[arg(long, value_name = "ADDRESS")]
-    pub sibyl_addr: Option<String>,
+    #[command(flatten)]
+    pub address: Address,
     /// The input, as JSON or as a file with JSON
     #[arg(long, value_name = "JSON|@FILE")]
     pub input: Option<String>,
@@ -49,25 +45,15 @@ pub struct Args {
     pub detach: bool,
 }
 
-/// Where durable blocks run.
-enum Engine {
-    /// In the repository of the current folder.
-    Here,
-    /// In another repository.
-    In(PathBuf),
-    /// Nowhere that this program knows.
-    Elsewhere(String),
-}
-
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
     let wish = Wish {
         input: input_text(context, args.input.as_deref())?,
-        registry: args.registry.clone(),
+        registry: args.registry,
         place: Place::AsDeclared,
-        setting: durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() },
-        invoked_by: args.identity.clone(),
+        setting: durable::Setting { agent: args.agent, key: args.run_id },
+        invoked_by: args.identity,
         blocks: match args.parallel_blocks {
             true => BlockOrder::Parallel,
             false => BlockOrder::Sequential,
@@ -75,43 +61,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     };
     let Some(ready) = prepare(context, &program, &wish)? else { return Ok(ExitCode::from(1)) };
     if !ready.has_durable_block() {
-        if args.sibyl_addr.is_some() || args.detach {
+        if args.address.sibyl_addr.is_some() || args.detach {
             talk("note: no block is temporal, so the run is in memory and has no engine");
         }
-        return pipeline::run_ready(
-            context,
-            ready,
-            Wish { setting: durable::Setting::default(), ..wish },
-        );
+        return ready.run_in_memory(context, Place::AsDeclared);
     }
-    let engine = match Engine::parse(args.sibyl_addr.as_deref()) {
-        Engine::Here => context.at(context.directory.clone()),
-        Engine::In(folder) => context.at(context.directory.join(folder)),
-        Engine::Elsewhere(address) => return Err(unreachable(&address)),
-    };
-    if args.detach {
-        return super::detach::run(&engine, context, (args, program), (ready, wish));
-    }
-    pipeline::run_ready(&engine, ready, wish)
-}
-
-impl Engine {
-    fn parse(address: Option<&str>) -> Engine {
-        match address {
-            None | Some(LOCAL) => Engine::Here,
-            Some(address) => match address.strip_prefix(LOCAL) {
-                Some(folder) => Engine::In(Path::new(folder).to_owned()),
-                None => Engine::Elsewhere(address.to_owned()),
-            },
-        }
-    }
-}
-
-fn unreachable(address: &str) -> Failure {
-    Failure::unreachable(
-        &format!("there is no engine at `{address}`"),
-        "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
-    )
+    let attendance = if args.detach { Attendance::Detached } else { Attendance::Attended };
+    ready.run_durably(context, &args.address, (wish.setting, attendance))
 }
 
 /// Accepts `KIND:NAME`, such as `user:alice` or `slack:U123`.

@@ -2,23 +2,24 @@
 
 use std::process::ExitCode;
 
+use agentic_lang_pipeline::engine::{Cancellation, DurableEngine, RunId, RunState, RunStatus};
 use agentic_replay::record::CancelMode;
-use agentic_replay::{End, SessionId};
-use agentic_space::Space;
-use agentic_space::session::{self, State, Summary, blocks, find_run};
 use agentic_view::{FlowEventView, FlowStatusView};
 
 use crate::commands::Outcome;
 use crate::commands::run::pipeline::show_end;
-use crate::commands::session::{answer, principal};
 use crate::context::Context;
+use crate::engine::Address;
 use crate::failure::Failure;
+use crate::output::talk;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
 pub struct RunName {
     /// Its key, its agent, or its session
     run: String,
+    #[command(flatten)]
+    address: Address,
 }
 
 /// Which run is to stop, and why.
@@ -36,11 +37,16 @@ pub struct CancelArgs {
 
 /// Shows how far a run has come.
 pub fn status(context: &Context, name: &RunName) -> Outcome {
-    let (space, id) = find(context, name)?;
-    let summary = space.session(&id)?;
-    let view = FlowStatusView::new(&summary, &blocks(&space, &id)?);
-    context.format.answer(&view, text);
+    let reached = name.address.reach(context)?;
+    let engine = reached.engine();
+    let status = engine.status(&engine.find(&name.run)?)?;
+    show(context, &FlowStatusView::from(&status));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints how far a run has come.
+pub fn show(context: &Context, view: &FlowStatusView) {
+    context.format.answer(view, text);
 }
 
 fn text(view: &FlowStatusView) -> String {
@@ -63,56 +69,81 @@ fn text(view: &FlowStatusView) -> String {
     text
 }
 
-/// Prints what a run came to.
-pub fn result(context: &Context, name: &RunName) -> Outcome {
-    let (space, id) = find(context, name)?;
-    let summary = space.session(&id)?;
-    match ended(&summary) {
+/// Prints what a run came to, or how it stands: it waits, or somebody else drives it.
+pub fn reached_so_far(context: &Context, engine: &dyn DurableEngine, run: &RunId) -> Outcome {
+    match engine.result(run)? {
         Some(end) => show_end(context, &end),
-        None if summary.state == State::Held => answer(context, &space, &id),
-        None => Err(Failure::refused(
-            &format!("the run {} is not over", id.short()),
-            "`agentic flow status RUN` shows how far it came, `agentic session tick` goes on with it",
-        )),
+        None => standing(context, &engine.status(run)?),
     }
 }
 
-fn ended(summary: &Summary) -> Option<End> {
-    match summary.state {
-        State::Done => summary.result.clone().map(End::Done),
-        State::Failed => summary.failure.clone().map(End::Failed),
-        State::Cancelled => Some(End::Cancelled),
-        State::Running | State::Held | State::Waiting | State::Diverged => None,
+/// Prints how a run stands that is not over.
+pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
+    show(context, &FlowStatusView::from(status));
+    for hold in &status.holds {
+        talk(&format!(
+            "held: `agentic decide {} approve` or `reject`; `agentic pending` shows what is asked",
+            hold.request
+        ));
+    }
+    Ok(match status.state {
+        RunState::Held => ExitCode::from(4),
+        RunState::Running | RunState::Waiting | RunState::Done => ExitCode::SUCCESS,
+        RunState::Failed | RunState::Cancelled => ExitCode::from(1),
+        RunState::Diverged => ExitCode::from(5),
+    })
+}
+
+/// Prints what a run came to.
+pub fn result(context: &Context, name: &RunName) -> Outcome {
+    let reached = name.address.reach(context)?;
+    let engine = reached.engine();
+    let run = engine.find(&name.run)?;
+    let status = match engine.result(&run)? {
+        Some(end) => return show_end(context, &end),
+        None => engine.status(&run)?,
+    };
+    match status.state {
+        RunState::Held | RunState::Diverged => standing(context, &status),
+        RunState::Running
+        | RunState::Waiting
+        | RunState::Done
+        | RunState::Failed
+        | RunState::Cancelled => Err(Failure::refused(
+            &format!("the run {} is not over", name.run),
+            "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
+        )),
     }
 }
 
 /// Tells what happened in a run.
 pub fn history(context: &Context, name: &RunName) -> Outcome {
-    let (space, id) = find(context, name)?;
-    let views: Vec<FlowEventView> =
-        session::history(&space, &id)?.iter().map(FlowEventView::from).collect();
-    context.format.answer(views.as_slice(), |views| {
-        let line = |view: &FlowEventView| {
-            let path = view.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
-            format!("{} {} {}{path} {}\n", view.seq, view.at, view.event, view.note)
-        };
-        views.iter().map(line).collect()
-    });
+    let reached = name.address.reach(context)?;
+    let engine = reached.engine();
+    let events = engine.history(&engine.find(&name.run)?)?;
+    let views: Vec<FlowEventView> = events.iter().map(FlowEventView::from).collect();
+    context.format.answer(views.as_slice(), |views| views.iter().map(event_line).collect());
     Ok(ExitCode::SUCCESS)
+}
+
+fn event_line(view: &FlowEventView) -> String {
+    let path = view.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();
+    let place = view.line.zip(view.col).map(|(line, col)| format!(" ({line}:{col})"));
+    let place = place.unwrap_or_default();
+    format!("{} {} {}{path} {}{place}\n", view.seq, view.at, view.event, view.note)
 }
 
 /// Stops a run.
 pub fn cancel(context: &Context, args: &CancelArgs) -> Outcome {
-    let (space, id) = find(context, &args.name)?;
-    let mode = if args.kill { CancelMode::Kill } else { CancelMode::Cooperative };
-    session::cancel(&space, &id, mode, &principal(&space)?, &args.message)?;
-    let view = FlowStatusView::new(&space.session(&id)?, &blocks(&space, &id)?);
-    context.format.answer(&view, text);
+    let reached = args.name.address.reach(context)?;
+    let engine = reached.engine();
+    let run = engine.find(&args.name.run)?;
+    let cancellation = Cancellation {
+        who: reached.principal()?,
+        why: args.message.clone(),
+        mode: if args.kill { CancelMode::Kill } else { CancelMode::Cooperative },
+    };
+    engine.cancel(&run, &cancellation)?;
+    show(context, &FlowStatusView::from(&engine.status(&run)?));
     Ok(ExitCode::SUCCESS)
-}
-
-fn find(context: &Context, name: &RunName) -> Result<(Space, SessionId), Failure> {
-    let space = context.space()?;
-    let id = find_run(&space, &name.run)?;
-    Ok((space, id))
 }

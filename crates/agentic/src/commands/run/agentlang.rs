@@ -158,7 +158,9 @@ fn perform(
     if let Some(setting) = wish.session {
         let ran = durable::run(context, setting, object, input, source.text())?;
         if let Some(path) = &wish.trace {
-            write_trace(context, path, &durable::said(context, &ran.session)?);
+            let mut said = Vec::new();
+            durable::retell(context, &ran.session, &mut |event| said.push(event))?;
+            write_trace(context, path, &said);
         }
         return Ok(ran.reached);
     }

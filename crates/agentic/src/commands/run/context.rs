@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{Calls, Module, RunFault, trace};
+use agentic_lang_context::{Calls, Module, RunFault, Tracing, trace};
 use agentic_model::{Object, Value};
-use agentic_replay::{End, Event, Failure as Failed};
+use agentic_replay::{End, Failure as Failed};
 use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
 use super::durable::{self, Reached};
@@ -18,7 +18,10 @@ use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
 use crate::output::{print_text, talk};
 use crate::program::Program;
-use crate::script;
+use crate::{screen, script};
+
+/// How many iterations of a `parallel for` may run at once: as many requests are performed at once.
+const CONCURRENCY_MAX: usize = 256;
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -40,6 +43,8 @@ pub struct Wish {
     pub variant: BTreeMap<String, String>,
     /// What its calls of agents are.
     pub calls: Calls,
+    /// How many iterations of a `parallel for` run at once.
+    pub concurrency: Option<usize>,
     /// The session that it runs as; in memory without one.
     pub session: Option<durable::Setting>,
 }
@@ -48,6 +53,18 @@ pub struct Wish {
 pub fn choice(text: &str) -> Result<(String, String), String> {
     let (site, name) = text.rsplit_once('=').ok_or("a variant is CHOICE=NAME")?;
     Ok((site.to_owned(), name.to_owned()))
+}
+
+/// Reads how many iterations of a `parallel for` run at once.
+pub fn concurrency(workers: Option<i64>) -> Result<Option<usize>, Failure> {
+    let Some(workers) = workers else { return Ok(None) };
+    match usize::try_from(workers) {
+        Ok(workers @ 1..=CONCURRENCY_MAX) => Ok(Some(workers)),
+        Ok(_) | Err(_) => Err(Failure::usage(
+            &format!("{workers} iterations cannot run at once"),
+            &format!("give `--workers` a number from 1 to {CONCURRENCY_MAX}"),
+        )),
+    }
 }
 
 /// Runs a program and prints its value, with the trace unless it is to be quiet.
@@ -74,6 +91,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         variant: wish.variant.clone(),
         cast: cast(context, &module, &wish)?,
         calls: wish.calls,
+        concurrency: wish.concurrency,
     };
     let (shown, setting) = (Shown::of(&wish), wish.session);
     if let Some(site) = trial::site_of(&flow)? {
@@ -83,35 +101,42 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         let setting = setting.ok_or_else(needed)?;
         return trial::run(context, &module, (flow, site), &json::to_value(&input), setting);
     }
-    let ran = perform(context, &module, &flow, json::to_value(&input), setting)?;
-    let (end, events) = match ran {
-        (Reached::End(end), events) => (end, events),
+    let ran = perform(context, (&module, &flow), json::to_value(&input), setting, shown)?;
+    let (end, trace) = match ran {
+        (Reached::End(end), trace) => (end, trace),
         (Reached::Waiting(code), _) => return Ok(code),
     };
-    show(&module, &end, &events, shown)
+    show((&module, &flow.cast), &end, trace, shown)
 }
 
-/// Runs to the end, or to where a session waits; also returns what the program said.
+/// Runs to the end, or to where a session waits; also returns the trace if it is to be shown.
 fn perform(
     context: &Context,
-    module: &Module,
-    flow: &ContextFlow,
+    (module, flow): (&Module, &ContextFlow),
     input: Value,
     setting: Option<durable::Setting>,
-) -> Result<(Reached, Vec<Event>), Failure> {
-    let run = flow.run(module).map_err(|error| {
+    shown: Shown,
+) -> Result<(Reached, Vec<Json>), Failure> {
+    let tracing = shown.tracing();
+    let run = flow.run(module, tracing).map_err(|error| {
         Failure::refused(&error.to_string(), "choose another place with `--entry AGENT[.FUNC]`")
     })?;
+    let mut collector = trace::Collector::default();
     if let Some(setting) = setting {
         let object = pinned(flow)?;
         let ran = durable::run(context, setting, object, input, &flow.source)?;
-        return Ok((ran.reached, durable::said(context, &ran.session)?));
+        if tracing == Tracing::Full && matches!(ran.reached, Reached::End(_)) {
+            durable::retell(context, &ran.session, &mut |event| collector.take(&event))?;
+        }
+        return Ok((ran.reached, collector.trace()));
     }
-    let mut events = Vec::new();
     let executor = Executor::of_cast(&flow.cast);
-    let mut sink = |event| events.push(event);
+    let mut sink = |event| {
+        screen::hear(&event);
+        collector.take(&event);
+    };
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
-    Ok((Reached::End(end), events))
+    Ok((Reached::End(end), collector.trace()))
 }
 
 /// Makes the object that a session is pinned to.
@@ -161,16 +186,25 @@ impl Shown {
             value: if wish.quiet { Answer::Value } else { Answer::ValueAndTrace },
         }
     }
+
+    /// Says whether the run has to tell what it does.
+    fn tracing(self) -> Tracing {
+        match (self.prompts, self.trace, self.value) {
+            (Prompts::Silent, Trace::Silent, Answer::Value) => Tracing::Off,
+            (Prompts::Shown, _, _) | (_, Trace::Pretty, _) | (_, _, Answer::ValueAndTrace) => {
+                Tracing::Full
+            }
+        }
+    }
 }
 
 /// Prints how a run ended.
-fn show(module: &Module, end: &End, events: &[Event], shown: Shown) -> Outcome {
-    let traced = trace::collect(events);
+fn show((module, cast): (&Module, &Cast), end: &End, traced: Vec<Json>, shown: Shown) -> Outcome {
     if shown.prompts == Prompts::Shown {
-        talk(&trace::prompts(&traced));
+        talk(&screen::plain(&trace::prompts(&traced)));
     }
     if shown.trace == Trace::Pretty {
-        talk(&trace::pretty(&traced));
+        talk(&screen::plain(&trace::pretty(&traced)));
     }
     match end {
         End::Done(value) => {
@@ -186,17 +220,24 @@ fn show(module: &Module, end: &End, events: &[Event], shown: Shown) -> Outcome {
             print_text(&json::pretty(&answer));
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(fault(module, failure)),
+        End::Failed(failure) => Err(fault(module, failure, cast)),
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
 }
 
 /// Makes the failure of a run, with its place in the program.
-pub fn fault(module: &Module, failure: &Failed) -> Failure {
+pub fn fault(module: &Module, failure: &Failed, cast: &Cast) -> Failure {
     let hint = match RunFault::of(failure) {
         Some(fault) => {
             let name = module.sources().get(fault.file).map_or("", |source| source.name());
-            format!("look at {name}:{}:{}", fault.position.line, fault.position.column)
+            let place = format!("{name}:{}:{}", fault.position.line, fault.position.column);
+            // What is said about replies begins with this word; anything else is about the model.
+            let is_about_reply = fault.message.starts_with("LLM ");
+            let is_about_model = cast.models == Models::Configured && !is_about_reply;
+            match is_about_model && module.is_at_model_call(&fault) {
+                true => format!("`agentic providers --probe` shows who answers; look at {place}"),
+                false => format!("look at {place}"),
+            }
         }
         None => "`--trace` shows what happened before".to_owned(),
     };

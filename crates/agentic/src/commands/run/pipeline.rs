@@ -3,25 +3,31 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_lang_pipeline::native::Natives;
+use agentic_lang_pipeline::engine::{Attendance, PlannedRun, RunStart};
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
-use agentic_plan::{Backend, BuiltinKind, Implementation, Registry};
+use agentic_plan::{Backend, Registry};
 use agentic_replay::{End, Failure as Failed};
-use agentic_space::Space;
-use agentic_space::session::{Executor, PipelineFlow};
+use agentic_space::engine::unperformed;
+use agentic_space::session::Executor;
 
-use super::durable::{self, Reached};
+use super::durable;
 use super::failed;
 use crate::commands::Outcome;
+use crate::commands::flow::detach::go_on_elsewhere;
+use crate::commands::flow::status::{reached_so_far, standing};
 use crate::context::Context;
+use crate::engine::Address;
 use crate::failure::Failure;
 use crate::frontend::of_pipeline;
 use crate::memory;
-use crate::output::{Format, print_text};
+use crate::output::{Format, print_text, talk};
 use crate::program::Program;
 use crate::registry;
+
+/// How many digits of the id of a run people are told.
+const SESSION_DIGITS: usize = 12;
 
 /// What the command line asks of a program.
 pub struct Wish {
@@ -53,46 +59,25 @@ pub enum Place {
 /// A program that is ready to run.
 pub struct Ready {
     /// What runs.
-    pub compiled: Compiled,
-    /// What is pinned.
-    pub flow: PipelineFlow,
+    pub run: PlannedRun,
     /// The input.
     pub input: Value,
 }
 
 /// Runs the blocks of a program, one after the other.
 pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
-    match prepare(context, program, &wish)? {
-        Some(ready) => run_ready(context, ready, wish),
-        None => Ok(ExitCode::from(1)),
+    let Some(ready) = prepare(context, program, &wish)? else { return Ok(ExitCode::from(1)) };
+    if ready.is_durable(wish.place) {
+        let how = (wish.setting, Attendance::Attended);
+        return ready.run_durably(context, &Address::default(), how);
     }
-}
-
-/// Runs a program that was prepared.
-pub fn run_ready(context: &Context, ready: Ready, wish: Wish) -> Outcome {
-    if !ready.is_durable(wish.place) {
-        if !wish.setting.is_empty() {
-            return Err(Failure::usage(
-                "a run in memory has neither agent nor key",
-                "run it with `--session`, or make its block `temporal`",
-            ));
-        }
-        return in_memory(context, &ready, wish.place);
+    if !wish.setting.is_empty() {
+        return Err(Failure::usage(
+            "a run in memory has neither agent nor key",
+            "run it with `--session`, or make its block `temporal`",
+        ));
     }
-    let ready = ready.pinned(&context.space()?)?;
-    ready.refuse_nobody()?;
-    ready.refuse_unperformed(Backend::Temporal)?;
-    let object = ready.flow.to_object().map_err(|error| {
-        Failure::refused(
-            &format!("a durable run pins its program with its registry: {error}"),
-            "split the program, or run it in memory with `agentic run --backend memory`",
-        )
-    })?;
-    let ran = durable::run(context, wish.setting, object, ready.input, &ready.flow.source)?;
-    match ran.reached {
-        Reached::End(end) => show_end(context, &end),
-        Reached::Waiting(code) => Ok(code),
-    }
+    ready.run_in_memory(context, wish.place)
 }
 
 /// Compiles a program and reads its input; nothing if the program is wrong, which is shown then.
@@ -108,14 +93,14 @@ pub fn prepare(
     };
     let registry = registry::read(context, wish.registry.as_deref())?;
     let Some(compiled) = compiled(context, program, &registry) else { return Ok(None) };
-    let flow = PipelineFlow {
+    let run = PlannedRun {
         source: program.text()?.to_owned(),
-        registry,
+        compiled,
+        order: wish.blocks,
         invoked_by: wish.invoked_by.clone(),
-        blocks: wish.blocks,
         script: None,
     };
-    Ok(Some(Ready { compiled, flow, input }))
+    Ok(Some(Ready { run, input }))
 }
 
 impl Ready {
@@ -130,14 +115,14 @@ impl Ready {
 
     /// Says whether a block asks to be durable.
     pub fn has_durable_block(&self) -> bool {
-        self.compiled.blocks.iter().any(|block| block.plan.backend() == Backend::Temporal)
+        self.run.compiled.blocks.iter().any(|block| block.plan.backend() == Backend::Temporal)
     }
 
     /// Refuses a program that acts in the name of somebody who was not named.
-    pub fn refuse_nobody(&self) -> Result<(), Failure> {
-        let needs = Needs::of(&self.compiled);
+    fn refuse_nobody(&self) -> Result<(), Failure> {
+        let needs = Needs::of(&self.run.compiled);
         match needs.identities.first() {
-            Some(provider) if self.flow.invoked_by.is_none() => Err(Failure::program(
+            Some(provider) if self.run.invoked_by.is_none() => Err(Failure::program(
                 "MissingIdentity",
                 &format!("`{provider}` acts in somebody's name, and nobody is named"),
                 "say who runs it with `agentic flow run --as user:NAME`",
@@ -146,60 +131,62 @@ impl Ready {
         }
     }
 
-    /// Refuses a program with an agent whom nobody performs where it runs, before anything happens.
-    pub fn refuse_unperformed(&self, backend: Backend) -> Result<(), Failure> {
-        let natives = Natives::default();
-        for agent in &Needs::of(&self.compiled).agents {
-            let is_scripted =
-                self.flow.script.as_ref().is_some_and(|all| all.get(agent.as_str()).is_some());
-            let spec = self.flow.registry.by_agent(agent);
-            let Some(spec) = spec.filter(|spec| spec.kind == BuiltinKind::Activity && !is_scripted)
-            else {
-                continue;
-            };
-            let missing = match (&spec.run, backend) {
-                (None, _) => format!("nothing here performs the agent `{agent}`"),
-                (Some(Implementation::Native(name)), _) if !natives.knows(name) => {
-                    format!("there is no native function `{name}`")
+    /// Runs it in an engine; a detached run goes on in a process of its own.
+    pub fn run_durably(
+        self,
+        context: &Context,
+        address: &Address,
+        (setting, attendance): (durable::Setting, Attendance),
+    ) -> Outcome {
+        let reached = address.reach(context)?;
+        self.refuse_nobody()?;
+        let engine = reached.engine();
+        let run = engine.start(self.start(context, setting)?, attendance)?;
+        let status = engine.status(&run)?;
+        talk(&format!("session {} of {}", &run.as_str()[..SESSION_DIGITS], status.agent));
+        reached.tell_mended();
+        match attendance {
+            Attendance::Attended => reached_so_far(context, &*engine, &run),
+            Attendance::Detached => {
+                if !status.state.is_over() {
+                    go_on_elsewhere(context, address, &run)?;
                 }
-                (Some(Implementation::Agent { name, .. }), Backend::Memory) => {
-                    format!("`{name}` is an agent of a space, and a run in memory has none")
-                }
-                (Some(_), _) => continue,
-            };
-            return Err(Failure::program(
-                "AgentNotRegistered",
-                &missing,
-                "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",
+                standing(context, &status)
+            }
+        }
+    }
+
+    /// Says what the run begins with.
+    pub fn start(self, context: &Context, setting: durable::Setting) -> Result<RunStart, Failure> {
+        let agent = context.named_agent(setting.agent.as_ref())?;
+        Ok(RunStart { run: self.run, input: self.input, key: setting.key, agent })
+    }
+
+    /// Runs it here and now, and keeps nothing.
+    pub fn run_in_memory(self, context: &Context, place: Place) -> Outcome {
+        if Needs::of(&self.run.compiled).n_holds > 0 {
+            return Err(Failure::refused(
+                "the program asks a human, and a run in memory cannot wait for one",
+                match place {
+                    Place::Memory => "run it without `--backend memory`",
+                    Place::AsDeclared | Place::Session => "run it as a session with `--session`",
+                },
             ));
         }
-        Ok(())
+        self.refuse_nobody()?;
+        if let Some(reason) = unperformed(&self.run, Backend::Memory) {
+            return Err(agentic_space::Error::Unperformed { reason }.into());
+        }
+        show_end(context, &self.end_in_memory(context)?)
     }
 
-    /// Names the flow of every agent of the space that is called: the one that it ran last, unless
-    /// the registry names one. So the run does the same whatever the agent does later.
-    pub fn pinned(mut self, space: &Space) -> Result<Ready, Failure> {
-        self.flow.registry = registry::with_flows(space, &self.flow.registry)?;
-        Ok(self)
+    /// Runs it in memory to its end.
+    pub fn end_in_memory(&self, context: &Context) -> Result<End, Failure> {
+        let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
+        let executor = Executor::of_pipeline(&self.run)?;
+        let folder = context.directory.clone();
+        Ok(memory::run(run, self.input.clone(), executor, folder, &mut |_| {}))
     }
-}
-
-fn in_memory(context: &Context, ready: &Ready, place: Place) -> Outcome {
-    if Needs::of(&ready.compiled).n_holds > 0 {
-        return Err(Failure::refused(
-            "the program asks a human, and a run in memory cannot wait for one",
-            match place {
-                Place::Memory => "run it without `--backend memory`",
-                Place::AsDeclared | Place::Session => "run it as a session with `--session`",
-            },
-        ));
-    }
-    ready.refuse_nobody()?;
-    ready.refuse_unperformed(Backend::Memory)?;
-    let run = FlowProgram::new(&ready.compiled, ready.flow.options(Children::Contexts));
-    let executor = Executor::of_pipeline(&ready.flow)?;
-    let folder = context.directory.clone();
-    show_end(context, &memory::run(run, ready.input.clone(), executor, folder, &mut |_| {}))
 }
 
 /// Prints what a run came to.
@@ -254,13 +241,17 @@ fn fail(context: &Context, failure: &Failed) -> Failure {
         let error = blocks.last()?.get("error")?.get("details")?;
         error.get("cause")?.get("code")?.as_text()
     };
-    failed(
-        failure,
-        match cause() {
-            Some("ConfigurationError") => {
-                "`agentic flow explain FILE` says what it needs, `agentic providers` which models there are"
-            }
-            Some(_) | None => "`agentic --json run FILE` shows how far each node came",
-        },
-    )
+    let hint = match cause() {
+        Some("ConfigurationError") => {
+            "`agentic flow explain FILE` says what it needs, `agentic providers` which models there are"
+        }
+        Some("MissingCredential" | "InsecureCredentialFile") => {
+            "`agentic flow explain FILE` says which credentials it needs"
+        }
+        Some(_) | None => "`agentic --json run FILE` shows how far each node came",
+    };
+    match cause() {
+        Some(code) => failed(failure, hint).because_of(code),
+        None => failed(failure, hint),
+    }
 }

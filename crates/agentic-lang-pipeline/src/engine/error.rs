@@ -1,0 +1,57 @@
+//! Why an engine did not do what it was asked for.
+
+use std::error::Error;
+use std::fmt;
+
+/// What every engine can refuse. Anything else is an engine's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Refusal {
+    /// There is no such run.
+    UnknownRun,
+    /// The key names a run of other plans or another input.
+    KeyTaken,
+    /// The run is over.
+    RunOver,
+    /// The run has no open hold there.
+    HoldNotOpen,
+    /// The hold was decided otherwise.
+    HoldClosed,
+    /// The hold does not offer the choice.
+    ChoiceNotOffered,
+    /// The hold is somebody else's to decide.
+    NotAuthorised,
+    /// What the engine has of its own: a full disk, a server that is not there.
+    Own,
+}
+
+/// What an engine refused, with the engine's own words for it.
+#[derive(Debug)]
+pub struct EngineError {
+    /// What sort of refusal.
+    pub refusal: Refusal,
+    said: Box<dyn Error + Send + Sync>,
+}
+
+impl EngineError {
+    /// Takes over what an engine says.
+    pub fn new(refusal: Refusal, said: impl Into<Box<dyn Error + Send + Sync>>) -> EngineError {
+        EngineError { refusal, said: said.into() }
+    }
+
+    /// Returns what the engine says, as it says it.
+    pub fn into_said(self) -> Box<dyn Error + Send + Sync> {
+        self.said
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.said.fmt(f)
+    }
+}
+
+impl Error for EngineError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.said.source()
+    }
+}

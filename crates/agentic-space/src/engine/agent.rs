@@ -1,0 +1,57 @@
+//! Whom a run runs as when nobody is named: an agent that is made for it.
+
+use agentic_model::{AgentName, Briefing, InvalidName};
+
+use crate::spawn::{Origin, spawn};
+use crate::{Error, Space};
+
+/// How much of a source the briefing of the agent of its run repeats, in bytes.
+const BRIEFING_BYTES_MAX: usize = 256 << 10;
+
+/// Why there is no agent for a run.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentFailure {
+    /// The key makes no name.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// It could not be made.
+    #[error(transparent)]
+    Spawn(#[from] Error),
+}
+
+/// Returns a key that no other start has: two starts without a key are two runs.
+pub fn fresh_key(space: &Space) -> String {
+    let n_sessions = space.n_sessions().unwrap_or_default();
+    format!("{}-{}-{n_sessions}", space.now().millis(), std::process::id())
+}
+
+/// Returns the agent that is named after the start key; makes it if it is not there yet.
+///
+/// # Errors
+/// Fails when the key makes no name, or the agent cannot be made.
+pub fn own_agent(space: &Space, key: &str, briefing: &str) -> Result<AgentName, AgentFailure> {
+    ensure_agent(space, &format!("run-{key}"), briefing, &Origin::Root)
+}
+
+/// Returns the agent of a name; makes it if it is not there yet.
+///
+/// # Errors
+/// Fails when the text is no name, or the agent cannot be made.
+pub fn ensure_agent(
+    space: &Space,
+    name: &str,
+    briefing: &str,
+    origin: &Origin,
+) -> Result<AgentName, AgentFailure> {
+    let name = AgentName::parse(name)?;
+    if space.head(&name).is_err() {
+        let briefing = Briefing::of_text(shortened(briefing)).to_object().map_err(Error::from)?;
+        spawn(space, &name, &briefing, origin)?;
+    }
+    Ok(name)
+}
+
+/// Cuts a text that is too long for a briefing. The whole stands with the run.
+fn shortened(text: &str) -> &str {
+    &text[..text.floor_char_boundary(BRIEFING_BYTES_MAX)]
+}

@@ -1,0 +1,83 @@
+//! Which sessions can go further, for workers that look again and again.
+//!
+//! To look at a session costs its records. So of each it is remembered how it was: until its
+//! records, the branch of its agent or the time have moved there is nothing to do for it.
+
+use std::collections::BTreeMap;
+
+use agentic_model::{Instant, Oid};
+use agentic_replay::SessionId;
+
+use crate::policy::Policy;
+use crate::session::folder::Folder;
+use crate::session::listing::list_open;
+use crate::session::recent::read_journal;
+use crate::session::summary::{self, Summary};
+use crate::{Result, Space};
+
+/// How a session was when somebody was told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Looked {
+    n_records: usize,
+    /// Where the branch of its agent stood: a decision moves it.
+    head: Option<Oid>,
+    /// When it has to be looked at again.
+    next: Option<Instant>,
+}
+
+/// Lists the sessions that can go further and that nobody drives. One that is damaged is listed
+/// once, so that whoever drives it finds out.
+pub(super) fn list(
+    space: &Space,
+    looked: &mut BTreeMap<SessionId, Looked>,
+) -> Result<Vec<SessionId>> {
+    let open = list_open(space)?;
+    looked.retain(|id, _| open.binary_search(id).is_ok());
+    let mut due = Vec::new();
+    for id in open {
+        let seen = Looked::at(space, &id, looked.get(&id));
+        let is_due = match looked.get(&id) {
+            Some(before) => {
+                before.n_records != seen.n_records
+                    || before.head != seen.head
+                    || before.next.is_some_and(|next| next <= space.now())
+            }
+            None => true,
+        };
+        if is_due && !Folder::of(space, &id).is_driven(space)? {
+            due.push((seen.next, id));
+            // What was due at an instant is told once.
+            let next = seen.next.filter(|next| *next > space.now());
+            looked.insert(id, Looked { next, ..seen });
+        }
+    }
+    due.sort();
+    Ok(due.into_iter().map(|(_, id)| id).collect())
+}
+
+impl Looked {
+    /// Looks at a session; as long as it has no further records, when it is due is known.
+    fn at(space: &Space, id: &SessionId, before: Option<&Looked>) -> Looked {
+        let Ok(journal) = read_journal(space, id) else {
+            return Looked { n_records: 0, head: None, next: None };
+        };
+        let n_records = journal.records().len();
+        let head = space.head(&journal.start().agent).ok();
+        let next = match before.filter(|before| before.n_records == n_records) {
+            Some(before) => before.next,
+            None => summary::read(space, id).ok().and_then(|summary| next_of(space, &summary)),
+        };
+        Looked { n_records, head, next }
+    }
+}
+
+/// Returns the earliest instant at which something happens to a session by itself: a pause is over,
+/// a hold expires or goes on to other people.
+fn next_of(space: &Space, summary: &Summary) -> Option<Instant> {
+    let deadline = |hold: &summary::OpenHold| {
+        let policy = Policy::of_payload(hold.reason, &hold.payload);
+        policy.at(hold.n_escalations, space.now()).deadline
+    };
+    let deadlines = summary.holds.iter().filter_map(deadline);
+    summary.until.into_iter().chain(deadlines).min()
+}

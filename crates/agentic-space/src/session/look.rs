@@ -1,0 +1,49 @@
+//! Looking before an effect: what it will replace is durable before it is replaced.
+//!
+//! A file that is written, and written again after a crash, held something else the second time.
+//! What it held at first is a record of its own, so that both calls tell the same.
+
+use agentic_providers::provider::Stamp;
+use agentic_replay::{By, Performance};
+
+use super::drive::Driver;
+use super::folder::damaged;
+use super::performer::ProviderCall;
+use crate::Result;
+
+impl Driver<'_> {
+    /// Returns the call of a provider that performs a request, if one does.
+    pub(super) fn provider_call(&self, performance: &Performance) -> Option<ProviderCall> {
+        let Performance { request, id, found, .. } = performance;
+        if !self.executor.is_provided(request) {
+            return None;
+        }
+        let session = self.folder.id.to_string();
+        let (at, found) = (self.space.now(), found.clone());
+        let stamp = Stamp { session, request_id: *id, at, found };
+        self.executor.provided(request, stamp, &self.work_folder())
+    }
+
+    /// Makes durable what an effect will replace before it begins. One that cannot look has failed.
+    pub(super) fn look_first(&mut self, performance: Performance) -> Result<Option<Performance>> {
+        if performance.found.is_some() {
+            return Ok(Some(performance));
+        }
+        let looked = self.provider_call(&performance).map(|call| call.look());
+        let path = &performance.request.path;
+        match looked {
+            None | Some(Ok(None)) => Ok(Some(performance)),
+            Some(Ok(Some(found))) => {
+                let progress = self.session.found(path, found.clone(), self.space.now());
+                let progress =
+                    progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+                self.take_in(progress)?;
+                Ok(Some(Performance { found: Some(found), ..performance }))
+            }
+            Some(Err(answer)) => {
+                self.answer(path, answer, By::Executor)?;
+                Ok(None)
+            }
+        }
+    }
+}

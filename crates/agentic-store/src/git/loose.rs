@@ -1,0 +1,208 @@
+//! Loose objects: a compressed file of each, made under another name and then renamed.
+//!
+//! A small commit with its trace is ten of them, and most of what it costs the system is to make
+//! files. So each takes no more than it must: one file made in the folder where it stays, one
+//! write, one rename within that folder. The state of the compressor, several hundred kilobytes
+//! that are cleared when it is made, is kept from object to object.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gix::zlib::Compression;
+use gix::zlib::Status;
+use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
+use crate::{Error, Result};
+
+/// How often a file is made again because a prune took it, or its folder, away.
+const RACES_MAX: usize = 64;
+/// What a compressed object may be larger than its content, besides a thousandth of it.
+const COMPRESSION_SLACK: usize = 128;
+
+/// Makes streams as zlib has them, one after the other.
+pub(super) struct Compressor {
+    state: Compress,
+}
+
+/// What became of an attempt to write an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// It is there now.
+    Placed,
+    /// A prune took the unfinished file or its folder away, or a dead process left one.
+    InTheWay,
+}
+
+impl Compressor {
+    /// Makes one that compresses as well as `level` asks.
+    pub fn new(level: Compression) -> Compressor {
+        Compressor { state: Compress::new(level) }
+    }
+
+    /// Appends the compressed form of `parts`, one after the other, as one stream.
+    ///
+    /// # Errors
+    /// Fails when there is no memory.
+    pub fn deflate(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) -> Result<()> {
+        self.state.reset();
+        let begin = out.len();
+        for (number, part) in parts.iter().enumerate() {
+            let flush = match number + 1 == parts.len() {
+                true => FlushCompress::Finish,
+                false => FlushCompress::None,
+            };
+            self.deflate_part(part, flush, begin, out)?;
+        }
+        out.truncate(begin + self.state.total_out() as usize);
+        Ok(())
+    }
+
+    fn deflate_part(
+        &mut self,
+        part: &[u8],
+        flush: FlushCompress,
+        begin: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let before = self.state.total_in();
+        loop {
+            let rest = &part[(self.state.total_in() - before) as usize..];
+            if rest.is_empty() && flush == FlushCompress::None {
+                return Ok(());
+            }
+            let end = begin + self.state.total_out() as usize;
+            out.resize(end + rest.len() + rest.len() / 1000 + COMPRESSION_SLACK, 0);
+            let status = self.state.compress(rest, &mut out[end..], flush);
+            match status.map_err(Error::git("compress an object"))? {
+                Status::StreamEnd => return Ok(()),
+                Status::Ok | Status::BufError => {}
+            }
+        }
+    }
+}
+
+/// Puts a compressed object into the folder of objects, unless it is there.
+///
+/// # Errors
+/// Fails when the disk is full or the repository is read-only.
+pub(super) fn place(objects: &Path, hex: &str, compressed: &[u8]) -> Result<()> {
+    let folder = objects.join(&hex[..2]);
+    let path = folder.join(&hex[2..]);
+    for _ in 0..RACES_MAX {
+        match try_place(&folder, &path, compressed).map_err(Error::io("write", &path))? {
+            Attempt::Placed => return Ok(()),
+            // Most folders are there already; only the first object of each makes one.
+            Attempt::InTheWay => make_folder(&folder)?,
+        }
+    }
+    let vanishes = std::io::Error::new(ErrorKind::NotFound, "somebody removes it each time");
+    Err(Error::io("write", &path)(vanishes))
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(Error::io("create", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn try_place(folder: &Path, path: &Path, compressed: &[u8]) -> std::io::Result<Attempt> {
+    let fresh = fresh_name(folder);
+    // As git has them: nobody writes to an object.
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o444).open(&fresh);
+    let mut file = match file {
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::AlreadyExists) => {
+            return Ok(Attempt::InTheWay);
+        }
+        file => file?,
+    };
+    let written = file.write_all(compressed);
+    drop(file);
+    match written.and_then(|()| rename(&fresh, path)) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Attempt::InTheWay),
+        Err(error) => {
+            let _it_is_garbage = fs::remove_file(&fresh);
+            Err(error)
+        }
+        Ok(()) => Ok(Attempt::Placed),
+    }
+}
+
+/// Renames a file, unless the other name is taken: an object that is there is the same one.
+fn rename(fresh: &Path, path: &Path) -> std::io::Result<()> {
+    match renameat_with(CWD, fresh, CWD, path, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(()),
+        Err(Errno::EXIST) => fs::remove_file(fresh),
+        // Not every filesystem can tell; to replace an object by itself does no harm.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::rename(fresh, path),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Chooses a name that git takes for an unfinished object: it is no damage, and a prune removes what
+/// a crash left.
+fn fresh_name(folder: &Path) -> PathBuf {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    folder.join(format!("tmp_obj_{}-{number}", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEX: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    #[test]
+    fn streams_of_one_compressor_can_be_read_one_by_one() {
+        let mut compressor = Compressor::new(Compression::BEST_SPEED);
+        let long: Vec<u8> = (0..100_000_u32).flat_map(|n| n.to_le_bytes()).collect();
+        for parts in [&[b"blob 3\0".as_slice(), b"abc"][..], &[b"x", &long, b""], &[b""]] {
+            let mut stream = b"before".to_vec();
+            compressor.deflate(parts, &mut stream).expect("there is memory");
+            let mut read = vec![0; parts.concat().len() + 1];
+            let mut inflate = gix::zlib::Inflate::default();
+            let (status, _, n_read) = inflate.once(&stream[6..], &mut read).expect("a stream");
+            assert_eq!(status, Status::StreamEnd);
+            assert_eq!(&read[..n_read], parts.concat());
+        }
+    }
+
+    #[test]
+    fn an_object_that_is_there_stays_and_nothing_is_left_beside_it() {
+        let objects = tempfile::tempdir().expect("a temporary folder");
+        for content in [b"first", b"other"] {
+            place(objects.path(), HEX, content).expect("writable");
+        }
+        let folder = objects.path().join("01");
+        assert_eq!(fs::read(folder.join(&HEX[2..])).expect("readable"), b"first");
+        assert_eq!(fs::read_dir(&folder).expect("readable").count(), 1);
+    }
+
+    #[test]
+    fn what_a_dead_process_left_is_in_nobodys_way() {
+        let objects = tempfile::tempdir().expect("a temporary folder");
+        let folder = objects.path().join("01");
+        fs::create_dir(&folder).expect("writable");
+        for number in 0..RACES_MAX - 1 {
+            let left = folder.join(format!("tmp_obj_{}-{number}", std::process::id()));
+            fs::write(left, b"half").expect("writable");
+        }
+        place(objects.path(), HEX, b"whole").expect("writable");
+        assert_eq!(fs::read(folder.join(&HEX[2..])).expect("readable"), b"whole");
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_folder_is_an_error() {
+        let objects = tempfile::tempdir().expect("a temporary folder");
+        fs::write(objects.path().join("01"), b"no folder").expect("writable");
+        assert!(place(objects.path(), HEX, b"x").is_err());
+    }
+}

@@ -1,0 +1,152 @@
+//! `agentic flow worker`
+
+use std::collections::{BTreeSet, VecDeque};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Scope;
+use std::time::Duration;
+
+use agentic_lang_pipeline::engine::{DurableEngine, RunId, RunState, RunStatus};
+use agentic_view::FlowStatusView;
+
+use super::status::show;
+use crate::commands::Outcome;
+use crate::context::Context;
+use crate::engine::Address;
+use crate::failure::Failure;
+use crate::output::warn;
+use crate::stop;
+
+/// How often it is looked which runs can go further.
+const POLL: Duration = Duration::from_millis(100);
+/// How many runs are driven at once.
+const RUNS_MAX: usize = 64;
+
+/// Which runs are driven.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// This one alone, until it is over or waits for a human; its key, its agent or its session
+    run: Option<String>,
+    #[command(flatten)]
+    address: Address,
+}
+
+/// What became of one run.
+type Driven = (RunId, Result<Option<RunStatus>, Failure>);
+
+/// Runs the verb.
+pub fn run(context: &Context, args: &Args) -> Outcome {
+    stop::listen()?;
+    match &args.run {
+        Some(name) => drive_one(context, &args.address, name),
+        None => drive_all(context, &args.address),
+    }
+}
+
+/// Drives a run until it is over, waits for a human, or this program is told to stop.
+fn drive_one(context: &Context, address: &Address, name: &str) -> Outcome {
+    let reached = address.reach(context)?;
+    let engine = reached.engine();
+    let run = engine.find(name)?;
+    let status = loop {
+        engine.go_on(&run)?;
+        let status = engine.status(&run)?;
+        let pause = status.until.filter(|_| status.state == RunState::Waiting);
+        let Some(until) = pause.filter(|_| !stop::is_asked()) else { break status };
+        while context.now() < until && !stop::is_asked() {
+            std::thread::sleep(POLL);
+        }
+    };
+    reached.tell_mended();
+    show(context, &FlowStatusView::from(&status));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Drives all runs that can go further, until it is told to stop; then ends what is under way.
+fn drive_all(context: &Context, address: &Address) -> Outcome {
+    let reached = address.reach(context)?;
+    let engine = reached.engine();
+    let (done, driven) = channel();
+    let mut worker = Worker { queue: VecDeque::new(), under_way: BTreeSet::new(), done };
+    std::thread::scope(|scope| {
+        while !stop::is_asked() {
+            if worker.queue.is_empty() {
+                worker.queue.extend(engine.due()?);
+            }
+            worker.begin(scope, context, address);
+            worker.report(context, &driven, POLL);
+            reached.tell_mended();
+        }
+        while !worker.under_way.is_empty() {
+            worker.report(context, &driven, POLL);
+        }
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+/// What a worker has to do.
+struct Worker {
+    queue: VecDeque<RunId>,
+    under_way: BTreeSet<RunId>,
+    done: Sender<Driven>,
+}
+
+impl Worker {
+    /// Begins with as many runs as there is room for.
+    fn begin<'scope>(
+        &mut self,
+        scope: &'scope Scope<'scope, '_>,
+        context: &'scope Context,
+        address: &'scope Address,
+    ) {
+        while self.under_way.len() < RUNS_MAX {
+            let Some(run) = self.queue.pop_front() else { return };
+            if !self.under_way.insert(run.clone()) {
+                continue;
+            }
+            let done = self.done.clone();
+            scope.spawn(move || {
+                let driven = drive(context, address, &run);
+                // Whoever does not listen any more has ended.
+                let _ = done.send((run, driven));
+            });
+        }
+    }
+
+    /// Tells what became of runs that were driven; waits a while for the first.
+    fn report(&mut self, context: &Context, driven: &Receiver<Driven>, patience: Duration) {
+        let mut patience = patience;
+        loop {
+            match driven.recv_timeout(patience) {
+                Ok((run, outcome)) => {
+                    self.under_way.remove(&run);
+                    match outcome {
+                        Ok(Some(status)) => show(context, &FlowStatusView::from(&status)),
+                        Ok(None) => {}
+                        Err(failure) => {
+                            let why = failure.sentence();
+                            warn(&format!("the run {run} cannot go on: {why}"));
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
+            patience = Duration::ZERO;
+        }
+    }
+}
+
+/// Goes on with one run; returns how it stands if it got further.
+fn drive(context: &Context, address: &Address, run: &RunId) -> Result<Option<RunStatus>, Failure> {
+    let reached = address.reach_again(context)?;
+    let engine = reached.engine();
+    let before = n_events(&*engine, run);
+    engine.go_on(run)?;
+    reached.tell_mended();
+    let after = engine.status(run)?;
+    Ok((n_events(&*engine, run) > before).then_some(after))
+}
+
+fn n_events(engine: &dyn DurableEngine, run: &RunId) -> usize {
+    engine.history(run).map_or(0, |events| events.len())
+}

@@ -1,0 +1,83 @@
+//! Which engine keeps durable runs.
+//!
+//! `local:` is the embedded one in the repository of the current folder, `local:DIR` that of
+//! another. Verbs speak to either as to any [`DurableEngine`].
+
+use std::path::PathBuf;
+
+use agentic_lang_pipeline::engine::DurableEngine;
+use agentic_space::Space;
+use agentic_space::engine::Embedded;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::output::talk;
+
+/// What the embedded engine is called.
+const LOCAL: &str = "local:";
+
+/// Where durable runs are kept.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Address {
+    /// Where durable runs are kept: local: for this repository, local:DIR for another
+    #[arg(long, value_name = "ADDRESS")]
+    pub sibyl_addr: Option<String>,
+}
+
+/// An engine that can be reached.
+pub struct Reached {
+    space: Space,
+}
+
+impl Address {
+    /// Finds the engine.
+    pub fn reach(&self, context: &Context) -> Result<Reached, Failure> {
+        let space = self.context(context)?.space()?;
+        Ok(Reached { space })
+    }
+
+    /// Finds it once more, for another thread: what a crash left is mended already.
+    pub fn reach_again(&self, context: &Context) -> Result<Reached, Failure> {
+        let space = self.context(context)?.space_as_is()?;
+        Ok(Reached { space })
+    }
+
+    /// Returns the settings of verbs where the engine is.
+    fn context(&self, context: &Context) -> Result<Context, Failure> {
+        let folder = match self.sibyl_addr.as_deref() {
+            None => PathBuf::new(),
+            Some(address) => match address.strip_prefix(LOCAL) {
+                Some(folder) => PathBuf::from(folder),
+                None => return Err(unreachable(address)),
+            },
+        };
+        Ok(context.at(match folder.as_os_str().is_empty() {
+            true => context.directory.clone(),
+            false => context.directory.join(folder),
+        }))
+    }
+}
+
+impl Reached {
+    /// Returns the engine.
+    pub fn engine(&self) -> Box<dyn DurableEngine + '_> {
+        Box::new(Embedded::new(&self.space, "cli"))
+    }
+
+    /// Returns the name of the person at the command line, as decisions bear it.
+    pub fn principal(&self) -> Result<String, Failure> {
+        crate::commands::session::principal(&self.space)
+    }
+
+    /// Tells what had to be mended on the way.
+    pub fn tell_mended(&self) {
+        self.space.take_mended().iter().for_each(|what| talk(what));
+    }
+}
+
+fn unreachable(address: &str) -> Failure {
+    Failure::unreachable(
+        &format!("there is no engine at `{address}`"),
+        "this program has the embedded engine only: use `--sibyl-addr local:`, or leave it out",
+    )
+}
