@@ -101,12 +101,34 @@ pub fn decode(bytes: &[u8]) -> Result<Value, CanonicalError> {
     decode::value(bytes)
 }
 
+/// The value of an entry: texts and bytes where they stand, anything else as it is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part<'b> {
+    /// A text.
+    Text(&'b str),
+    /// Bytes.
+    Bytes(&'b [u8]),
+    /// A value of another sort.
+    Other(Value),
+}
+
+impl Part<'_> {
+    /// Returns the value, which keeps what it needs.
+    pub fn into_value(self) -> Value {
+        match self {
+            Part::Text(text) => Value::Text(text.to_owned()),
+            Part::Bytes(bytes) => Value::Bytes(bytes.to_owned()),
+            Part::Other(value) => value,
+        }
+    }
+}
+
 /// Decodes a map into its entries, in the order of their bytes: what [`decode`] would give, without
-/// a map made of it.
+/// a map made of it, and without a copy of what it says.
 ///
 /// # Errors
 /// Fails as [`decode`] does, and when the value is no map.
-pub fn decode_entries(bytes: &[u8]) -> Result<Vec<(&str, Value)>, CanonicalError> {
+pub fn decode_entries(bytes: &[u8]) -> Result<Vec<(&str, Part<'_>)>, CanonicalError> {
     check_length(bytes.len())?;
     decode::entries(bytes)
 }

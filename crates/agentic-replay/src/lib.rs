@@ -43,6 +43,6 @@ pub use crate::run::{
 };
 pub use crate::session::{
     Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Performance, Progress,
-    Refused, ReplayError, Session, Setting, Withdrawn,
+    Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Withdrawn,
 };
 pub use crate::settle::settle;

@@ -45,6 +45,8 @@ pub enum Body {
     Escalate(EscalateRecord),
     /// One of the votes a hold needs.
     Vote(VoteRecord),
+    /// A hold was put before people, on this head of the agent's branch.
+    Publish(PublishRecord),
     /// What was found before an effect began that replaces it.
     Found(FoundRecord),
     /// A held effect may be performed: allowed by a decision, or to be tried again after a doubt; or
@@ -176,6 +178,8 @@ pub enum By {
     Child(SessionId),
     /// A person who forked the session and set another answer.
     Edited(String),
+    /// A signal, by the position of its record.
+    Signal(u64),
     /// The engine itself, such as `system:fork`.
     System(String),
 }
@@ -202,9 +206,11 @@ pub struct FoundRecord {
     pub found: Stored,
 }
 
-/// A signal.
+/// A signal. What it is delivered to names the position of this record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalRecord {
+    /// What tells it from every other, so that one that is received twice counts once.
+    pub id: String,
     /// Its name.
     pub name: String,
     /// Its data.
@@ -233,6 +239,15 @@ pub struct VoteRecord {
     pub principal: String,
     /// For what action.
     pub action: String,
+}
+
+/// A publication: decisions of the hold stand behind this head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishRecord {
+    /// Which hold.
+    pub path: Path,
+    /// The head of the agent's branch.
+    pub head: String,
 }
 
 /// What stands in place of a decision where the host lets another attempt begin by itself.
@@ -320,6 +335,30 @@ pub struct ContinueRecord {
     pub state: Stored,
     /// Its program.
     pub flow: Cid,
+}
+
+impl Body {
+    /// Returns the place in the program that the record is about, where it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Body::Ask(ask) => Some(&ask.path),
+            Body::Answer(answer) => Some(&answer.path),
+            Body::Attempt(attempt) => Some(&attempt.path),
+            Body::Found(found) => Some(&found.path),
+            Body::Escalate(escalate) => Some(&escalate.path),
+            Body::Vote(vote) => Some(&vote.path),
+            Body::Publish(publish) => Some(&publish.path),
+            Body::Permit(permit) => Some(&permit.path),
+            Body::Withdraw(withdraw) => Some(&withdraw.path),
+            Body::ScopeEnd(scope) => Some(&scope.path),
+            Body::Start(_)
+            | Body::Signal(_)
+            | Body::Upgrade(_)
+            | Body::Cancel(_)
+            | Body::Continue(_)
+            | Body::End(_) => None,
+        }
+    }
 }
 
 impl StartRecord {

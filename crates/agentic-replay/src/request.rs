@@ -132,6 +132,12 @@ impl RequestId {
         RequestId(*hasher.finalize().as_bytes())
     }
 
+    /// Parses the printed form, whole.
+    pub fn parse(text: &str) -> Option<RequestId> {
+        let id = RequestId(*blake3::Hash::from_hex(text).ok()?.as_bytes());
+        (id.to_string() == text).then_some(id)
+    }
+
     /// Takes the 32 bytes of a recorded id.
     pub fn from_bytes(bytes: [u8; 32]) -> RequestId {
         RequestId(bytes)

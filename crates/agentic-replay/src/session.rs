@@ -26,12 +26,15 @@ mod fork;
 mod progress;
 mod replay;
 mod scope;
+mod signal;
 
 use crate::session::advance::{Beginning, outcome_of, place};
+use crate::session::signal::Signals;
 
 pub use crate::session::fork::{ForkDraft, ForkError};
 pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
 pub use crate::session::replay::{Fold, Loaded, ReplayError};
+pub use crate::session::signal::{SIGNALS_MAX, Signal, Signalled};
 
 /// What a session is opened with.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,6 +78,8 @@ pub struct Session<P> {
     asks: BTreeMap<Path, Ask>,
     /// All paths ever asked.
     seen: HashSet<Path>,
+    /// What was sent and has reached nobody.
+    signals: Signals,
     /// Scopes under way.
     scopes: scope::OpenScopes,
     /// How the program ended, while withdrawn requests have no answer yet.
@@ -86,6 +91,8 @@ pub struct Session<P> {
 /// A request without an answer.
 #[derive(Debug)]
 struct Ask {
+    /// The position of its record.
+    seq: u64,
     request: Arc<Request>,
     hash: RequestHash,
     handling: Handling,
@@ -96,6 +103,8 @@ struct Ask {
     /// What was found before its effect began.
     found: Option<Value>,
     permit: Option<Permit>,
+    /// The head of the branch on which it was put before people last.
+    published: Option<String>,
 }
 
 /// A human let the effect of a request begin.
@@ -126,6 +135,9 @@ pub enum Refused {
     /// The session is over, or its program has ended.
     #[error("the session is over")]
     Over,
+    /// So many signals wait that no other is taken.
+    #[error("too many signals wait for somebody to ask for them")]
+    TooManySignals,
     /// A value has no canonical form.
     #[error("the value is no data")]
     NotData(#[source] CanonicalError),
@@ -153,12 +165,12 @@ impl Group {
 /// Something to record that changes nothing for the program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
-    /// Something reached the session from outside.
-    Signal(crate::record::SignalRecord),
     /// A hold went on to other people.
     Escalate(crate::record::EscalateRecord),
     /// One of the votes a hold needs.
     Vote(crate::record::VoteRecord),
+    /// A hold was put before people.
+    Publish(crate::record::PublishRecord),
 }
 
 impl Opening {
@@ -221,6 +233,7 @@ impl<P: Program> Session<P> {
         let ask = self.take(path)?;
         let mut progress = Progress::default();
         let answer = answer.settled();
+        self.signals.delivered(&by);
         let outcome = outcome_of(&answer, &mut progress.objects);
         let record = AnswerRecord { path: path.clone(), outcome, by, attempt: ask.attempt };
         self.append(at, Body::Answer(record), &mut progress);
@@ -329,7 +342,7 @@ impl<P: Program> Session<P> {
         Ok(progress)
     }
 
-    /// Records something that changes nothing for the program: a signal, a vote, an escalation.
+    /// Records something that changes nothing for the program: a vote, an escalation, a publication.
     ///
     /// # Errors
     /// Fails when the session is over.
@@ -339,9 +352,12 @@ impl<P: Program> Session<P> {
         }
         let mut progress = Progress::default();
         let body = match note {
-            Note::Signal(record) => Body::Signal(record),
             Note::Escalate(record) => Body::Escalate(record),
             Note::Vote(record) => Body::Vote(record),
+            Note::Publish(record) => {
+                self.publish(&record);
+                Body::Publish(record)
+            }
         };
         self.append(at, body, &mut progress);
         Ok(progress)

@@ -13,10 +13,12 @@ use agentic_store::journal::{
 };
 
 pub use crate::admission::check;
-pub use crate::decision::{Action, Decision};
+pub use crate::decision::{Action, COMMAND_LINE, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
 pub use crate::policy::Policy;
+use crate::session::publish::standing_head;
+use crate::session::recent::read_journal;
 use crate::session::summary;
 use crate::session::trace::decision_entry;
 use crate::space::Written;
@@ -52,6 +54,8 @@ pub struct Draft {
 pub struct Shown {
     /// The hash of the text.
     pub hash: String,
+    /// What showed it, with its version.
+    pub renderer: &'static str,
     /// When.
     pub at: Instant,
 }
@@ -84,7 +88,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
 /// Fails when it is none for this request.
 pub fn proposed(space: &Space, pending: &Pending, commit: Oid) -> Result<Decision> {
     let hold = &pending.hold;
-    let start = crate::session::recent::read_journal(space, &hold.session)?.start().clone();
+    let start = read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
     proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
@@ -104,9 +108,12 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     check(space, hold, &policy, draft)?;
-    let journal = crate::session::recent::read_journal(space, &hold.session)?;
+    let journal = read_journal(space, &hold.session)?;
     let start = journal.start().clone();
-    let decision = Decision::of_human(draft, hold, &policy);
+    let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
+    if is_signed(space, &decision) == Signing::Signed {
+        decision.record.insert("authn".to_owned(), Value::text(space.repository().signer()));
+    }
     let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
         Recorded::New { commit, written } => {
@@ -198,9 +205,7 @@ fn answered_before(
     decision: &Decision,
     decider: Decider<'_>,
 ) -> Result<Option<Recorded>> {
-    let summary = summary::read(space, &start.session)?;
-    let asked = summary.asked.iter().find(|asked| asked.id.to_string() == decision.request);
-    let found = asked.map_or(Ok(Vec::new()), |asked| find(space, start, &asked.id))?;
+    let found = find(space, start, &decision.request)?;
     let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
     let settled = policy.settle(&found);
     let voted = || match decider {
@@ -216,7 +221,8 @@ fn answered_before(
     if let Decider::Engine(_) = decider {
         return Ok(None);
     }
-    if !summary.holds.iter().any(|hold| hold.id.to_string() == decision.request) {
+    let journal = read_journal(space, &start.session)?;
+    if !summary::holds(space, &journal)?.iter().any(|hold| hold.id == decision.request) {
         return Ok(Some(Recorded::Closed));
     }
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
@@ -236,12 +242,13 @@ fn transaction(
     };
     let signatures = space.signatures_of(person)?;
     let at = signatures.committer.at;
-    let (fields, fields_object) = OpenFields::place(decision.fields(head, at))?;
+    let hold_head = standing_head(space, decision.published(), head)?;
+    let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
     let claims = Claims {
         kind: Kind::parse("decision").ok(),
         agent: Some(agent.clone()),
         session: Some(start.session.to_string()),
-        request: Some(decision.request.clone()),
+        request: Some(decision.request.to_string()),
         fields,
         ..Claims::default()
     };
@@ -252,7 +259,7 @@ fn transaction(
         committer: signatures.committer.clone(),
         message: claims.write(&decision.message())?,
     };
-    let bytes = match is_signed(space, decision)? {
+    let bytes = match is_signed(space, decision) {
         Signing::Signed => space.repository().sign_commit(&data)?,
         Signing::Plain => data.to_bytes(),
     };
@@ -275,19 +282,19 @@ fn transaction(
 }
 
 /// Whether a commit is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Signing {
     Signed,
     Plain,
 }
 
 /// Decisions of people are signed if git's configuration says so.
-fn is_signed(space: &Space, decision: &Decision) -> Result<Signing> {
-    if !decision.principal.starts_with("user:") {
-        return Ok(Signing::Plain);
+fn is_signed(space: &Space, decision: &Decision) -> Signing {
+    let is_person = decision.principal.starts_with("user:");
+    if is_person && space.repository().is_set("agentic.sign") {
+        return Signing::Signed;
     }
-    let setting = ["config", "--type=bool", "--get", "agentic.sign"];
-    let setting = space.repository().git(&setting)?.stdout;
-    Ok(if setting.trim() == "true" { Signing::Signed } else { Signing::Plain })
+    Signing::Plain
 }
 
 /// The trace of a decision: one entry, bound to its commit.
@@ -298,7 +305,7 @@ fn trace_of(
 ) -> Result<(Vec<KeptObject>, String)> {
     let text = format!(
         "decided {} {} by {}",
-        &decision.request[..12.min(decision.request.len())],
+        &decision.request.to_string()[..12],
         decision.action.name(),
         decision.principal
     );

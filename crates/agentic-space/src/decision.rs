@@ -2,7 +2,7 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Answer, Hold, Withdrawn};
+use agentic_replay::{Answer, Hold, RequestId, Withdrawn};
 use agentic_store::user_id;
 
 use crate::decide::Draft;
@@ -12,6 +12,12 @@ use crate::{Result, Space};
 
 /// The version of the decision record.
 const VERSION: i64 = 1;
+
+/// What decisions from the command line name as their client.
+pub const COMMAND_LINE: &str = "cli";
+
+/// The field that names the head on which the hold was put before people.
+const HOLD_HEAD: &str = "hold_head";
 
 /// What a decision does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,8 +49,8 @@ pub struct Decision {
     pub rationale: String,
     /// Everything else that is recorded.
     pub record: Map,
-    /// The id of the request, in full.
-    pub request: String,
+    /// The id of the request.
+    pub request: RequestId,
 }
 
 impl Action {
@@ -114,7 +120,7 @@ impl Decision {
             principal: principal.to_owned(),
             rationale: "Nobody waits for the answer any more".to_owned(),
             record,
-            request: withdrawn.id.to_string(),
+            request: withdrawn.id,
         }
     }
 
@@ -133,7 +139,7 @@ impl Decision {
             principal: "system:expiry".to_owned(),
             rationale: format!("Nobody answered until {deadline}"),
             record,
-            request: hold.id.to_string(),
+            request: hold.id,
         }
     }
 
@@ -148,6 +154,7 @@ impl Decision {
             ("offered".to_owned(), Value::List(offered.collect())),
             ("scope".to_owned(), Value::text("once")),
             ("client".to_owned(), Value::text(draft.client)),
+            ("preselected".to_owned(), Value::Bool(preselects(draft.client, policy))),
             ("authn".to_owned(), Value::text(format!("uid:{}", user_id()))),
             ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
         ]);
@@ -157,12 +164,7 @@ impl Decision {
         if let Some(deadline) = policy.deadline {
             record.insert("deadline".to_owned(), Value::text(deadline.to_string()));
         }
-        if policy.need > 1 {
-            record.insert("need".to_owned(), count(policy.need));
-        }
-        if policy.level > 0 {
-            record.insert("escalated".to_owned(), count(policy.level));
-        }
+        record.extend(policy_of(hold, policy));
         if let (Action::Edit, Some(value)) = (draft.action, &draft.value) {
             record.insert("edited".to_owned(), Value::Bool(true));
             let edited = canonical::encode(value).map(|bytes| Cid::of(&bytes).to_string());
@@ -170,6 +172,7 @@ impl Decision {
         }
         if let Some(shown) = &draft.shown {
             record.insert("shown".to_owned(), Value::text(&shown.hash));
+            record.insert("renderer".to_owned(), Value::text(shown.renderer));
             record.insert("shown_at".to_owned(), Value::text(shown.at.to_string()));
         }
         if let Some((commit, principal)) = &draft.accepts {
@@ -182,18 +185,35 @@ impl Decision {
             principal: draft.principal.clone(),
             rationale: draft.rationale.clone(),
             record,
-            request: hold.id.to_string(),
+            request: hold.id,
         }
     }
 
+    /// Names the head on which the hold was put before people.
+    pub(crate) fn on(mut self, published: Option<&str>) -> Decision {
+        self.record.extend(published.map(|head| (HOLD_HEAD.to_owned(), Value::text(head))));
+        self
+    }
+
+    /// Returns the head on which the hold was put before people, as far as it is known.
+    pub(crate) fn published(&self) -> Option<&str> {
+        self.record.get(HOLD_HEAD).and_then(Value::as_text)
+    }
+
+    /// Returns the record for a commit that is made at that time, of a hold that stands on that head.
     pub(crate) fn fields(&self, hold_head: Oid, at: Instant) -> Map {
         let mut map = self.record.clone();
+        let asked_at = map.get("requested_at").and_then(Value::as_text).and_then(Instant::parse);
+        if let Some(asked_at) = asked_at {
+            let latency_ms = (at.millis() - asked_at.millis()).max(0);
+            map.insert("latency_ms".to_owned(), Value::Int(latency_ms));
+        }
         map.extend([
             ("v".to_owned(), Value::Int(VERSION)),
             ("action".to_owned(), Value::text(self.action.name())),
             ("value".to_owned(), self.value.clone().unwrap_or(Value::Null)),
             ("principal".to_owned(), Value::text(&self.principal)),
-            ("hold_head".to_owned(), Value::text(hold_head.to_string())),
+            (HOLD_HEAD.to_owned(), Value::text(hold_head.to_string())),
             ("decided_at".to_owned(), Value::text(at.to_string())),
         ]);
         map
@@ -223,10 +243,37 @@ impl Decision {
             value: map.get("value").filter(|value| **value != Value::Null).cloned(),
             principal: map.get("principal")?.as_text()?.to_owned(),
             rationale: agentic_model::trailer::strip(message),
-            request: claims.request?,
+            request: RequestId::parse(&claims.request?)?,
             record: map,
         })
     }
+}
+
+/// Says what the hold asked of its decision: until when, of how many, and what happens without one.
+fn policy_of(hold: &OpenHold, policy: &Policy) -> Map {
+    let mut map = Map::new();
+    if policy.need > 1 {
+        map.insert("need".to_owned(), count(policy.need));
+        let votes = hold.votes.iter().map(|vote| Value::text(&vote.decision)).collect();
+        map.insert("votes".to_owned(), Value::List(votes));
+    }
+    let role = policy.role.as_ref().map(|role| ("role".to_owned(), Value::text(role)));
+    map.extend(role);
+    if policy.level > 0 {
+        map.insert("escalated".to_owned(), count(policy.level));
+    }
+    let on_expiry = hold.payload.get("on_expiry").cloned();
+    map.extend(on_expiry.map(|form| ("on_expiry".to_owned(), form)));
+    map
+}
+
+/// Tells whether the answer was filled in before the person came: a form of another protocol shows
+/// the defaults of the schema. Our own dialog and command line have none.
+fn preselects(client: &str, policy: &Policy) -> bool {
+    let properties = policy.schema.as_ref().and_then(|schema| schema.get("properties"));
+    let parts = properties.and_then(Value::as_map).into_iter().flat_map(Map::values);
+    let has_default = |schema: &Value| schema.get("default").is_some();
+    client != COMMAND_LINE && parts.chain(&policy.schema).any(has_default)
 }
 
 fn count(count: usize) -> Value {

@@ -338,6 +338,12 @@ pub enum Error {
         /// The session.
         id: String,
     },
+    /// So many signals wait in a session that no other is taken.
+    #[error("session {id} has {max} signals that nobody has asked for", max = agentic_replay::SIGNALS_MAX)]
+    InboxFull {
+        /// The session.
+        id: String,
+    },
     /// The program does something else than was recorded.
     #[error("session {id} diverges from its records")]
     Diverged {

@@ -1,14 +1,20 @@
 //! Holds: what waits for a human, in all sessions.
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{By, Path, RequestId, SessionId};
+use agentic_replay::{By, Journal, Path, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
 use crate::session::listing::list_open;
+use crate::session::parent_of;
 use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
 use crate::{Error, Result, Space, trust};
+
+/// How many digits of the id of a request are shown. So many name one.
+const DIGITS_SHOWN: usize = 12;
+/// How many sessions that wait for each other are listed at most.
+const NESTING_MAX: usize = 256;
 
 /// A hold with what it asks of its decision.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +27,8 @@ pub struct Pending {
     pub overdue: bool,
     /// Commits on the branch that say they decide it, and do not count.
     pub unverified: Vec<(Oid, Decision)>,
+    /// The sessions that wait for the one that asks, from the outermost on, with their agents.
+    pub waiting: Vec<(SessionId, AgentName)>,
 }
 
 /// Which holds are wanted.
@@ -28,12 +36,24 @@ pub struct Pending {
 pub struct Filter {
     /// Of this agent.
     pub agent: Option<AgentName>,
+    /// Whether those of its descendants are wanted too.
+    pub reach: Reach,
     /// Of this kind of request.
     pub kind: Option<String>,
     /// That this principal may decide.
     pub assignee: Option<String>,
     /// Only those that are overdue.
     pub overdue_only: Overdue,
+}
+
+/// Whose holds are wanted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// Those of the agent.
+    #[default]
+    Own,
+    /// Those of the agent and of all that descend from it.
+    Subtree,
 }
 
 /// Whether only overdue holds are wanted.
@@ -54,14 +74,15 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
     for id in list_open(space)? {
         if let Some(agent) = &filter.agent
-            && Beginning::of(space, &id).is_ok_and(|beginning| beginning.start.agent != *agent)
+            && let Ok(beginning) = Beginning::of(space, &id)
+            && !is_of(space, &beginning.start.agent, agent, filter.reach)
         {
             continue;
         }
         let Ok(journal) = read_journal(space, &id) else { continue };
-        let Ok(summary) = summary::of_journal(space, &journal) else { continue };
+        let Ok(holds) = summary::holds(space, &journal) else { continue };
         let start = journal.start().clone();
-        for hold in summary.holds {
+        for hold in holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
             let decisions = trust::find(space, &start, &hold.id)?;
@@ -70,12 +91,36 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
                 continue;
             }
             let overdue = policy.is_overdue(space.now());
-            found.push(Pending { hold, policy, overdue, unverified: decisions.unverified });
+            let (unverified, waiting) = (decisions.unverified, waiting_for(space, &start.key));
+            found.push(Pending { hold, policy, overdue, unverified, waiting });
         }
     }
     found.retain(|pending| matches(pending, filter));
     found.sort_by(|left, right| order(&left.hold).cmp(&order(&right.hold)));
     Ok(found)
+}
+
+/// Tells whether a hold of one agent is wanted by whoever wants those of another. An agent whose
+/// branch is gone descends from nobody.
+fn is_of(space: &Space, agent: &AgentName, wanted: &AgentName, reach: Reach) -> bool {
+    match reach {
+        _ if agent == wanted => true,
+        Reach::Own => false,
+        Reach::Subtree => space.is_below(agent, wanted).unwrap_or(false),
+    }
+}
+
+/// Lists the sessions that wait for the one with this start key, from the outermost on.
+fn waiting_for(space: &Space, key: &str) -> Vec<(SessionId, AgentName)> {
+    let mut waiting = Vec::new();
+    let mut parent = parent_of(key);
+    while let Some(id) = parent.filter(|_| waiting.len() < NESTING_MAX) {
+        let Ok(beginning) = Beginning::of(space, &id) else { break };
+        parent = parent_of(&beginning.start.key);
+        waiting.push((id, beginning.start.agent));
+    }
+    waiting.reverse();
+    waiting
 }
 
 /// Oldest first; what was asked at once, in the order of the program.
@@ -135,28 +180,40 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     };
     let session = space.find_session(session).map_err(|_| unknown())?;
     let journal = read_journal(space, &session)?;
-    let summary = summary::of_journal(space, &journal)?;
-    let named: Vec<&Asked> =
-        summary.asked.iter().filter(|asked| asked.id.to_string().starts_with(request)).collect();
-    let [asked] = named.as_slice() else { return Err(unknown()) };
-    if let Some(hold) = summary.holds.iter().find(|hold| hold.id == asked.id) {
-        let policy = Policy::of_payload(hold.reason, &hold.payload);
-        let policy = policy.at(hold.n_escalations, space.now());
-        let overdue = policy.is_overdue(space.now());
-        let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
-        let hold = hold.clone();
-        return Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified })));
+    let holds = summary::holds(space, &journal)?;
+    let is_named = |id: &RequestId| id.to_string().starts_with(request);
+    if request.len() >= DIGITS_SHOWN
+        && let Some(hold) = holds.iter().find(|hold| is_named(&hold.id))
+    {
+        return open(space, &journal, hold.clone());
     }
-    let Some((_, _, by)) = &asked.answer else { return Err(unknown()) };
+    // Only what has its answer needs the whole record, and what could mean several requests.
+    let summary = summary::of_journal(space, &journal)?;
+    let named: Vec<&Asked> = summary.asked.iter().filter(|asked| is_named(&asked.id)).collect();
+    let [asked] = named.as_slice() else { return Err(unknown()) };
+    match holds.into_iter().find(|hold| hold.id == asked.id) {
+        Some(hold) => open(space, &journal, hold),
+        None => decided(space, session, asked).ok_or_else(unknown),
+    }
+}
+
+fn open(space: &Space, journal: &Journal, hold: OpenHold) -> Result<Named> {
+    let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, space.now());
+    let overdue = policy.is_overdue(space.now());
+    let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
+    let waiting = waiting_for(space, &journal.start().key);
+    Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified, waiting })))
+}
+
+fn decided(space: &Space, session: SessionId, asked: &Asked) -> Option<Named> {
+    let (_, _, by) = asked.answer.as_ref()?;
     let commit = match by {
         By::Decision(commit) => Oid::parse(commit).ok(),
         _ => None,
     };
-    let decision = match commit {
-        Some(commit) => Decision::of_commit(space, commit).ok().flatten(),
-        None => None,
-    };
-    Ok(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
+    let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
+    Some(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
 }
 
 fn is_hex(text: &str) -> bool {

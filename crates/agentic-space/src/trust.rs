@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use agentic_model::{Instant, Oid, Value};
-use agentic_replay::{Journal, RequestId, StartRecord};
+use agentic_replay::{Body, Journal, RequestId, StartRecord};
 use agentic_store::Stream;
 use agentic_store::journal;
 
@@ -44,7 +44,8 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found>
     let journal = recent::read_journal(space, &start.session)?;
     let used = used(&journal, start, id);
     let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
-    let mut recorded = recorded(space, start)?;
+    let stream = Stream::Agent(start.agent.clone());
+    let mut recorded = journal::decided(space.repository().layout(), &stream, &claims)?;
     if !claims.is_subset(&recorded) {
         recorded.extend(noted(space, &journal)?);
     }
@@ -67,7 +68,6 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found>
 /// Lists what looks like a decision of the request on the branch since the session began.
 fn claimed(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oid, Decision)>> {
     let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
-    let wanted = id.to_string();
     let mut claimed = Vec::new();
     for commit in space.repository().first_parents(head) {
         let commit = commit?;
@@ -77,7 +77,7 @@ fn claimed(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oi
         let decision = Decision::read(space, &commit.message);
         claimed.extend(
             decision
-                .filter(|decision| decision.request == wanted)
+                .filter(|decision| decision.request == *id)
                 .map(|decision| (commit.oid, decision)),
         );
     }
@@ -91,15 +91,16 @@ fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid>
     let mut session = start.session.to_string();
     let mut path = None;
     let mut used = BTreeSet::new();
+    if !journal.records().iter().any(|record| matches!(record.body, Body::Permit(_))) {
+        return used;
+    }
     for record in journal.records() {
         match &record.body {
-            agentic_replay::Body::Start(start) => session = start.session.to_string(),
-            agentic_replay::Body::Ask(ask)
-                if RequestId::derive(&session, &ask.path, &ask.hash) == *id =>
-            {
+            Body::Start(start) => session = start.session.to_string(),
+            Body::Ask(ask) if RequestId::derive(&session, &ask.path, &ask.hash) == *id => {
                 path = Some(ask.path.clone());
             }
-            agentic_replay::Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
+            Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
                 used.extend(Oid::parse(&permit.decision).ok());
             }
             _ => {}
@@ -108,19 +109,9 @@ fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid>
     used
 }
 
-/// Lists the commits that are decisions by record: those of `decide` transactions.
-fn recorded(space: &Space, start: &StartRecord) -> Result<BTreeSet<Oid>> {
-    let stream = Stream::Agent(start.agent.clone());
-    let mut commits = BTreeSet::new();
-    for record in journal::records(space.repository().layout(), &stream)? {
-        commits.extend(record.decisions());
-    }
-    Ok(commits)
-}
-
 /// Lists the commits that the session has noted as votes.
 fn noted(space: &Space, journal: &Journal) -> Result<BTreeSet<Oid>> {
-    let holds = summary::of_journal(space, journal)?.holds;
+    let holds = summary::holds(space, journal)?;
     let votes = holds.iter().flat_map(|hold| &hold.votes);
     Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
 }
@@ -141,10 +132,10 @@ fn signed(
     };
     // What counts is what was signed, not what another tool shows in its place.
     let Some(decision) = Decision::read(space, &message) else { return Ok(None) };
-    let holds = summary::read_at_rest(space, &start.session)?.holds;
+    let journal = recent::read_journal(space, &start.session)?;
+    let holds = summary::holds_at_rest(space, &journal)?;
     let hold = holds.into_iter().find(|hold| hold.id == *id);
-    let may =
-        hold.is_some_and(|hold| decision.request == id.to_string() && may(space, &hold, &decision));
+    let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
     Ok((may && decision.principal == claim.principal).then_some(decision))
 }
 

@@ -1,6 +1,7 @@
 //! Holds and decisions as JSON.
 
-use agentic_model::{Instant, Oid, json};
+use agentic_model::{AgentName, Instant, Oid, json};
+use agentic_replay::SessionId;
 use agentic_space::decide::{Action, Decision};
 use agentic_space::hold::Pending;
 use schemars::JsonSchema;
@@ -16,6 +17,9 @@ pub struct PendingView {
     pub session: String,
     /// The agent.
     pub agent: String,
+    /// The sessions that wait for the one that asks, from the outermost on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waiting: Vec<WaitingView>,
     /// Where in the program.
     pub path: String,
     /// What sort of request.
@@ -60,6 +64,15 @@ pub struct PendingView {
     /// Commits that say they decide it and do not count: `agentic decide --accept`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<UnverifiedView>,
+}
+
+/// A session that waits for another.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitingView {
+    /// The session.
+    pub session: String,
+    /// Its agent.
+    pub agent: String,
 }
 
 /// A commit that says it decides a hold and does not count.
@@ -136,11 +149,16 @@ impl PendingView {
     pub fn new(pending: &Pending, now: Instant) -> PendingView {
         let (hold, policy) = (&pending.hold, &pending.policy);
         let approvals = hold.votes.iter().filter(|vote| vote.action != Action::Reject.name());
+        let waiting = |(session, agent): &(SessionId, AgentName)| WaitingView {
+            session: session.to_string(),
+            agent: agent.to_string(),
+        };
         let votes = VotesView { need: policy.need, have: approvals.count() };
         PendingView {
             request: hold.session.short_request(&hold.id),
             session: hold.session.to_string(),
             agent: hold.agent.to_string(),
+            waiting: pending.waiting.iter().map(waiting).collect(),
             path: hold.ask.path.to_string(),
             kind: hold.ask.kind.clone(),
             reason: hold.reason.name().to_owned(),

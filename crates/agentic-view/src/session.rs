@@ -62,6 +62,8 @@ pub struct SessionErrorView {
 /// One request of a session.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RequestView {
+    /// The position of its record.
+    pub seq: u64,
     /// Its id.
     pub request: String,
     /// Where in the program.
@@ -76,7 +78,8 @@ pub struct RequestView {
     /// `{"ok":…}`, `{"failed":…}`, `"timed-out"` or `"cancelled"`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Json>,
-    /// Who answered: `executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO` or `system`.
+    /// Who answered: `executor`, `timer`, `decision COMMIT`, `child SESSION`, `edited WHO`, `signal N` (its
+    /// position) or `system`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// Decisions that arrived on the branch after the answer; nothing came of them.
@@ -209,6 +212,7 @@ impl SessionView {
     /// Shows a session with everything it asked.
     pub fn whole(summary: &Summary) -> SessionView {
         let request = |asked: &Asked| RequestView {
+            seq: asked.seq,
             request: summary.id.short_request(&asked.id),
             path: asked.path.to_string(),
             kind: asked.kind.clone(),
@@ -306,6 +310,7 @@ fn by_name(by: &By) -> String {
         By::Timer => "timer".to_owned(),
         By::Child(session) => format!("child {session}"),
         By::Edited(who) => format!("edited {who}"),
+        By::Signal(seq) => format!("signal {seq}"),
         By::System(what) => format!("system {what}"),
     }
 }

@@ -9,6 +9,7 @@
 //! //. print "x"          something is said
 //! //< 0 ok 5             an answer: ok JSON, fail CODE, timeout, cancelled
 //! //< cancel reason      the run is asked to stop
+//! //< signal NAME JSON   a signal comes; who waits for it gets it
 //! //= ok 5               the end: ok JSON, failed CODE MESSAGE…, cancelled, continue JSON
 //! ```
 //!
@@ -26,7 +27,7 @@ use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{
     Answer, By, End, Failure, Journal, Kinds, Opening, Path, Progress, Request, Session, Setting,
-    Stopped,
+    Signal, Signalled, Stopped,
 };
 
 /// What a host keeps of a run, and what it saw.
@@ -109,6 +110,7 @@ impl Case {
         };
         let (mut session, progress) = loaded.unwrap_or_else(|error| panic!("{error}"));
         host.take_in(&mut session, progress);
+        host.deliver_signals(&mut session);
         session
     }
 
@@ -121,6 +123,7 @@ impl Case {
             let progress = answer(session, line);
             if let Some(progress) = progress {
                 host.take_in(session, progress);
+                host.deliver_signals(session);
             }
         }
     }
@@ -132,6 +135,12 @@ fn answer(session: &mut Session<FlowProgram>, line: &str) -> Option<Progress> {
     if let Some(why) = line.strip_prefix("cancel ") {
         let (who, why) = ("bob".to_owned(), why.to_owned());
         return session.cancel(CancelRecord { who, why, mode: CancelMode::Cooperative }, at).ok();
+    }
+    if let Some((name, value)) = line.strip_prefix("signal ").and_then(|rest| rest.split_once(' '))
+    {
+        let value = json::from_text(value).expect("the value is JSON");
+        let id = session.chain().length().to_string();
+        return session.signal(Signal { id, name: name.to_owned(), value }, at).ok();
     }
     let (path, rest) = line.split_once(' ').expect("a path and an answer");
     let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -172,6 +181,15 @@ impl Host {
             let by = By::System("withdrawn".to_owned());
             let more = session.answered(&withdrawn.request.path, answer, by, at);
             self.take_in(session, more.expect("it has no answer yet"));
+        }
+    }
+
+    /// Gives the signals that somebody waits for to who asked first.
+    fn deliver_signals(&mut self, session: &mut Session<FlowProgram>) {
+        while let Some(Signalled { seq, path, value }) = session.signalled() {
+            let at = session.chain().at();
+            let more = session.answered(&path, Answer::Ok(value), By::Signal(seq), at);
+            self.take_in(session, more.expect("it waits for the signal"));
         }
     }
 }
@@ -218,7 +236,7 @@ fn answers_given(frames: &[Vec<u8>]) -> usize {
     let journal = Journal::read(frames.to_vec()).expect("it is a journal");
     let given = journal.records().iter().filter(|record| match &record.body {
         agentic_replay::Body::Answer(answer) => answer.by == By::Executor,
-        agentic_replay::Body::Cancel(_) => true,
+        agentic_replay::Body::Cancel(_) | agentic_replay::Body::Signal(_) => true,
         _ => false,
     });
     given.count()

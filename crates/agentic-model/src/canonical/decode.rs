@@ -5,7 +5,7 @@
 //! what was read need not be encoded again to know that it was canonical. Lengths that the bytes
 //! claim are held against the bytes that are left before anything is made of them.
 
-use super::CanonicalError;
+use super::{CanonicalError, Part};
 use crate::value::NESTING_MAX;
 use crate::{Cid, Map, Value};
 
@@ -13,6 +13,9 @@ use crate::{Cid, Map, Value};
 const LINK_TAG: u64 = 42;
 /// How many items a list has room for before the first is read; a claim costs no more than that.
 const ITEMS_RESERVED_MAX: usize = 64;
+
+/// How many entries there is room for before the first is read: as many as a record has.
+const ENTRIES_RESERVED: usize = 12;
 
 /// Reads one value that takes all of the bytes.
 pub(super) fn value(bytes: &[u8]) -> Result<Value, CanonicalError> {
@@ -23,14 +26,17 @@ pub(super) fn value(bytes: &[u8]) -> Result<Value, CanonicalError> {
 }
 
 /// Reads the entries of a map that takes all of the bytes.
-pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, Value)>, CanonicalError> {
+pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, Part<'_>)>, CanonicalError> {
     let mut reader = Reader { rest: bytes };
     let head = reader.head()?;
     if head.major != Major::Map {
         return Err(broken("it is no map"));
     }
-    let mut entries = Vec::new();
-    reader.map(&head, 0, |key, value| entries.push((key, value)))?;
+    let mut entries = Vec::with_capacity(ENTRIES_RESERVED);
+    reader.map(&head, 0, |reader, key| {
+        entries.push((key, reader.part()?));
+        Ok(())
+    })?;
     reader.end()?;
     Ok(entries)
 }
@@ -71,12 +77,34 @@ impl<'b> Reader<'b> {
             Major::List => self.list(&head, depth)?,
             Major::Map => {
                 let mut map = Map::new();
-                self.map(&head, depth, |key, value| _ = map.insert(key.to_owned(), value))?;
+                self.map(&head, depth, |reader, key| {
+                    map.insert(key.to_owned(), reader.value(depth + 1)?);
+                    Ok(())
+                })?;
                 Value::Map(map)
             }
             Major::Tag => self.link(&head)?,
             Major::Simple => self.simple(&head)?,
         })
+    }
+
+    /// Reads the value of an entry of the outermost map.
+    fn part(&mut self) -> Result<Part<'b>, CanonicalError> {
+        let rest = self.rest;
+        let head = self.head()?;
+        match head.major {
+            Major::Text => Ok(Part::Text(self.text(&head)?)),
+            Major::Bytes => Ok(Part::Bytes(self.string(&head)?)),
+            Major::Unsigned
+            | Major::Negative
+            | Major::List
+            | Major::Map
+            | Major::Tag
+            | Major::Simple => {
+                self.rest = rest;
+                self.value(1).map(Part::Other)
+            }
+        }
     }
 
     fn head(&mut self) -> Result<Head, CanonicalError> {
@@ -134,7 +162,7 @@ impl<'b> Reader<'b> {
         &mut self,
         head: &Head,
         depth: usize,
-        mut take: impl FnMut(&'b str, Value),
+        mut take: impl FnMut(&mut Self, &'b str) -> Result<(), CanonicalError>,
     ) -> Result<(), CanonicalError> {
         let n_items = self.n_items(head, depth, 2)?;
         let mut before: Option<&str> = None;
@@ -149,7 +177,7 @@ impl<'b> Reader<'b> {
                 return Err(CanonicalError::NotCanonical);
             }
             before = Some(key);
-            take(key, self.value(depth + 1)?);
+            take(self, key)?;
         }
         Ok(())
     }

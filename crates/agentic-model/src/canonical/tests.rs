@@ -146,7 +146,9 @@ fn agrees(bytes: &[u8]) -> Result<(), TestCaseError> {
     match (decode(bytes), decode_by_comparison(bytes)) {
         (Ok(value), Ok(other)) => {
             prop_assert_eq!(&value, &other);
-            let entries = decode_entries(bytes).ok();
+            let entries: Option<Vec<(&str, Value)>> = decode_entries(bytes).ok().map(|entries| {
+                entries.into_iter().map(|(key, part)| (key, part.into_value())).collect()
+            });
             if let Some(entries) = &entries {
                 prop_assert_eq!(encode_entries(entries).expect("they were decoded"), bytes);
             }

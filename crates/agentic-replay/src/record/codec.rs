@@ -3,12 +3,13 @@
 //! A record has exactly the fields that its kind has: one more or one of another type, and it is
 //! refused. So every record has one byte form, and its hash covers all of it.
 
+use agentic_model::canonical::Part;
 use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, Record, ScopeEndRecord,
-    SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, PublishRecord, Record,
+    ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
 
@@ -48,7 +49,7 @@ impl Record {
     ///
     /// # Errors
     /// Fails when a field is missing, superfluous or of another type.
-    pub fn from_entries(entries: Vec<(&str, Value)>) -> Result<Record, InvalidRecord> {
+    pub fn from_entries(entries: Vec<(&str, Part<'_>)>) -> Result<Record, InvalidRecord> {
         let mut fields = In(entries);
         if fields.int("v")? != VERSION {
             return Err(invalid("v"));
@@ -86,7 +87,8 @@ fn write_body(body: &Body, out: &mut Out) {
             out.kind("found").path(&found.path).stored("found", &found.found);
         }
         Body::Signal(signal) => {
-            out.kind("signal").text("name", &signal.name).stored("value", &signal.value);
+            out.kind("signal").text("id", &signal.id).text("name", &signal.name);
+            out.stored("value", &signal.value);
         }
         Body::Escalate(escalate) => {
             out.kind("escalate").path(&escalate.path).texts("to", &escalate.to);
@@ -95,6 +97,9 @@ fn write_body(body: &Body, out: &mut Out) {
         Body::Vote(vote) => {
             out.kind("vote").path(&vote.path).text("decision", &vote.decision);
             out.text("principal", &vote.principal).text("action", &vote.action);
+        }
+        Body::Publish(publish) => {
+            out.kind("publish").path(&publish.path).text("head", &publish.head);
         }
         Body::Permit(permit) => {
             out.kind("permit").path(&permit.path).text("decision", &permit.decision);
@@ -127,7 +132,7 @@ fn write_body(body: &Body, out: &mut Out) {
 }
 
 fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
-    Ok(match fields.text("kind")?.as_str() {
+    Ok(match fields.word("kind")? {
         "start" => Body::Start(Box::new(read_start(fields)?)),
         "ask" => Body::Ask(Box::new(read_ask(fields)?)),
         "answer" => Body::Answer(AnswerRecord {
@@ -146,6 +151,7 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             Body::Found(FoundRecord { path: fields.path()?, found: fields.stored("found")? })
         }
         "signal" => Body::Signal(SignalRecord {
+            id: fields.text("id")?,
             name: fields.text("name")?,
             value: fields.stored("value")?,
         }),
@@ -160,6 +166,9 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             principal: fields.text("principal")?,
             action: fields.text("action")?,
         }),
+        "publish" => {
+            Body::Publish(PublishRecord { path: fields.path()?, head: fields.text("head")? })
+        }
         "permit" => Body::Permit(PermitRecord {
             path: fields.path()?,
             decision: fields.text("decision")?,
@@ -213,7 +222,7 @@ fn write_start(start: &StartRecord, out: &mut Out) {
 fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
     Ok(StartRecord {
         session: SessionId::from_bytes(fields.hash("session")?),
-        agent: AgentName::parse(&fields.text("agent")?).map_err(|_| invalid("agent"))?,
+        agent: AgentName::parse(fields.word("agent")?).map_err(|_| invalid("agent"))?,
         flow: fields.link("flow")?,
         engine: Engine {
             language: fields.text("language")?,
@@ -294,7 +303,7 @@ fn write_outcome(outcome: &Outcome, out: &mut Out) {
 
 fn read_outcome(fields: &mut In<'_>) -> Result<Outcome, InvalidRecord> {
     let stopped = [Stopped::NotStarted, Stopped::Stopped, Stopped::Unknown];
-    Ok(match fields.text("outcome")?.as_str() {
+    Ok(match fields.word("outcome")? {
         "ok" => Outcome::Ok(fields.stored("value")?),
         "err" => Outcome::Failed {
             code: fields.text("code")?,
@@ -316,20 +325,28 @@ fn by_words(by: &By) -> (&'static str, Option<String>) {
         By::Timer => ("timer", None),
         By::Child(session) => ("child", Some(session.to_string())),
         By::Edited(principal) => ("edited", Some(principal.clone())),
+        By::Signal(seq) => ("signal", Some(seq.to_string())),
         By::System(name) => ("system", Some(name.clone())),
     }
 }
 
 fn read_by(fields: &mut In<'_>) -> Result<By, InvalidRecord> {
-    Ok(match fields.text("by")?.as_str() {
+    Ok(match fields.word("by")? {
         "executor" => By::Executor,
         "timer" => By::Timer,
         "decision" => By::Decision(fields.text("who")?),
-        "child" => By::Child(SessionId::parse(&fields.text("who")?).ok_or_else(|| invalid("who"))?),
+        "child" => By::Child(SessionId::parse(fields.word("who")?).ok_or_else(|| invalid("who"))?),
         "edited" => By::Edited(fields.text("who")?),
+        "signal" => By::Signal(position(fields.word("who")?)?),
         "system" => By::System(fields.text("who")?),
         _ => return Err(invalid("by")),
     })
+}
+
+/// Reads a position in its one spelling.
+fn position(text: &str) -> Result<u64, InvalidRecord> {
+    let seq = text.parse::<u64>().ok().filter(|seq| seq.to_string() == text);
+    seq.ok_or_else(|| invalid("who"))
 }
 
 fn handling_word(handling: Handling) -> &'static str {

@@ -7,6 +7,7 @@ use agentic_model::{Cid, Instant, Value, canonical};
 
 use super::Withdrawn;
 use super::scope::OpenScopes;
+use super::signal::Signals;
 use super::{Ask, Group, Hold, HoldReason, Performance, Progress, Refused, Session, Standing};
 use crate::record::{
     AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, Why, WithdrawRecord,
@@ -40,6 +41,7 @@ impl<P: Program> Session<P> {
             kinds: kinds.clone(),
             asks: BTreeMap::new(),
             seen: HashSet::new(),
+            signals: Signals::default(),
             scopes: OpenScopes::default(),
             ending: None,
             over: None,
@@ -148,15 +150,30 @@ impl<P: Program> Session<P> {
             timeout_ms: request.timeout_ms,
             position: request.position,
         };
-        self.insert(request, hash, rule.handling);
+        self.insert(self.chain.length(), (request, hash), rule.handling);
         record
     }
 
-    pub(super) fn insert(&mut self, request: Arc<Request>, hash: RequestHash, handling: Handling) {
+    /// Notes a new request whose record stands at `seq`.
+    pub(super) fn insert(
+        &mut self,
+        seq: u64,
+        (request, hash): (Arc<Request>, RequestHash),
+        handling: Handling,
+    ) {
         let path = request.path.clone();
-        let (standing, found, permit) = (Standing::Open, None, None);
-        let ask =
-            Ask { request, hash, handling, attempt: 1, next_at: None, standing, found, permit };
+        let ask = Ask {
+            seq,
+            request,
+            hash,
+            handling,
+            attempt: 1,
+            next_at: None,
+            standing: Standing::Open,
+            found: None,
+            permit: None,
+            published: None,
+        };
         self.asks.insert(path, ask);
     }
 

@@ -189,6 +189,7 @@ impl<'r, P: Program> Replay<'r, P> {
                 self.read(record, fold)?;
                 self.take_waiting();
             }
+            self.session.signals.read(record, self.setting.objects)?;
             self.session.scopes.note(&record.body, *hash);
         }
         Ok(())
@@ -243,6 +244,7 @@ impl<'r, P: Program> Replay<'r, P> {
                 self.compare_end(seq, &record.body)?;
             }
             Body::ScopeEnd(scope) => self.end_scope(record, scope)?,
+            Body::Publish(publish) => self.session.publish(publish),
             Body::Upgrade(_) | Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
         }
         Ok(())
@@ -269,7 +271,7 @@ impl<'r, P: Program> Replay<'r, P> {
         if hash != recorded.hash {
             return Err(self.differs(seq, recorded, &request, hash));
         }
-        self.session.insert(request, hash, recorded.handling);
+        self.session.insert(seq, (request, hash), recorded.handling);
         Ok(())
     }
 

@@ -61,7 +61,7 @@ impl OpenScopes {
     /// Takes note of a record. One whose path was cut short could stand anywhere: then no open
     /// scope is recorded, and all of them are run again.
     pub(super) fn note(&mut self, body: &Body, hash: RecordHash) {
-        let Some(path) = path_of(body).filter(|_| !self.0.is_empty()) else { return };
+        let Some(path) = body.path().filter(|_| !self.0.is_empty()) else { return };
         if path.is_cut() {
             return self.0.clear();
         }
@@ -112,28 +112,7 @@ impl FinishedScopes {
 
     /// Says whether a record stands inside one of them.
     pub(super) fn hold(&self, body: &Body) -> bool {
-        let path = path_of(body).filter(|_| !self.0.is_empty());
+        let path = body.path().filter(|_| !self.0.is_empty());
         path.is_some_and(|path| path.ancestors().any(|ancestor| self.0.contains_key(ancestor)))
-    }
-}
-
-/// Returns the place in the program that a record is about.
-fn path_of(body: &Body) -> Option<&Path> {
-    match body {
-        Body::Ask(ask) => Some(&ask.path),
-        Body::Answer(answer) => Some(&answer.path),
-        Body::Attempt(attempt) => Some(&attempt.path),
-        Body::Found(found) => Some(&found.path),
-        Body::Escalate(escalate) => Some(&escalate.path),
-        Body::Vote(vote) => Some(&vote.path),
-        Body::Permit(permit) => Some(&permit.path),
-        Body::Withdraw(withdraw) => Some(&withdraw.path),
-        Body::ScopeEnd(scope) => Some(&scope.path),
-        Body::Start(_)
-        | Body::Signal(_)
-        | Body::Upgrade(_)
-        | Body::Cancel(_)
-        | Body::Continue(_)
-        | Body::End(_) => None,
     }
 }

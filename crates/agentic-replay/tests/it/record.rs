@@ -1,11 +1,12 @@
 //! Records: one byte form each, and nothing else is accepted.
 
+use agentic_model::canonical::Part;
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord, Record,
-    ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord, VoteRecord, Why,
-    WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord,
+    PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord,
+    VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
     Chain, EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId,
@@ -59,6 +60,7 @@ fn every_body() -> Vec<Body> {
         (Outcome::Cancelled(Stopped::Unknown), By::Child(session)),
         (Outcome::Cancelled(Stopped::NotStarted), By::Edited(text("bob"))),
         (Outcome::Cancelled(Stopped::Stopped), By::System(text("fork"))),
+        (Outcome::Ok(stored.clone()), By::Signal(7)),
     ];
     let answer =
         |(outcome, by)| Body::Answer(AnswerRecord { path: path.clone(), outcome, by, attempt: 2 });
@@ -86,7 +88,8 @@ fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<
             next_at: Instant::from_millis(9),
         }),
         Body::Found(FoundRecord { path: path(), found: stored.clone() }),
-        Body::Signal(SignalRecord { name: text("s"), value: stored.clone() }),
+        Body::Signal(SignalRecord { id: text("i"), name: text("s"), value: stored.clone() }),
+        Body::Publish(PublishRecord { path: path(), head: text("h") }),
         Body::Escalate(EscalateRecord { path: path(), to: vec![text("eve")], why: text("w") }),
         Body::Vote(VoteRecord {
             path: path(),
@@ -120,9 +123,17 @@ fn record(body: Body) -> Record {
     Record { seq: 5, prev: RecordHash::from_bytes([9; 32]), at: Instant::from_millis(8), body }
 }
 
+fn part(value: &Value) -> Part<'_> {
+    match value {
+        Value::Text(text) => Part::Text(text),
+        Value::Bytes(bytes) => Part::Bytes(bytes),
+        other => Part::Other(other.clone()),
+    }
+}
+
 /// Reads a record from its map.
 fn read(map: &Map) -> Result<Record, InvalidRecord> {
-    Record::from_entries(map.iter().map(|(key, value)| (key.as_str(), value.clone())).collect())
+    Record::from_entries(map.iter().map(|(key, value)| (key.as_str(), part(value))).collect())
 }
 
 #[test]

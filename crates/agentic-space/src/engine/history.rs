@@ -70,6 +70,9 @@ pub(super) fn happening(record: &Record) -> RunEvent {
         Body::Vote(vote) => {
             told("vote", Some(&vote.path), format!("{} by {}", vote.action, vote.principal))
         }
+        Body::Publish(publish) => {
+            told("publish", Some(&publish.path), format!("on {}", publish.head))
+        }
         Body::Permit(permit) => {
             told("permit", Some(&permit.path), format!("by decision {}", permit.decision))
         }
@@ -112,6 +115,7 @@ fn by(by: &By) -> String {
         By::Timer => "timer".to_owned(),
         By::Child(session) => format!("child {}", session.short()),
         By::Edited(who) => format!("edited {who}"),
+        By::Signal(seq) => format!("signal {seq}"),
         By::System(what) => format!("system {what}"),
     }
 }

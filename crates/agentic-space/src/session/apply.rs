@@ -9,6 +9,7 @@ use agentic_store::Writer;
 
 use super::drive::Driver;
 use super::folder::damaged;
+use super::recent::read_journal;
 use super::trace::shown;
 use crate::Result;
 use crate::decide::{self, Action, Decision};
@@ -51,7 +52,8 @@ impl<'a> Driver<'a> {
         let open = match policy.escalations.is_empty() && !has_votes {
             true => None,
             false => {
-                let open = super::summary::read(self.space, &self.folder.id)?.holds;
+                let journal = read_journal(self.space, &self.folder.id)?;
+                let open = super::summary::holds(self.space, &journal)?;
                 open.into_iter().find(|open| open.id == hold.id)
             }
         };
@@ -61,7 +63,8 @@ impl<'a> Driver<'a> {
             self.escalate(hold, step)?;
         }
         if policy.settle(&found).is_none() && policy.is_overdue(self.space.now()) {
-            let decision = Decision::expired(hold, &policy, self.space.now());
+            let published = self.session.published(&hold.request.path);
+            let decision = Decision::expired(hold, &policy, self.space.now()).on(published);
             decide::record_system(self.space, &start, &decision, &policy)?;
             found = decide::find(self.space, &start, &hold.id)?;
         }

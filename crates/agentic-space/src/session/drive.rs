@@ -8,11 +8,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
+use std::time::Instant as Moment;
 
 use agentic_model::{Instant, Object, Value};
 use agentic_replay::{
     Answer, By, EffectClass, Path, Performance, Program, Progress, Request, RequestId, Session,
-    SessionId,
+    SessionId, Signalled,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
@@ -21,6 +22,7 @@ use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::Executor;
 use super::flow_of;
 use super::folder::{Folder, damaged};
+use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
 use super::recent::read_journal;
 use super::retry::Backlog;
@@ -60,6 +62,8 @@ pub struct Driver<'a> {
     pub(super) faulted: BTreeMap<Path, Error>,
     /// The holds that the trace has been told of.
     pub(super) told: BTreeSet<RequestId>,
+    /// When the inbox was looked at last.
+    pub(super) looked_at: Moment,
     /// Whether the session was over when it was loaded.
     was_over: bool,
 }
@@ -165,6 +169,7 @@ impl<'a> Driver<'a> {
             arrivals: mpsc::channel(),
             faulted: BTreeMap::new(),
             told: BTreeSet::new(),
+            looked_at: Moment::now(),
             was_over: false,
         })
     }
@@ -188,6 +193,7 @@ impl<'a> Driver<'a> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
+        self.take_letters()?;
         self.apply_decisions()?;
         loop {
             if self.space.is_stopping() {
@@ -195,16 +201,15 @@ impl<'a> Driver<'a> {
             }
             self.take_up_retries();
             self.start_ready()?;
-            if let Some(path) = self.due_timer() {
+            if let Some(signalled) = self.session.signalled() {
+                let Signalled { seq, path, value } = signalled;
+                self.answer(&path, Answer::Ok(value), By::Signal(seq))?;
+            } else if let Some(path) = self.due_timer() {
                 self.timers.remove(&path);
                 self.answer_again(&path, Answer::Ok(Value::Null), By::Timer)?;
             } else if !self.running.is_empty() {
                 self.flush()?;
-                let (path, came) =
-                    self.arrivals.1.recv().expect("the driver holds a sender of its own");
-                if let Some(running) = self.running.remove(&path) {
-                    self.arrived(&running, came)?;
-                }
+                self.wait_for_work()?;
             } else if self.ready.is_empty() {
                 break;
             }
@@ -216,6 +221,18 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// Takes in what some work under way has come to, unless that takes longer than letters wait.
+    fn wait_for_work(&mut self) -> Result<()> {
+        match self.arrivals.1.recv_timeout(LOOK_EVERY) {
+            Ok((path, came)) => match self.running.remove(&path) {
+                Some(running) => self.arrived(&running, came),
+                None => Ok(()),
+            },
+            // The driver holds a sender of its own, so nothing has come yet.
+            Err(_) => Ok(()),
+        }
+    }
+
     /// Records that the session goes on with another program.
     pub fn upgraded(&mut self, to: agentic_model::Cid) -> Result<()> {
         let progress = self.session.upgraded(to, self.space.now());
@@ -224,7 +241,9 @@ impl<'a> Driver<'a> {
 
     /// Begins everything that may begin.
     fn start_ready(&mut self) -> Result<()> {
-        while let Some(performance) = self.ready.pop_front() {
+        loop {
+            self.look_for_letters()?;
+            let Some(performance) = self.ready.pop_front() else { return Ok(()) };
             let path = performance.request.path.clone();
             if performance.class != EffectClass::Pure {
                 // What was asked is durable before anything of it begins.
@@ -252,7 +271,6 @@ impl<'a> Driver<'a> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
@@ -297,10 +315,8 @@ impl<'a> Driver<'a> {
         if let Some(call) = self.provider_call(performance) {
             return Some(Task::Provider(Box::new(call), self.space.terminal()));
         }
-        if self.executor.runs_children_at_once()
-            && let Some(begin) = ready_child(self.space, &self.session, performance)
-        {
-            return Some(Task::Child(Box::new(begin), self.space.opener()));
+        if let Some(child) = ready_child(self.space, &self.session, performance) {
+            return Some(Task::Child(child, self.space.opener()));
         }
         let is_plain = request.kind == "exec" && !self.executor.is_scripted(request);
         is_plain.then(|| Task::Exec(self.work_folder()))
@@ -370,6 +386,7 @@ impl<'a> Driver<'a> {
     }
 
     fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+        self.publish(progress)?;
         self.append(&progress.objects, std::mem::take(&mut progress.links))
     }
 

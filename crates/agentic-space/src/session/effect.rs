@@ -9,12 +9,12 @@ use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
-use super::beginning::Beginning;
+use super::children::{Child, adopted, begins_a_session, child_key, close_policy};
 use super::drive::Driver;
 use super::folder::Folder;
 use super::language::Language;
-use super::listing::list_open;
 use super::pipeline::{Shelf, part_of};
+use super::recent::read_journal;
 use super::start::{Begin, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
@@ -157,6 +157,12 @@ fn perform_spawn(
     asker: &Asker,
 ) -> Result<Performed> {
     let request = &performance.request;
+    if begins_a_session(request)
+        && let Some(child) = adopted(space, session, request)
+    {
+        let ended = ended_child(space, session, child.id)?;
+        return Ok(ended.map_or(Performed::Waiting, |(answer, by)| Performed::Answered(answer, by)));
+    }
     if let Err(error) = check_flow(space, session, request) {
         return executed(Err(error));
     }
@@ -171,7 +177,7 @@ fn perform_spawn(
         return executed(Ok(value));
     }
     let begun = child_begin(space, session, request, &child);
-    let id = match begun.and_then(|begin| start_child(space, begin)) {
+    let id = match begun.and_then(|begin| start_child(space, Child::New(Box::new(begin)))) {
         Ok(id) => id,
         Err(error) => return executed(Err(error)),
     };
@@ -180,22 +186,25 @@ fn perform_spawn(
 }
 
 /// Makes the agent of a spawn that runs something, and says what it runs. Nothing for spawns that
-/// run nothing, and for those that fail.
+/// run nothing, for those that fail, and where another session runs it.
 pub fn ready_child(
     space: &Space,
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
-) -> Option<Begin> {
+) -> Option<Child> {
     let request = &performance.request;
-    if request.kind != "spawn" || !runs_a_flow(request) {
+    if !begins_a_session(request) {
         return None;
+    }
+    if let Some(child) = adopted(space, session, request) {
+        return child.is_own.then_some(Child::Forked(child.id));
     }
     check_flow(space, session, request).ok()?;
     let start = session.started();
     let asker =
         Asker { session: start.session.to_string(), request: Some(performance.id.to_string()) };
     let child = ensure_agent(space, session, performance, &asker).ok()?;
-    child_begin(space, session, request, &child).ok()
+    child_begin(space, session, request, &child).ok().map(|begin| Child::New(Box::new(begin)))
 }
 
 /// Returns what a child has come to, once it is over.
@@ -204,13 +213,16 @@ pub fn ended_child(
     session: &Session<Box<dyn Program>>,
     id: SessionId,
 ) -> Result<Option<(Answer, By)>> {
+    if !read_journal(space, &id)?.is_over() {
+        return Ok(None);
+    }
     let driver = Driver::load(space, &id)?;
     let end = driver.session().end();
     Ok(end.map(|end| (for_parent(space, session, answer_of(end)), By::Child(id))))
 }
 
 /// Says whether an agent is spawned to run something.
-fn runs_a_flow(request: &Request) -> bool {
+pub fn runs_a_flow(request: &Request) -> bool {
     request.payload.get("flow").is_some() || request.payload.get("program").is_some()
 }
 
@@ -226,10 +238,14 @@ fn for_parent(space: &Space, session: &Session<Box<dyn Program>>, answer: Answer
     }
 }
 
-/// Refuses a flow that does not parse before an agent is made for it.
+/// Refuses a flow that does not parse, and a close policy that is none, before an agent is made.
 fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Request) -> Result<()> {
     if !runs_a_flow(request) {
         return Ok(());
+    }
+    if close_policy(request).is_none() {
+        let reason = "`close` is `cancel`, `abandon` or `wait`".to_owned();
+        return Err(Error::BadRequest { reason });
     }
     let folder = Folder::of(space, &session.started().session);
     program_of(space, &folder, &child_flow(space, session, request)?)?;
@@ -346,44 +362,7 @@ fn child_begin(
         flow,
         parts,
         input: request.payload.get("input").cloned().unwrap_or(Value::Null),
-        key: child_key(&start.session, request),
+        key: child_key(&start.session, &request.path),
         allow,
     })
-}
-
-/// The start key of the child session that a request begins.
-fn child_key(parent: &SessionId, request: &Request) -> String {
-    format!("child {parent} {}", request.path)
-}
-
-/// Finds the session that a child session answers to.
-pub fn parent_of(key: &str) -> Option<SessionId> {
-    SessionId::parse(key.strip_prefix("child ")?.split(' ').next()?)
-}
-
-/// Finds the child session that a request has begun.
-pub fn child_of(
-    space: &Space,
-    session: &Session<Box<dyn Program>>,
-    request: &Request,
-) -> Option<SessionId> {
-    if request.kind != "spawn" || !runs_a_flow(request) {
-        return None;
-    }
-    let key = child_key(&session.started().session, request);
-    let has_key =
-        |id: &SessionId| Beginning::of(space, id).is_ok_and(|beginning| beginning.start.key == key);
-    list_open(space).ok()?.into_iter().find(has_key)
-}
-
-/// Lists the children of a session that are not over.
-///
-/// # Errors
-/// Fails when the sessions cannot be listed.
-pub fn children(space: &Space, parent: &SessionId) -> Result<Vec<SessionId>> {
-    let is_child = |id: &SessionId| {
-        Beginning::of(space, id)
-            .is_ok_and(|beginning| parent_of(&beginning.start.key) == Some(*parent))
-    };
-    Ok(list_open(space)?.into_iter().filter(is_child).collect())
 }

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentic_lang_agent::{Data, MockTasks, TASK, answer, argument_text};
+use agentic_lang_agent::{MockTasks, TASK, argument_text};
 use agentic_lang_context::INPUT_REQUEST;
 use agentic_lang_pipeline::engine::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
@@ -18,9 +18,9 @@ use agentic_model::{Object, Value, json};
 use agentic_plan::{AuthSource, Registry};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
-use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::executable::Outcome;
 use agentic_providers::provider::Stamp;
-use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, Stopped};
+use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
 
 use super::context::Cast;
 use super::folder::Folder;
@@ -30,15 +30,6 @@ use super::pipeline::Shelf;
 use super::script::Script;
 use super::terminal::Terminal;
 use crate::{Result, Space};
-
-/// The class of the errors of handlers that break the rules.
-const HANDLER_BROKEN: &str = "HandlerError";
-/// The code of a program that is not there.
-const NOT_RUNNABLE: &str = "ConfigurationError";
-/// The code of an endpoint that does not accept who calls.
-const REFUSED: &str = "MissingCredential";
-/// How much of what a program printed is shown.
-const SHOWN_CHARS_MAX: usize = 200;
 
 /// Performs the requests of one run.
 #[derive(Debug)]
@@ -203,7 +194,7 @@ impl Executor {
                     let agent = AgentCall::of(request).map(|call| call.agent);
                     let agent = agent.unwrap_or_default();
                     let message = format!("nothing here performs the agent `{agent}`");
-                    Some(failed("AgentNotRegistered", message))
+                    Some(Answer::Failed(Failure::new("AgentNotRegistered", message)))
                 }
             },
         }
@@ -213,12 +204,6 @@ impl Executor {
     fn asked(&self, request: &Request) -> Option<String> {
         let terminal = self.terminal.filter(|_| request.kind == INPUT_REQUEST)?;
         (terminal.ask)(request.payload.get("path").and_then(Value::as_text)?)
-    }
-
-    /// Says whether the children of the program run at once. Scripts run theirs one after the
-    /// other.
-    pub fn runs_children_at_once(&self) -> bool {
-        matches!(self.language, Language::Pipeline | Language::Context)
     }
 
     /// Says whether a request is answered from a script.
@@ -294,88 +279,12 @@ impl Executor {
 
     /// Makes the answer of a request from what became of its program.
     pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
-        let (broken, garbage) = self.codes();
-        credited(outcome, |outcome| match outcome {
-            Outcome::Done(printed) => match std::str::from_utf8(&printed) {
-                Ok(text) => {
-                    self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
-                }
-                Err(error) => {
-                    let at = error.valid_up_to();
-                    let begins = shown(&String::from_utf8_lossy(&printed));
-                    let what = format!("no UTF-8 text from byte {at} on");
-                    failed(garbage, format!("the program printed {begins:?}, which is {what}"))
-                }
-            },
-            Outcome::Crashed { status, complaint } => {
-                let status = status.code();
-                let how =
-                    status.map_or("by a signal".to_owned(), |code| format!("with status {code}"));
-                let complaint = shown(&complaint);
-                let colon = if complaint.is_empty() { "" } else { ": " };
-                failed(broken, format!("the program ended {how}{colon}{complaint}"))
-            }
-            Outcome::Lost(error) => {
-                let code = if self.language == Language::AgentLang { broken } else { NOT_RUNNABLE };
-                failed(code, format!("the program cannot be run: `{program}`: {error}"))
-            }
-            Outcome::Flooded => failed(
-                "OutputTooLarge",
-                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
-            ),
-            Outcome::TimedOut => Answer::TimedOut,
-            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
-        })
+        self.language.printed(program, outcome)
     }
 
     /// Makes the answer of a request from what an endpoint said.
     pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
-        let (broken, garbage) = self.codes();
-        credited(reply, |reply| match reply {
-            Reply::Said { status, body } => match std::str::from_utf8(&body) {
-                Ok(text) if (200..300).contains(&status) => {
-                    let who = format!("`{url}`");
-                    self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
-                }
-                Err(_) if (200..300).contains(&status) => {
-                    failed(garbage, format!("`{url}` said what is no UTF-8 text"))
-                }
-                Ok(_) | Err(_) => {
-                    let said = shown(&String::from_utf8_lossy(&body));
-                    let colon = if said.is_empty() { "" } else { ": " };
-                    let code = if matches!(status, 401 | 403) { REFUSED } else { broken };
-                    failed(code, format!("`{url}` answered with status {status}{colon}{said}"))
-                }
-            },
-            Reply::Lost(reason) => failed(broken, format!("`{url}` cannot be reached: {reason}")),
-            Reply::Flooded => {
-                failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
-            }
-            Reply::TimedOut => Answer::TimedOut,
-            // What was sent may have been acted on.
-            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
-        })
-    }
-
-    /// Returns the codes of those who break down, and of those who give garbage.
-    fn codes(&self) -> (&'static str, &'static str) {
-        match self.language {
-            Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
-            Language::Rhai | Language::Pipeline | Language::Context => {
-                ("AgentFailed", "InvalidOutput")
-            }
-        }
-    }
-
-    /// Reads what was printed or said; or says what is wrong with it.
-    fn read(&self, who: &str, text: &str) -> std::result::Result<Answer, String> {
-        let text = text.trim();
-        match self.language {
-            Language::AgentLang => read_line(text),
-            Language::Rhai | Language::Pipeline | Language::Context => json::from_text(text)
-                .map(Answer::Ok)
-                .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
-        }
+        self.language.responded(url, reply)
     }
 
     /// Performs a native function.
@@ -386,7 +295,8 @@ impl Executor {
             Some(Ok(value)) => Answer::Ok(value),
             Some(Err(failure)) => Answer::Failed(failure),
             None => {
-                failed("AgentNotRegistered", format!("there is no native function `{function}`"))
+                let message = format!("there is no native function `{function}`");
+                Answer::Failed(Failure::new("AgentNotRegistered", message))
             }
         }
     }
@@ -406,34 +316,4 @@ fn task_line(task: &str, request: &Request) -> String {
     let agent = agent.map(|agent| format!(",\"agent\":{}", quoted(agent))).unwrap_or_default();
     let args = argument_text(request).unwrap_or("{}");
     format!("{{\"task\":{},\"args\":{args}{agent}}}\n", quoted(task))
-}
-
-/// Reads the line that a handler printed: `{"ok":RESULT}`, or `{"class","message"}`.
-fn read_line(text: &str) -> std::result::Result<Answer, String> {
-    let data = agentic_lang_agent::json::from_text(text)
-        .map_err(|error| format!("the handler printed {:?}, which is {error}", shown(text)))?;
-    if let Some(result) = data.get("ok") {
-        return Ok(answer(result));
-    }
-    let part = |key: &str| data.get(key).and_then(Data::as_text);
-    match (part("class"), part("message")) {
-        (Some(class), Some(message)) => Ok(Answer::Failed(Failure::new(class, message))),
-        _ => Err(format!(
-            "the handler printed {:?}, which has neither `ok` nor `class` and `message`",
-            shown(text)
-        )),
-    }
-}
-
-/// Makes the answer of a call, which was not made if it wants for a credential.
-fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
-    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
-}
-
-fn shown(text: &str) -> String {
-    text.trim().chars().take(SHOWN_CHARS_MAX).collect()
-}
-
-fn failed(code: &str, message: String) -> Answer {
-    Answer::Failed(Failure::new(code, message))
 }

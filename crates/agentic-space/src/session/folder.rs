@@ -38,6 +38,11 @@ impl Folder {
         self.path.join("log")
     }
 
+    /// Returns the folder of what is sent to the session while somebody drives it.
+    pub fn inbox(&self) -> PathBuf {
+        self.path.join("inbox")
+    }
+
     /// Reads the bytes of the session's own records, and where they end in its log. Where it has
     /// none here they come from its sealed segments.
     pub fn frames(&self, space: &Space) -> Result<(Vec<Vec<u8>>, Option<Place>)> {

@@ -3,12 +3,15 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    Answer, By, ForkDraft, ForkError, Journal, Path, Program, Progress, Session, SessionId, Setting,
+    Answer, Body, By, ForkDraft, ForkError, Journal, Path, Program, Progress, Record, Session,
+    SessionId, Setting,
 };
 
+use super::children::{WITH_CHILDREN, child_key, open_spawns};
 use super::drive::Driver;
 use super::folder::{Folder, Values};
 use super::language::kinds_of;
+use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::recent::read_journal;
 use super::summary::Answered;
@@ -29,10 +32,22 @@ pub struct ForkPlan {
     pub flow: Option<Object>,
     /// The agent it runs as; one is made without.
     pub agent: Option<AgentName>,
-    /// Answers that are set by hand, by path.
-    pub set: Vec<(Path, Value)>,
+    /// Answers that are set by hand, by the position of the request's record or of its answer's.
+    pub set: Vec<(u64, Value)>,
     /// Who sets them.
     pub who: String,
+    /// What becomes of the children that the session waits for at the cut.
+    pub children: Children,
+}
+
+/// What a fork makes of the children that its parent waits for at the cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Children {
+    /// It waits for the same.
+    #[default]
+    Share,
+    /// It has forks of its own of them.
+    Fork,
 }
 
 /// Forks a session: another way from there, on a branch of its own. The parent is untouched. The
@@ -43,19 +58,33 @@ pub struct ForkPlan {
 /// Fails when the session was over before the cut, when another program does not make the
 /// recorded requests, and when the name belongs to something else; nothing is made then.
 pub fn fork(space: &Space, id: &SessionId, plan: &ForkPlan) -> Result<SessionId> {
+    fork_as(space, id, plan, None)
+}
+
+/// Does the same; a fork that is a child itself has the start key of one.
+fn fork_as(
+    space: &Space,
+    id: &SessionId,
+    plan: &ForkPlan,
+    child_key: Option<String>,
+) -> Result<SessionId> {
     let journal = read_journal(space, id)?;
-    let cut = cut_of(space, &journal, plan)?;
+    let cut = cut_of(&journal, plan)?;
     let flow = match &plan.flow {
         Some(flow) => flow.clone(),
         None => flow_of(space, &Folder::of(space, id), &journal.up_to(cut).flow())?,
     };
-    let parting = Parting { space, journal: &journal, cut, flow: &flow, plan };
+    let parting = Parting { space, journal: &journal, cut, flow: &flow, plan, child_key };
     let (name, fork_id, standing) = parting.place()?;
     let (folder, lock) = Folder::lock(space, &fork_id)?;
     if standing == Standing::Absent {
         // Tried before anything is made: a refused fork leaves no agent behind.
         drop(parting.attempt(&name, None)?);
         parting.make_agent(&name, &fork_id)?;
+    }
+    if plan.children == Children::Fork && folder.first_frame(space)?.is_none() {
+        // Before the fork itself, which looks for them.
+        parting.fork_children(&fork_id)?;
     }
     let mut driver = match folder.first_frame(space)?.is_none() {
         false => Driver::load_locked(space, folder, lock)?,
@@ -90,6 +119,8 @@ struct Parting<'p> {
     cut: u64,
     flow: &'p Object,
     plan: &'p ForkPlan,
+    /// The start key, if the fork is a child.
+    child_key: Option<String>,
 }
 
 impl Parting<'_> {
@@ -147,15 +178,47 @@ impl Parting<'_> {
         })
     }
 
-    /// The start key: where the fork leaves, and what is set by hand.
+    /// The start key: where the fork leaves, what is set by hand, and what becomes of children.
     fn key(&self) -> Result<String> {
-        let set = self.plan.set.iter().map(|(path, value)| (path.as_str(), value.clone()));
-        let set = canonical::encode(&Value::map(set))
+        if let Some(key) = &self.child_key {
+            return Ok(key.clone());
+        }
+        let set = self.plan.set.iter().map(|(seq, value)| (seq.to_string(), value.clone()));
+        let set = canonical::encode(&Value::Map(set.collect()))
             .map_err(|error| Error::BadRequest { reason: error.to_string() })?;
-        Ok(match self.plan.set.is_empty() {
-            true => self.cut.to_string(),
-            false => format!("{} {}", self.cut, Cid::of(&set)),
-        })
+        let set = match self.plan.set.is_empty() {
+            true => String::new(),
+            false => format!(" {}", Cid::of(&set)),
+        };
+        let children = match self.plan.children {
+            Children::Share => "",
+            Children::Fork => WITH_CHILDREN,
+        };
+        Ok(format!("{}{set}{children}", self.cut))
+    }
+
+    /// Forks the children that the session waited for at the cut, each as it stood before the
+    /// session went on.
+    fn fork_children(&self, fork_id: &SessionId) -> Result<()> {
+        let shared = self.journal.up_to(self.cut);
+        let parent = self.journal.start().session;
+        let next = self.journal.records().get(shared.records().len()).map(|record| record.at);
+        for path in open_spawns(self.space, &shared)? {
+            let key = child_key(fork_id, &path);
+            let child = newest_with_key(self.space, &child_key(&parent, &path))?;
+            let (Some(child), None) = (child, newest_with_key(self.space, &key)?) else { continue };
+            let journal = read_journal(self.space, &child)?;
+            let is_before = |record: &&Record| next.is_none_or(|next| record.at <= next);
+            let n_before = journal.records().iter().filter(is_before).count() as u64;
+            let n_open = journal.records().len() as u64 - u64::from(journal.is_over());
+            let plan = ForkPlan {
+                at: Some(n_before.clamp(1, n_open.max(1))),
+                children: Children::Fork,
+                ..ForkPlan::default()
+            };
+            fork_as(self.space, &child, &plan, Some(key))?;
+        }
+        Ok(())
     }
 
     /// Forks the records and sets what is set by hand, without keeping anything.
@@ -176,12 +239,13 @@ impl Parting<'_> {
             ForkError::Over => Error::SessionOver { id: id.short() },
             ForkError::Replay(error) => replay_error(&id, error),
         })?;
-        for (path, value) in &self.plan.set {
+        for (seq, value) in &self.plan.set {
             let by = By::Edited(self.plan.who.clone());
             let answer = Answer::Ok(value.clone());
-            let more = session.answered(path, answer, by, space.now());
-            let more = more.map_err(|_| Error::UnknownRequest { id: path.to_string() })?;
-            progress.join(path, more);
+            let path = path_at(self.journal, *seq)?;
+            let more = session.answered(&path, answer, by, space.now());
+            let more = more.map_err(|_| Error::UnknownRequest { id: seq.to_string() })?;
+            progress.join(&path, more);
         }
         Ok((session, progress))
     }
@@ -219,24 +283,34 @@ pub fn upgrade(space: &Space, id: &SessionId, flow: &Object) -> Result<()> {
 
 /// Finds where a fork leaves its parent: where it was told to, or just before the first answer
 /// that is set by hand.
-fn cut_of(space: &Space, journal: &Journal, plan: &ForkPlan) -> Result<u64> {
+fn cut_of(journal: &Journal, plan: &ForkPlan) -> Result<u64> {
     if let Some(at) = plan.at {
         return Ok(at.max(1));
     }
-    let summary = super::summary::of_journal(space, journal)?;
     let mut cut = journal.records().len() as u64;
-    for (path, _) in &plan.set {
-        let asked = summary.asked.iter().find(|asked| asked.path == *path);
-        let asked = asked.ok_or_else(|| Error::UnknownRequest { id: path.to_string() })?;
-        if let Some((seq, _, _)) = &asked.answer {
-            cut = cut.min(*seq);
-        }
+    for (seq, _) in &plan.set {
+        let path = path_at(journal, *seq)?;
+        let answered = journal.records().iter().find(|record| {
+            let is_answer = matches!(record.body, Body::Answer(_));
+            is_answer && record.body.path() == Some(&path) && record.seq >= *seq
+        });
+        cut = answered.map_or(cut, |record| cut.min(record.seq));
     }
     if journal.is_over() && plan.set.is_empty() {
         // The end itself is not shared: a fork of a finished session goes on before it.
         cut -= 1;
     }
     Ok(cut)
+}
+
+/// Finds the request that is asked, or answered, at a position of a journal.
+fn path_at(journal: &Journal, seq: u64) -> Result<Path> {
+    let record = usize::try_from(seq).ok().and_then(|seq| journal.records().get(seq));
+    match record.map(|record| &record.body) {
+        Some(Body::Ask(ask)) => Ok(ask.path.clone()),
+        Some(Body::Answer(answer)) => Ok(answer.path.clone()),
+        _ => Err(Error::UnknownRequest { id: seq.to_string() }),
+    }
 }
 
 /// Finds where the agent's branch stood at the cut: at the last commit that the session had made

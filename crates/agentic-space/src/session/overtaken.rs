@@ -58,8 +58,8 @@ struct Closed {
     commits: BTreeSet<Oid>,
 }
 
-/// Finds the requests that have their answers, by their ids in full.
-fn closed_requests(journal: &Journal) -> BTreeMap<String, Closed> {
+/// Finds the requests that have their answers, by their ids.
+fn closed_requests(journal: &Journal) -> BTreeMap<RequestId, Closed> {
     let mut session = String::new();
     let (mut open, mut closed) = (BTreeMap::new(), BTreeMap::new());
     for record in journal.records() {
@@ -82,7 +82,7 @@ fn closed_requests(journal: &Journal) -> BTreeMap<String, Closed> {
                     if let By::Decision(commit) = &answer.by {
                         asked.commits.extend(Oid::parse(commit).ok());
                     }
-                    closed.insert(asked.id.to_string(), asked);
+                    closed.insert(asked.id, asked);
                 }
             }
             Body::Attempt(_)
@@ -90,6 +90,7 @@ fn closed_requests(journal: &Journal) -> BTreeMap<String, Closed> {
             | Body::Signal(_)
             | Body::Escalate(_)
             | Body::Vote(_)
+            | Body::Publish(_)
             | Body::Upgrade(_)
             | Body::Withdraw(_)
             | Body::Cancel(_)

@@ -1,10 +1,11 @@
 //! Programs that a session starts: `exec`.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Map, Value};
@@ -15,9 +16,13 @@ use super::work::Came;
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// The most that is kept of a program's output, in bytes; the rest is read and dropped.
-const OUTPUT_BYTES_MAX: u64 = 4 << 20;
+const OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// How much of it is read at once, in bytes.
+const PIECE_BYTES: usize = 16 << 10;
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(2);
+/// How long a program that was told to stop is waited for.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
 const STATUS_TRY_AGAIN: i32 = 75;
@@ -41,6 +46,7 @@ impl From<Answer> for Ended {
 /// A program under way.
 pub struct Process {
     stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 impl Process {
@@ -55,7 +61,7 @@ impl Process {
         let folder = folder.to_owned();
         let key = performance.id.to_string();
         let flag = Arc::clone(&stop);
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
@@ -64,12 +70,17 @@ impl Process {
             // A driver that has gone away reads the doubt from its records.
             let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
         });
-        Process { stop }
+        Process { stop, thread }
     }
 
-    /// Stops the program.
-    pub fn stop(&self) {
+    /// Stops the program, waits for its end and says what is known about it then.
+    pub fn stop(&self) -> Stopped {
         self.stop.store(true, Ordering::Release);
+        let deadline = Moment::now() + GRACE;
+        while !self.thread.is_finished() && Moment::now() < deadline {
+            std::thread::sleep(POLL);
+        }
+        if self.thread.is_finished() { Stopped::Stopped } else { Stopped::Unknown }
     }
 }
 
@@ -102,8 +113,8 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
     };
     feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
     let deadline = Moment::now() + bounds.limit;
-    let stdout = collect(child.stdout.take());
-    let stderr = collect(child.stderr.take());
+    let stdout = Output::collect(child.stdout.take());
+    let stderr = Output::collect(child.stderr.take());
     let ended = wait(&mut child, deadline, bounds.stop);
     let status = match ended {
         Waited::Ended(status) => status,
@@ -119,14 +130,11 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
         }
         std::thread::sleep(POLL);
     }
-    let text = |output: std::thread::JoinHandle<Vec<u8>>| {
-        Value::Text(String::from_utf8_lossy(&output.join().unwrap_or_default()).into_owned())
-    };
     let status = status.code().unwrap_or(-1);
     let answer = Answer::Ok(Value::Map(Map::from([
         ("status".to_owned(), Value::Int(i64::from(status))),
-        ("stdout".to_owned(), text(stdout)),
-        ("stderr".to_owned(), text(stderr)),
+        ("stdout".to_owned(), stdout.text()),
+        ("stderr".to_owned(), stderr.text()),
     ])));
     let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
     let fault = may_try_again.then(|| format!("the program ended with status {status}"));
@@ -198,18 +206,38 @@ fn feed(child: &mut Child, text: &str) {
     }
 }
 
-/// Reads a stream to its end, and says when there is more than is kept.
-fn collect(
-    stream: Option<impl std::io::Read + Send + 'static>,
-) -> std::thread::JoinHandle<Vec<u8>> {
-    std::thread::spawn(move || {
-        let mut kept = Vec::new();
-        if let Some(mut stream) = stream {
-            let _ = stream.by_ref().take(OUTPUT_BYTES_MAX).read_to_end(&mut kept);
-            let _ = std::io::copy(&mut stream, &mut std::io::sink());
-        }
-        kept
-    })
+/// The output of a program, as far as it was read.
+struct Output {
+    kept: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
+}
+
+impl Output {
+    /// Reads a stream to its end on a thread of its own, and drops what is more than is kept.
+    fn collect(stream: Option<impl std::io::Read + Send + 'static>) -> Output {
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let into = Arc::clone(&kept);
+        let reader = std::thread::spawn(move || {
+            let Some(mut stream) = stream else { return };
+            let mut piece = vec![0; PIECE_BYTES];
+            while let Ok(n @ 1..) = stream.read(&mut piece) {
+                let mut kept = into.lock().unwrap_or_else(PoisonError::into_inner);
+                let room = OUTPUT_BYTES_MAX.saturating_sub(kept.len());
+                kept.extend_from_slice(&piece[..n.min(room)]);
+            }
+        });
+        Output { kept, reader }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.reader.is_finished()
+    }
+
+    /// Returns what was read so far. What the program left running may write on for ever.
+    fn text(&self) -> Value {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        Value::Text(String::from_utf8_lossy(&kept).into_owned())
+    }
 }
 
 fn failed(code: &str, message: &str) -> Answer {

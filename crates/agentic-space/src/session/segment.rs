@@ -151,6 +151,8 @@ fn read_cache(path: &std::path::Path) -> Option<BTreeMap<Cid, Part>> {
         return None;
     }
     let entries = canonical::decode_entries(bytes).ok()?;
-    let part = |(cid, part): (&str, Value)| Some((Cid::parse(cid).ok()?, Part::from_value(&part)?));
+    let part = |(cid, part): (&str, canonical::Part<'_>)| {
+        Some((Cid::parse(cid).ok()?, Part::from_value(&part.into_value())?))
+    };
     entries.into_iter().map(part).collect()
 }

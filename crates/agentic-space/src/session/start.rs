@@ -1,17 +1,19 @@
 //! Starting, resuming and stopping sessions.
 
-use agentic_model::{AgentName, Object, Value};
+use agentic_model::{AgentName, Object, Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Opening, Session, SessionId};
+use agentic_replay::{Opening, Session, SessionId, Signal};
 
+use super::children::{Child, parent_of};
 use super::drive::Driver;
-use super::effect::parent_of;
 use super::folder::Folder;
+use super::inbox::{self, Letter};
 use super::language::kinds_of;
 use super::listing::{list_open, with_key};
 use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::{Language, program_heard, seal};
+use crate::decide::VALUE_BYTES_MAX;
 use crate::{Error, Result, Space};
 
 /// What a session begins with.
@@ -104,8 +106,11 @@ pub fn record(space: &Space, begin: Begin) -> Result<SessionId> {
 }
 
 /// Starts a child and runs it; its parent is waiting for it already.
-pub(super) fn start_child(space: &Space, begin: Begin) -> Result<SessionId> {
-    let mut driver = create(space, begin)?;
+pub(super) fn start_child(space: &Space, child: Child) -> Result<SessionId> {
+    let mut driver = match child {
+        Child::New(begin) => create(space, *begin)?,
+        Child::Forked(id) => Driver::load(space, &id)?,
+    };
     driver.run()?;
     Ok(driver.id())
 }
@@ -202,15 +207,37 @@ pub fn cancel(space: &Space, id: &SessionId, mode: CancelMode, who: &str, why: &
     if read_journal(space, id)?.is_over() {
         return Err(Error::SessionOver { id: id.short() });
     }
-    let mut driver = Driver::load(space, id)?;
     let cancel = CancelRecord { who: who.to_owned(), why: why.to_owned(), mode };
-    driver.cancel(cancel)?;
+    let Some(mut driver) = inbox::send(space, id, Letter::Cancel(cancel))? else { return Ok(()) };
+    driver.run()?;
     let start = driver.session().started().clone();
     drop(driver);
     if let Some(parent) = parent_of(&start.key) {
         resume(space, &parent)?;
     }
     Ok(())
+}
+
+/// Sends a signal to a session. When this returns it is durable: it has reached the request that
+/// waits for it, or waits for one that will. Whoever drives the session goes on with it; else it
+/// goes on here.
+///
+/// # Errors
+/// Fails with [`Error::SessionOver`] when the session is over, with [`Error::InboxFull`] when too
+/// many signals wait, and with [`Error::ValueMisfit`] when the value is too long.
+pub fn signal(space: &Space, id: &SessionId, name: &str, value: Value) -> Result<()> {
+    if read_journal(space, id)?.is_over() {
+        return Err(Error::SessionOver { id: id.short() });
+    }
+    let length = canonical::encode(&value).map_err(bad)?.len();
+    if length > VALUE_BYTES_MAX {
+        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
+        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+    }
+    let signal = Signal { id: inbox::token(), name: name.to_owned(), value };
+    let Some(mut driver) = inbox::send(space, id, Letter::Signal(signal))? else { return Ok(()) };
+    driver.run()?;
+    follow_up(space, driver)
 }
 
 /// Goes on with every session that is not over and that nobody drives: fires timers that are due,

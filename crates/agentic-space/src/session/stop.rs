@@ -7,36 +7,35 @@
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn};
 
+use super::children::{Close, begins_a_session, child_key, child_of, close_policy};
 use super::drive::Driver;
-use super::effect::child_of;
+use super::effect::ended_child;
 use super::folder::damaged;
+use super::inbox::{self, Letter};
+use super::listing::newest_with_key;
 use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
-use crate::{Error, Result};
+use crate::{Error, Result, Space};
 
 /// What an effect is recorded with that was asked for and has not begun.
 const PUT_OFF: &str = "put off before it began: the process was told to stop";
 
 impl Driver<'_> {
-    /// Stops the session, its children first.
-    pub fn cancel(&mut self, cancel: CancelRecord) -> Result<()> {
+    /// Tells the session to stop, its children first; then it has to be run to its end.
+    pub fn cancel(&mut self, cancel: &CancelRecord) -> Result<()> {
         let children: Vec<SessionId> = self
             .session
             .unanswered()
+            .filter(|request| close_policy(request) == Some(Close::Cancel))
             .filter_map(|request| child_of(self.space, &self.session, request))
             .collect();
         for child in children {
-            if let Some(mut driver) = Driver::try_load(self.space, &child)?
-                && driver.session.end().is_none()
-            {
-                driver.cancel(cancel.clone())?;
-            }
+            stop(self.space, &child, cancel.clone())?;
         }
-        let progress = self.session.cancel(cancel, self.space.now());
+        let progress = self.session.cancel(cancel.clone(), self.space.now());
         let progress = progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
         self.ready.clear();
-        self.take_in(progress)?;
-        self.run()
+        self.take_in(progress)
     }
 
     /// Leaves what has not begun to whoever drives the session next. Of an effect that may happen
@@ -58,6 +57,9 @@ impl Driver<'_> {
 
     /// Stops what nobody waits for any more, and answers it all the same.
     pub(super) fn withdraw(&mut self, withdrawn: &Withdrawn) -> Result<()> {
+        if self.waits_for_child(&withdrawn.request)? {
+            return Ok(());
+        }
         let path = &withdrawn.request.path;
         self.ready.retain(|performance| performance.request.path != *path);
         self.timers.remove(path);
@@ -70,30 +72,55 @@ impl Driver<'_> {
             (None, None) => withdrawn.stopped,
         };
         if self.executor.kinds().rule(&withdrawn.request).handling == Handling::Decision {
-            let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn);
+            let decision = Decision::system(Action::Withdrawn, "system:withdrawn", withdrawn)
+                .on(self.session.published(path));
             let policy = decide::Policy::of(agentic_replay::HoldReason::Asked, &withdrawn.request);
             let start = self.session.started();
             if let Some(commit) = decide::record_system(self.space, start, &decision, &policy)? {
                 by = By::Decision(commit.to_string());
             }
         }
-        self.stop_child(&withdrawn.request)?;
+        if close_policy(&withdrawn.request) != Some(Close::Abandon) {
+            self.stop_child(&withdrawn.request)?;
+        }
         self.answer(path, Answer::Cancelled(stopped), by)
+    }
+
+    /// Tells whether a child that nobody needs any more is left to end by itself before this session
+    /// does. Once it is over, what it came to is recorded.
+    fn waits_for_child(&mut self, request: &Request) -> Result<bool> {
+        if !begins_a_session(request) || close_policy(request) != Some(Close::Wait) {
+            return Ok(false);
+        }
+        if self.running.contains_key(&request.path) {
+            return Ok(true);
+        }
+        let key = child_key(&self.session.started().session, &request.path);
+        let Some(child) = newest_with_key(self.space, &key)? else { return Ok(false) };
+        if let Some((answer, by)) = ended_child(self.space, &self.session, child)? {
+            self.answer(&request.path, answer, by)?;
+        }
+        Ok(true)
     }
 
     /// Stops the session that a request has begun, if there is one: nobody waits for it any more.
     fn stop_child(&self, request: &Request) -> Result<()> {
         let child = child_of(self.space, &self.session, request);
         let Some(child) = child else { return Ok(()) };
-        // One that runs now is waited for: it ends its calls, and then itself.
-        let mut driver = Driver::load(self.space, &child)?;
-        if driver.session.end().is_some() {
-            return Ok(());
-        }
-        driver.cancel(CancelRecord {
+        let cancel = CancelRecord {
             who: "system:withdrawn".to_owned(),
             why: "nobody waits for the result any more".to_owned(),
             mode: CancelMode::Cooperative,
-        })
+        };
+        stop(self.space, &child, cancel)
+    }
+}
+
+/// Stops a session, whoever drives it, and waits until it has stopped.
+fn stop(space: &Space, id: &SessionId, cancel: CancelRecord) -> Result<()> {
+    match inbox::send(space, id, Letter::Cancel(cancel)) {
+        Ok(Some(mut driver)) => driver.run(),
+        Ok(None) | Err(Error::SessionOver { .. }) => Ok(()),
+        Err(error) => Err(error),
     }
 }

@@ -1,5 +1,7 @@
 //! How a session stands, read from its records without running anything.
 
+use std::collections::BTreeMap;
+
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
 use agentic_replay::{
@@ -132,6 +134,8 @@ pub struct OpenHold {
     pub votes: Vec<VoteRecord>,
     /// How often it went on to other people.
     pub n_escalations: usize,
+    /// The head of the agent's branch on which it was put before people last.
+    pub published: Option<String>,
 }
 
 /// Reads a session.
@@ -146,10 +150,47 @@ pub fn of_journal(space: &Space, journal: &Journal) -> Result<Summary> {
     summarise(space, journal, &|| Folder::of(space, &id).is_driven(space))
 }
 
-/// Reads a session as if nobody were at work on it, so that what is under way counts as in doubt.
-pub(crate) fn read_at_rest(space: &Space, id: &SessionId) -> Result<Summary> {
-    let journal = read_journal(space, id)?;
-    summarise(space, &journal, &|| Ok(false))
+/// Reads what waits for a human in the journal of a session as it stands now, oldest first. What has
+/// its answer is not looked at.
+pub(crate) fn holds(space: &Space, journal: &Journal) -> Result<Vec<OpenHold>> {
+    let id = journal.start().session;
+    open_holds(space, journal, &|| Folder::of(space, &id).is_driven(space))
+}
+
+/// Does the same as if nobody were at work on it, so that what is under way counts as in doubt.
+pub(crate) fn holds_at_rest(space: &Space, journal: &Journal) -> Result<Vec<OpenHold>> {
+    open_holds(space, journal, &|| Ok(false))
+}
+
+fn open_holds(
+    space: &Space,
+    journal: &Journal,
+    is_driven: &dyn Fn() -> Result<bool>,
+) -> Result<Vec<OpenHold>> {
+    // Where each request stands that has no answer, by its path.
+    let mut open: BTreeMap<&Path, u64> = BTreeMap::new();
+    for record in journal.records() {
+        if let Body::Start(_) = &record.body {
+            open.clear();
+        } else if let Body::Ask(ask) = &record.body {
+            open.insert(&ask.path, record.seq);
+        } else if let Body::Answer(answer) = &record.body {
+            open.remove(&answer.path);
+        }
+    }
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    let values = Values::of(space, journal);
+    let mut reading = Reading::new(&values);
+    for record in journal.records() {
+        let is_start = matches!(record.body, Body::Start(_));
+        let since = record.body.path().and_then(|path| open.get(path));
+        if is_start || since.is_some_and(|seq| record.seq >= *seq) {
+            reading.read(record)?;
+        }
+    }
+    reading.holds(journal.start(), is_driven)
 }
 
 /// Summarises a journal as it stood, when whoever appended to it was at work.
@@ -206,7 +247,7 @@ fn summarise(
         result,
         failure,
         until,
-        child_of: super::effect::parent_of(&start.key),
+        child_of: super::children::parent_of(&start.key),
         forked_from: start.parent.map(|point| (point.session, point.seq)),
         asked,
         holds,

@@ -10,10 +10,11 @@ use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::{Answer, Path, Performance, SessionId, Stopped};
 
+use super::children::Child;
 use super::executor::CommandLine;
 use super::performer::ProviderCall;
 use super::process::{Ended, Process};
-use super::start::{Begin, start_child};
+use super::start::start_child;
 use super::terminal::Terminal;
 use crate::{Options, Space};
 
@@ -79,7 +80,7 @@ pub(super) enum Task {
     /// Call a provider, watched by whoever is at the terminal.
     Provider(Box<ProviderCall>, Option<Terminal>),
     /// Run a child session, in a space that is opened so.
-    Child(Box<Begin>, (PathBuf, Options)),
+    Child(Child, (PathBuf, Options)),
 }
 
 impl Task {
@@ -97,7 +98,7 @@ impl Task {
                     None => call.perform(cancel, None),
                 })
             }),
-            Task::Child(begin, opener) => Work::child(*begin, opener, order),
+            Task::Child(child, opener) => Work::child(child, opener, order),
         }
     }
 }
@@ -131,10 +132,10 @@ impl Work {
     }
 
     /// Runs a child session, in a space of its own.
-    fn child(begin: Begin, (folder, options): (PathBuf, Options), order: Order) -> Work {
+    fn child(child: Child, (folder, options): (PathBuf, Options), order: Order) -> Work {
         Work::start(order, Stopped::Stopped, move |_| {
             let space = Space::open_as_is(&folder, options);
-            Came::Child(space.and_then(|space| start_child(&space, begin)))
+            Came::Child(space.and_then(|space| start_child(&space, child)))
         })
     }
 
@@ -157,10 +158,7 @@ impl Work {
     /// have done what was asked.
     pub fn stop(&self) -> Stopped {
         match self {
-            Work::Process(process) => {
-                process.stop();
-                Stopped::Stopped
-            }
+            Work::Process(process) => process.stop(),
             Work::Thread(cancel, stopped) => {
                 cancel.set();
                 *stopped

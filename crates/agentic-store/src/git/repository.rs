@@ -171,6 +171,11 @@ impl Repository {
         self.inner.config_snapshot().string(key).map(|value| value.to_string())
     }
 
+    /// Tells whether a switch of git's configuration is on.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.inner.config_snapshot().boolean(key).unwrap_or(false)
+    }
+
     /// Returns the names of the remotes.
     pub fn remotes(&self) -> Vec<String> {
         self.inner.remote_names().iter().map(|name| name.to_string()).collect()

@@ -3,7 +3,9 @@
 //! Only SSH signatures are verified: the keys that count are then exactly those that the caller
 //! names, whatever key rings the user has.
 
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentic_model::commit::CommitData;
@@ -48,6 +50,40 @@ impl Repository {
         }
         let message = "git changed the commit while signing it".to_owned();
         Err(Error::GitProgram { command: "commit-tree -S".to_owned(), message })
+    }
+
+    /// Names the key that [`Repository::sign_commit`] signs with: `ssh:` and its fingerprint, or
+    /// `gpg:` and its id as git's configuration has it. Only what it is as far as that can be told.
+    pub fn signer(&self) -> String {
+        let key = self.config("user.signingKey").unwrap_or_default();
+        if self.config("gpg.format").is_none_or(|format| format != "ssh") {
+            return format!("gpg:{key}");
+        }
+        format!("ssh:{}", self.fingerprint(&key).unwrap_or_default())
+    }
+
+    /// Asks `ssh-keygen` for the fingerprint of a key: one that stands in git's configuration, or
+    /// the file that it names.
+    fn fingerprint(&self, key: &str) -> Option<String> {
+        let literal = key.strip_prefix("key::").or(key.starts_with("ssh-").then_some(key));
+        let mut command = Command::new("ssh-keygen");
+        command.args(["-l", "-f"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        let child = match literal {
+            Some(_) => command.arg("-").stdin(Stdio::piped()).spawn(),
+            None => {
+                let setting = ["config", "--type=path", "--get", "user.signingKey"];
+                let path = self.git(&setting).ok()?.stdout;
+                command.arg(path.trim_end()).stdin(Stdio::null()).spawn()
+            }
+        };
+        let mut child = child.ok()?;
+        if let (Some(key), Some(mut stdin)) = (literal, child.stdin.take()) {
+            stdin.write_all(key.as_bytes()).ok()?;
+        }
+        let output = child.wait_with_output().ok()?;
+        // It prints the bits, the fingerprint, the remark and the sort of key.
+        let text = String::from_utf8(output.stdout).ok()?;
+        text.split(' ').nth(1).map(str::to_owned)
     }
 
     /// Returns the message of a commit if one of these SSH public keys signed it.

@@ -26,7 +26,8 @@ pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
 pub use self::opening::Opened;
 pub use self::read::{
-    Segment, pending_entries, records, records_of, segments, tail, tail_with_hash, unfinished,
+    Segment, decided, pending_entries, records, records_of, segments, tail, tail_with_hash,
+    unfinished,
 };
 pub use self::record::{Body, Record, RecordHash, Standing};
 pub(crate) use self::segment::sync_directory;

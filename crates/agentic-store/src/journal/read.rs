@@ -1,9 +1,10 @@
 //! Reading journals without a lock.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use agentic_model::Entry;
+use agentic_model::{Entry, Oid};
 
 use super::backwards::Backwards;
 use super::frame::{self, Scan};
@@ -172,6 +173,32 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
         }
         entries.reverse();
         Ok(entries)
+    })
+}
+
+/// Finds which of some commits are decisions by the record of a stream. The journal is read backwards,
+/// and no further than the oldest of them.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn decided(layout: &Layout, stream: &Stream, wanted: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+    retry(|| {
+        let dir = layout.journal(stream);
+        let (mut found, mut first) = (BTreeSet::new(), 0);
+        'segments: for number in segment::list(&dir)?.into_iter().rev() {
+            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+            while found.len() < wanted.len()
+                && let Some(payload) = frames.next()?
+            {
+                let record = Record::decode(&payload)?;
+                if record.seq < first {
+                    break 'segments;
+                }
+                first = first.max(record.first().unwrap_or(0));
+                found.extend(record.decisions().into_iter().filter(|oid| wanted.contains(oid)));
+            }
+        }
+        Ok(found)
     })
 }
 

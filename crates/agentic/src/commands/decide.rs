@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
-use agentic_space::decide::{Action, Decision, Draft, Shown, decide, proposed};
+use agentic_space::decide::{Action, COMMAND_LINE, Decision, Draft, Shown, decide, proposed};
 use agentic_space::engine::request_at;
 use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::{find_run, resume};
@@ -116,7 +116,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         rationale: said.why,
         expect: args.expect,
         principal,
-        client: "cli",
+        client: COMMAND_LINE,
         shown: said.shown,
         accepts: said.accepts,
     };
@@ -136,15 +136,24 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         print_text(&format!("{} {}", done.decision.action.name(), done.commit));
     }
     let follows = if args.only { Ok(()) } else { resume(&space, &done.session) };
-    if let Err(error) = follows {
-        warn(&format!("the decision stands; the session cannot go on: {error}"));
-    }
+    let stopped = match follows {
+        // The answer could not be recorded, or what comes after: whoever opens the session next does.
+        Err(Error::Store(fault)) if fault.is_fault() => Some(Failure::refused(
+            &format!("the decision is committed; the session cannot go on: {fault}"),
+            "when that is mended, `agentic session resume` or any other command goes on with it",
+        )),
+        Err(error) => {
+            warn(&format!("the decision stands; the session cannot go on: {error}"));
+            None
+        }
+        Ok(()) => None,
+    };
     if context.format == Format::Json {
         let request = pending.hold.session.short_request(&pending.hold.id);
         let commit = done.commit.to_string();
         show(context, &space, &request, &done.decision, commit, &done.session)?;
     }
-    Ok(ExitCode::SUCCESS)
+    stopped.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Finds the hold that the arguments name.
@@ -182,7 +191,7 @@ fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> 
     let at = space.now();
     let asked = prompt::ask(&view, &mut input, &mut output)?;
     let why = if why.is_empty() { asked.why } else { why };
-    let shown = Some(Shown { hash: asked.shown, at });
+    let shown = Some(Shown { hash: asked.shown, renderer: prompt::RENDERER, at });
     Ok(Said { action: asked.action, value: asked.value, why, shown, accepts })
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agentic_model::AgentName;
 use agentic_space::Space;
-use agentic_space::hold::{Filter, Overdue, pending};
+use agentic_space::hold::{Filter, Overdue, Reach, pending};
 use agentic_space::ticket::hand_out;
 use agentic_view::{PendingView, interop};
 use clap::ValueEnum;
@@ -21,7 +21,7 @@ use crate::output::print_text;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// Only of this agent
+    /// Only of this agent, and of those that descend from it
     #[arg(long, value_name = "A", value_parser = agent_name)]
     agent: Option<AgentName>,
     /// Only requests of this kind
@@ -57,6 +57,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     let filter = Filter {
         agent: args.agent,
+        reach: Reach::Subtree,
         kind: args.kind,
         assignee: args.assignee,
         overdue_only: if args.overdue { Overdue::Only } else { Overdue::Any },
@@ -90,6 +91,10 @@ fn who(space: &Space, named: Option<String>) -> Result<String, Failure> {
 fn paragraph(view: &PendingView) -> String {
     let what = view.question.clone().unwrap_or_else(|| format!("{} {}", view.kind, view.payload));
     let mut text = format!("{} {} {}: {what}\n", view.request, view.agent, view.reason);
+    if !view.waiting.is_empty() {
+        let agents: Vec<&str> = view.waiting.iter().map(|one| one.agent.as_str()).collect();
+        text.push_str(&format!("    {} waits for it\n", agents.join(", ")));
+    }
     if let Some(deadline) = &view.deadline {
         let late = if view.overdue { ", overdue" } else { "" };
         text.push_str(&format!("    until {deadline}{late}\n"));

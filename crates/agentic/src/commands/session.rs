@@ -4,13 +4,12 @@ use std::process::ExitCode;
 
 use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
-use agentic_replay::Path;
 use agentic_replay::record::CancelMode;
 use agentic_space::Space;
 use agentic_space::engine::fresh_key;
-use agentic_space::session::{self, Begin, ForkPlan};
+use agentic_space::session::{self, Begin, Children, ForkPlan};
 use agentic_view::SessionView;
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 
 use self::show::{brief_line, diff, line, list, replay, show, summaries, verify};
 use super::{Outcome, agent_name};
@@ -23,6 +22,9 @@ use crate::program::{Checked, Program};
 mod show;
 
 pub use self::show::answer;
+
+/// The longest name of a signal, in bytes.
+const SIGNAL_NAME_BYTES_MAX: usize = 256;
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -104,9 +106,12 @@ pub enum Verb {
         /// As this agent
         #[arg(long = "as", value_name = "AGENT", value_parser = agent_name)]
         agent: Option<AgentName>,
-        /// Set the answer of a request by hand, as PATH=JSON; may be repeated
-        #[arg(long, value_name = "PATH=JSON", value_parser = setting)]
-        set: Vec<(Path, Value)>,
+        /// Set an answer by hand, by the position of its request or its own; may be repeated
+        #[arg(long, value_name = "N=JSON", value_parser = setting)]
+        set: Vec<(u64, Value)>,
+        /// What becomes of the children that it waits for
+        #[arg(long, value_name = "HOW", default_value = "share")]
+        children: ChildrenForm,
     },
     /// Go on with another program, if it made every recorded request
     ///
@@ -163,11 +168,36 @@ pub enum Verb {
         #[arg(short, long, value_name = "WHY", default_value = "")]
         message: String,
     },
+    /// Send a session what it waits for with `suspend(NAME)`
+    ///
+    /// What nobody waits for yet is kept until somebody does.
+    ///
+    /// Example: agentic session signal fix-auth deployed --value '{"at":"v1.2"}'
+    #[command(verbatim_doc_comment)]
+    Signal {
+        /// An id or a prefix of it, or an agent
+        session: String,
+        /// The name
+        #[arg(value_parser = signal_name)]
+        name: String,
+        /// The value
+        #[arg(long, value_name = "JSON", default_value = "null", value_parser = json_value)]
+        value: Value,
+    },
     /// Fire timers that are due and expire holds, in all sessions
     ///
     /// Example: agentic session tick
     #[command(verbatim_doc_comment)]
     Tick,
+}
+
+/// What a fork makes of children.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ChildrenForm {
+    /// It waits for the same ones
+    Share,
+    /// It has forks of its own of them
+    Fork,
 }
 
 /// Runs the verb.
@@ -191,10 +221,14 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Show { session, at } => show(context, &space, &session, at),
         Verb::List { agent } => list(context, &space, agent.as_ref()),
         Verb::Diff { left, right } => diff(context, &space, &left, &right),
-        Verb::Fork { session, at, flow, agent, set } => {
+        Verb::Fork { session, at, flow, agent, set, children } => {
             let id = space.find_session(&session)?;
             let flow = flow.map(|flow| flow_of(context, &space, &flow)).transpose()?;
-            let plan = ForkPlan { at, flow, agent, set, who: principal(&space)? };
+            let children = match children {
+                ChildrenForm::Share => Children::Share,
+                ChildrenForm::Fork => Children::Fork,
+            };
+            let plan = ForkPlan { at, flow, agent, set, children, who: principal(&space)? };
             let id = session::fork(&space, &id, &plan)?;
             answer(context, &space, &id)
         }
@@ -216,6 +250,13 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             let id = space.find_session(&session)?;
             let mode = if kill { CancelMode::Kill } else { CancelMode::Cooperative };
             session::cancel(&space, &id, mode, &principal(&space)?, &message)?;
+            let summary = space.session(&id)?;
+            context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
+            Ok(ExitCode::SUCCESS)
+        }
+        Verb::Signal { session, name, value } => {
+            let id = space.find_session(&session)?;
+            session::signal(&space, &id, &name, value)?;
             let summary = space.session(&id)?;
             context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
             Ok(ExitCode::SUCCESS)
@@ -262,8 +303,15 @@ fn json_value(text: &str) -> Result<Value, String> {
     json::from_text(text).map_err(|error| error.to_string())
 }
 
-fn setting(text: &str) -> Result<(Path, Value), String> {
-    let (path, value) = text.split_once('=').ok_or("a setting is PATH=JSON")?;
-    let path = Path::parse(path).map_err(|error| error.to_string())?;
-    Ok((path, json_value(value)?))
+fn signal_name(text: &str) -> Result<String, String> {
+    match text.len() {
+        1..=SIGNAL_NAME_BYTES_MAX => Ok(text.to_owned()),
+        _ => Err(format!("a name has 1 to {SIGNAL_NAME_BYTES_MAX} bytes")),
+    }
+}
+
+fn setting(text: &str) -> Result<(u64, Value), String> {
+    let (seq, value) = text.split_once('=').ok_or("a setting is N=JSON")?;
+    let seq = seq.parse().map_err(|_| "a position is a number".to_owned())?;
+    Ok((seq, json_value(value)?))
 }

@@ -179,6 +179,9 @@ fn of_session(error: &Error) -> (Class, String) {
         }
         Error::NoHold { .. } => (REFUSED, "`agentic flow status RUN` shows where it waits"),
         Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
+        Error::InboxFull { .. } => {
+            (REFUSED, "it takes more once its flow has asked for some with `suspend`")
+        }
         Error::SessionOver { .. } => (
             DECIDED,
             "`agentic session show` shows how it ended; `agentic session fork` goes another way",

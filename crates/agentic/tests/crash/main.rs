@@ -107,6 +107,11 @@ fn permit() {
 }
 
 #[test]
+fn signal() {
+    check_scenario(&scenario::SIGNAL);
+}
+
+#[test]
 fn cancel() {
     check_scenario(&scenario::CANCEL);
 }

@@ -22,6 +22,7 @@ const TOO_LATE: &str = "2026-11-21T23:30:00.000Z";
 
 const START_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const NAP_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":true}" --json"#;
+const WAIT_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false,\"signal\":\"go\"}" --json"#;
 const CAREFUL_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const FLAKY_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":true}" --json"#;
 const SCOPED_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":false}" --json"#;
@@ -144,6 +145,18 @@ pub const PERMIT: Scenario = Scenario {
     at_last: LATER,
     verb: "agentic decide alice approve -m Why --json",
     next: Next::Resume,
+    end: End::Approved,
+    n_escalations: 0,
+};
+
+pub const SIGNAL: Scenario = Scenario {
+    name: "signal",
+    before: Some(WAIT_LINE),
+    now: LATER,
+    later: LATER,
+    at_last: LATER,
+    verb: "agentic session signal alice go --json",
+    next: Next::Again,
     end: End::Approved,
     n_escalations: 0,
 };

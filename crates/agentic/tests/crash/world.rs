@@ -17,6 +17,7 @@ const PANIC_EXIT: i32 = 101;
 const FLOW: &str = r#"
 let log = " >> '" + input.log + "'";
 if input.nap { sleep(1000); }
+if "signal" in input { suspend(input.signal); }
 exec("echo before" + log);
 let answer = ();
 try {

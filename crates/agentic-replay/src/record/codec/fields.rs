@@ -1,5 +1,6 @@
 //! Fields of a record: written one by one, and taken out one by one.
 
+use agentic_model::canonical::Part;
 use agentic_model::{Cid, Instant, Value};
 
 use super::InvalidRecord;
@@ -13,7 +14,7 @@ pub(super) fn choose<T: Copy>(
     among: &[T],
     word: impl Fn(&T) -> &'static str,
 ) -> Result<T, InvalidRecord> {
-    let text = fields.text(field)?;
+    let text = fields.word(field)?;
     among.iter().find(|item| word(item) == text).copied().ok_or_else(|| invalid(field))
 }
 
@@ -88,23 +89,28 @@ impl Out {
 
 /// A map being read: what is taken is gone, what stays is superfluous. Records have a dozen fields
 /// at most, among which looking beats sorting.
-pub(super) struct In<'b>(pub(super) Vec<(&'b str, Value)>);
+pub(super) struct In<'b>(pub(super) Vec<(&'b str, Part<'b>)>);
 
-impl In<'_> {
+impl<'b> In<'b> {
     pub(super) fn has(&self, field: &str) -> bool {
         self.0.iter().any(|(key, _)| *key == field)
     }
 
-    pub(super) fn take(&mut self, field: &str) -> Result<Value, InvalidRecord> {
+    fn take(&mut self, field: &str) -> Result<Part<'b>, InvalidRecord> {
         let at = self.0.iter().position(|(key, _)| *key == field);
         at.map(|at| self.0.swap_remove(at).1).ok_or_else(|| invalid(field))
     }
 
-    pub(super) fn text(&mut self, field: &str) -> Result<String, InvalidRecord> {
+    /// Takes a text that is only looked at.
+    pub(super) fn word(&mut self, field: &str) -> Result<&'b str, InvalidRecord> {
         match self.take(field)? {
-            Value::Text(text) => Ok(text),
-            _ => Err(invalid(field)),
+            Part::Text(text) => Ok(text),
+            Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
         }
+    }
+
+    pub(super) fn text(&mut self, field: &str) -> Result<String, InvalidRecord> {
+        self.word(field).map(str::to_owned)
     }
 
     pub(super) fn text_if(&mut self, field: &str) -> Result<Option<String>, InvalidRecord> {
@@ -112,7 +118,9 @@ impl In<'_> {
     }
 
     pub(super) fn texts(&mut self, field: &str) -> Result<Vec<String>, InvalidRecord> {
-        let Value::List(items) = self.take(field)? else { return Err(invalid(field)) };
+        let Part::Other(Value::List(items)) = self.take(field)? else {
+            return Err(invalid(field));
+        };
         let text = |item| match item {
             Value::Text(text) => Ok(text),
             _ => Err(invalid(field)),
@@ -121,11 +129,14 @@ impl In<'_> {
     }
 
     pub(super) fn path(&mut self) -> Result<Path, InvalidRecord> {
-        Path::parse(&self.text("path")?).map_err(|_| invalid("path"))
+        Path::parse(self.word("path")?).map_err(|_| invalid("path"))
     }
 
     pub(super) fn int(&mut self, field: &str) -> Result<i64, InvalidRecord> {
-        self.take(field)?.as_int().ok_or_else(|| invalid(field))
+        match self.take(field)? {
+            Part::Other(Value::Int(number)) => Ok(number),
+            Part::Text(_) | Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
+        }
     }
 
     pub(super) fn count(&mut self, field: &str) -> Result<u64, InvalidRecord> {
@@ -144,20 +155,23 @@ impl In<'_> {
 
     pub(super) fn hash(&mut self, field: &str) -> Result<[u8; 32], InvalidRecord> {
         match self.take(field)? {
-            Value::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
-            _ => Err(invalid(field)),
+            Part::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
+            Part::Text(_) | Part::Other(_) => Err(invalid(field)),
         }
     }
 
     pub(super) fn link(&mut self, field: &str) -> Result<Cid, InvalidRecord> {
-        self.take(field)?.as_link().ok_or_else(|| invalid(field))
+        match self.take(field)? {
+            Part::Other(Value::Link(cid)) => Ok(cid),
+            Part::Text(_) | Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
+        }
     }
 
     pub(super) fn stored(&mut self, field: &str) -> Result<Stored, InvalidRecord> {
         match self.take(field)? {
-            Value::Bytes(bytes) => Ok(Stored::Inline(bytes)),
-            Value::Link(cid) => Ok(Stored::Object(cid)),
-            _ => Err(invalid(field)),
+            Part::Bytes(bytes) => Ok(Stored::Inline(bytes.to_vec())),
+            Part::Other(Value::Link(cid)) => Ok(Stored::Object(cid)),
+            Part::Text(_) | Part::Other(_) => Err(invalid(field)),
         }
     }
 

@@ -77,6 +77,7 @@ impl<P: Program> Replay<'_, P> {
             | Body::Attempt(_)
             | Body::Found(_)
             | Body::Signal(_)
+            | Body::Publish(_)
             | Body::Escalate(_)
             | Body::Vote(_)
             | Body::Permit(_)

@@ -23,6 +23,8 @@ pub(super) struct Open<'a> {
     next_at: Option<Instant>,
     votes: Vec<VoteRecord>,
     n_escalations: usize,
+    /// The head on which it was put before people last.
+    published: Option<String>,
 }
 
 /// What has been read so far.
@@ -109,6 +111,11 @@ impl<'a> Reading<'a> {
             Body::Continue(next) => {
                 self.end = Some(Answered::Ok(self.value(&next.state)?));
             }
+            Body::Publish(publish) => {
+                if let Some(open) = self.open.get_mut(&publish.path) {
+                    open.published = Some(publish.head.clone());
+                }
+            }
             Body::Found(_)
             | Body::Signal(_)
             | Body::Upgrade(_)
@@ -139,6 +146,7 @@ impl<'a> Reading<'a> {
             next_at: None,
             votes: Vec::new(),
             n_escalations: 0,
+            published: None,
         };
         self.open.insert(&ask.path, open);
         Ok(())
@@ -169,7 +177,12 @@ impl<'a> Reading<'a> {
         is_driven: &dyn Fn() -> Result<bool>,
     ) -> Result<Vec<OpenHold>> {
         let mut holds = Vec::new();
-        for open in self.open.values().filter(|open| !open.withdrawn) {
+        for open in self.open.values() {
+            if open.withdrawn {
+                // A child that is left to end by itself.
+                self.n_children += usize::from(open.ask.kind == "spawn");
+                continue;
+            }
             let may_begin = open.permitted || start.allows(&open.ask.kind);
             let reason = match open.ask.handling {
                 Handling::Decision => Some(HoldReason::Asked),
@@ -206,6 +219,7 @@ impl<'a> Reading<'a> {
                         asked_at: open.at,
                         votes: open.votes.clone(),
                         n_escalations: open.n_escalations,
+                        published: open.published.clone(),
                     },
                 ));
             }

@@ -11,6 +11,8 @@ use agentic_view::PendingView;
 use crate::diff;
 use crate::failure::Failure;
 
+/// What shows a hold on a terminal, as decisions name it.
+pub const RENDERER: &str = "agentic-terminal/1";
 /// How often a question is asked again after an answer that is none.
 const TRIES_MAX: usize = 3;
 

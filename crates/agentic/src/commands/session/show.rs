@@ -92,8 +92,11 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         let mut text = line(&summary);
         for request in view.requests.iter().flatten() {
             let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
-            let RequestView { path, kind, .. } = request;
-            text.push_str(&format!("  {path} {kind} {} → {answer}\n", brief(&request.payload)));
+            let RequestView { seq, path, kind, .. } = request;
+            text.push_str(&format!(
+                "  {seq} {path} {kind} {} → {answer}\n",
+                brief(&request.payload)
+            ));
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
                 text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));

@@ -7,6 +7,7 @@ use super::ask;
 
 fn hold(payload: Json) -> PendingView {
     PendingView {
+        waiting: Vec::new(),
         request: "0123456789ab.0123456789ab".to_owned(),
         session: "0123456789ab".to_owned(),
         agent: "alice".to_owned(),

@@ -1,0 +1,139 @@
+//! Replies: the answers that programs and endpoints give to the requests of a language.
+//!
+//! A handler of AgentLang prints one line in a form of its own; everybody else gives JSON.
+
+use agentic_lang_agent::{Data, answer};
+use agentic_model::json;
+use agentic_providers::credential::Result as CredentialResult;
+use agentic_providers::endpoint::Reply;
+use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
+use agentic_replay::{Answer, Failure, Stopped};
+
+use super::language::Language;
+
+/// The class of the errors of handlers that break the rules.
+const HANDLER_BROKEN: &str = "HandlerError";
+/// The code of a program that is not there.
+const NOT_RUNNABLE: &str = "ConfigurationError";
+/// The code of an endpoint that does not accept who calls.
+const REFUSED: &str = "MissingCredential";
+/// How much of what a program printed is shown.
+const SHOWN_CHARS_MAX: usize = 200;
+
+impl Language {
+    /// Makes the answer of a request from what became of its program.
+    pub(super) fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
+        let (broken, garbage) = self.codes();
+        credited(outcome, |outcome| match outcome {
+            Outcome::Done(printed) => match std::str::from_utf8(&printed) {
+                Ok(text) => {
+                    self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
+                }
+                Err(error) => {
+                    let at = error.valid_up_to();
+                    let begins = shown(&String::from_utf8_lossy(&printed));
+                    let what = format!("no UTF-8 text from byte {at} on");
+                    failed(garbage, format!("the program printed {begins:?}, which is {what}"))
+                }
+            },
+            Outcome::Crashed { status, complaint } => {
+                let status = status.code();
+                let how =
+                    status.map_or("by a signal".to_owned(), |code| format!("with status {code}"));
+                let complaint = shown(&complaint);
+                let colon = if complaint.is_empty() { "" } else { ": " };
+                failed(broken, format!("the program ended {how}{colon}{complaint}"))
+            }
+            Outcome::Lost(error) => {
+                let code = if *self == Language::AgentLang { broken } else { NOT_RUNNABLE };
+                failed(code, format!("the program cannot be run: `{program}`: {error}"))
+            }
+            Outcome::Flooded => failed(
+                "OutputTooLarge",
+                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
+            ),
+            Outcome::TimedOut => Answer::TimedOut,
+            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+        })
+    }
+
+    /// Makes the answer of a request from what an endpoint said.
+    pub(super) fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
+        let (broken, garbage) = self.codes();
+        credited(reply, |reply| match reply {
+            Reply::Said { status, body } => match std::str::from_utf8(&body) {
+                Ok(text) if (200..300).contains(&status) => {
+                    let who = format!("`{url}`");
+                    self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
+                }
+                Err(_) if (200..300).contains(&status) => {
+                    failed(garbage, format!("`{url}` said what is no UTF-8 text"))
+                }
+                Ok(_) | Err(_) => {
+                    let said = shown(&String::from_utf8_lossy(&body));
+                    let colon = if said.is_empty() { "" } else { ": " };
+                    let code = if matches!(status, 401 | 403) { REFUSED } else { broken };
+                    failed(code, format!("`{url}` answered with status {status}{colon}{said}"))
+                }
+            },
+            Reply::Lost(reason) => failed(broken, format!("`{url}` cannot be reached: {reason}")),
+            Reply::Flooded => {
+                failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
+            }
+            Reply::TimedOut => Answer::TimedOut,
+            // What was sent may have been acted on.
+            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+        })
+    }
+
+    /// Returns the codes of those who break down, and of those who give garbage.
+    fn codes(&self) -> (&'static str, &'static str) {
+        match self {
+            Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
+            Language::Rhai | Language::Pipeline | Language::Context => {
+                ("AgentFailed", "InvalidOutput")
+            }
+        }
+    }
+
+    /// Reads what was printed or said; or says what is wrong with it.
+    fn read(&self, who: &str, text: &str) -> std::result::Result<Answer, String> {
+        let text = text.trim();
+        match self {
+            Language::AgentLang => read_line(text),
+            Language::Rhai | Language::Pipeline | Language::Context => json::from_text(text)
+                .map(Answer::Ok)
+                .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
+        }
+    }
+}
+
+/// Reads the line that a handler printed: `{"ok":RESULT}`, or `{"class","message"}`.
+fn read_line(text: &str) -> std::result::Result<Answer, String> {
+    let data = agentic_lang_agent::json::from_text(text)
+        .map_err(|error| format!("the handler printed {:?}, which is {error}", shown(text)))?;
+    if let Some(result) = data.get("ok") {
+        return Ok(answer(result));
+    }
+    let part = |key: &str| data.get(key).and_then(Data::as_text);
+    match (part("class"), part("message")) {
+        (Some(class), Some(message)) => Ok(Answer::Failed(Failure::new(class, message))),
+        _ => Err(format!(
+            "the handler printed {:?}, which has neither `ok` nor `class` and `message`",
+            shown(text)
+        )),
+    }
+}
+
+/// Makes the answer of a call, which was not made if it wants for a credential.
+fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
+    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
+}
+
+fn shown(text: &str) -> String {
+    text.trim().chars().take(SHOWN_CHARS_MAX).collect()
+}
+
+fn failed(code: &str, message: String) -> Answer {
+    Answer::Failed(Failure::new(code, message))
+}
