@@ -2,7 +2,8 @@
 //!
 //! Each starts, opens the space and says that it is ready. When all are, a pipe that they wait on is
 //! closed, and the clock runs from then until the last says that it is over: what is measured is
-//! the work, not how long many processes take to start. What each wrote comes after that.
+//! the work, not how long many processes take to start. What each prints meanwhile is read at once, so
+//! that none has to wait.
 
 use std::io::{BufRead as _, BufReader, Lines, PipeWriter, Read as _, Write as _};
 use std::process::{Child, ChildStdout, Command, Stdio};

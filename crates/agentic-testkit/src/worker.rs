@@ -17,11 +17,12 @@ const BATCH: usize = 100;
 /// How many trace entries a batch has.
 const ENTRY_BATCH: usize = 1000;
 
-/// Does the part of the worker with this number, and prints a line for each write when all is done.
+/// Does the part of the worker with this number, and prints a line for each write as soon as it is
+/// acknowledged: whoever kills it knows what must be there.
 pub fn work(load: &Load, number: usize) {
     let (here, ready) = (Path::new("."), Barrier::new(load.n_threads + 1));
     let options = Options { durability: Some(load.durability), ..Options::default() };
-    let (mut cpu_before, mut said) = (0.0, Vec::new());
+    let mut cpu_before = 0.0;
     std::thread::scope(|scope| {
         let start = |thread| {
             let (ready, number) = (&ready, number * load.n_threads + thread);
@@ -31,39 +32,34 @@ pub fn work(load: &Load, number: usize) {
                 ready.wait();
                 match space {
                     Ok(space) => work_alone(&space, load, number),
-                    Err(error) => vec![format!("error {error}")],
+                    Err(error) => println!("error {error}"),
                 }
             })
         };
-        let threads: Vec<_> = (0..load.n_threads).map(start).collect();
+        let _joined_by_the_scope: Vec<_> = (0..load.n_threads).map(start).collect();
         ready.wait();
         wait_for_start();
         cpu_before = cpu_seconds();
         ready.wait();
-        said.extend(threads.into_iter().map(|thread| thread.join().expect("no thread panics")));
     });
     say_over();
     println!("cpu {}", cpu_seconds() - cpu_before);
-    for line in said.iter().flatten() {
-        println!("{line}");
-    }
 }
 
-fn work_alone(space: &Space, load: &Load, number: usize) -> Vec<String> {
+fn work_alone(space: &Space, load: &Load, number: usize) {
     let agent = agent_of(load.work, number);
-    let mut lines = Vec::new();
     for round in 0..load.n_rounds {
         let started = Moment::now();
         let outcome = one(space, load.work, &agent, number, round);
         let micros = started.elapsed().as_micros();
         match outcome {
             Ok(all) => {
-                lines.extend(all.iter().map(|what| format!("done {agent} {what} {micros}")));
+                let lines = all.iter().map(|what| format!("done {agent} {what} {micros}\n"));
+                print!("{}", lines.collect::<String>());
             }
-            Err(error) => lines.push(format!("error {error}")),
+            Err(error) => println!("error {error}"),
         }
     }
-    lines
 }
 
 /// Reads the processor time that this process has taken.

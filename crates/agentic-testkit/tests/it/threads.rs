@@ -143,7 +143,8 @@ fn threads_that_are_killed_lose_nothing_that_was_acknowledged() {
     for life in 1..=KILLS {
         let mut command = sandbox.command(env!("CARGO_BIN_EXE_load"), sandbox.start());
         let number = life.to_string();
-        command.args(["worker", "one-branch", &number, "1000000", "full", THREADS]);
+        command.args(["worker", &number, "--work", "one-branch", "--rounds", "1000000"]);
+        command.args(["--threads", THREADS]);
         let finished = run(command, b"", Duration::from_millis(60 + 13 * life as u64));
         let finished = finished.expect("the program starts");
         assert_eq!(finished.ending, Ending::TimeLimit);
