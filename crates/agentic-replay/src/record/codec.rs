@@ -134,6 +134,35 @@ fn write_body(body: &Body, out: &mut Out) {
 fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
     Ok(match fields.word("kind")? {
         "start" => Body::Start(Box::new(read_start(fields)?)),
+        "signal" => Body::Signal(SignalRecord {
+            id: fields.text("id")?,
+            name: fields.text("name")?,
+            value: fields.stored("value")?,
+        }),
+        "upgrade" => Body::Upgrade(UpgradeRecord {
+            from: fields.link("from")?,
+            to: fields.link("to")?,
+            verified: fields.count("verified")?,
+        }),
+        "cancel" => Body::Cancel(CancelRecord {
+            who: fields.text("who")?,
+            why: fields.text("why")?,
+            mode: choose(fields, "mode", &[CancelMode::Cooperative, CancelMode::Kill], |mode| {
+                mode_word(*mode)
+            })?,
+        }),
+        "continue" => Body::Continue(ContinueRecord {
+            state: fields.stored("state")?,
+            flow: fields.link("flow")?,
+        }),
+        "end" => Body::End(read_outcome(fields)?),
+        kind => return read_step(kind, fields),
+    })
+}
+
+/// Reads what happened at one path of the program.
+fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
+    Ok(match kind {
         "ask" => Body::Ask(Box::new(read_ask(fields)?)),
         "answer" => Body::Answer(AnswerRecord {
             path: fields.path()?,
@@ -150,11 +179,6 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
         "found" => {
             Body::Found(FoundRecord { path: fields.path()?, found: fields.stored("found")? })
         }
-        "signal" => Body::Signal(SignalRecord {
-            id: fields.text("id")?,
-            name: fields.text("name")?,
-            value: fields.stored("value")?,
-        }),
         "escalate" => Body::Escalate(EscalateRecord {
             path: fields.path()?,
             to: fields.texts("to")?,
@@ -174,21 +198,9 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             decision: fields.text("decision")?,
             edited: fields.stored_if("edited")?,
         }),
-        "upgrade" => Body::Upgrade(UpgradeRecord {
-            from: fields.link("from")?,
-            to: fields.link("to")?,
-            verified: fields.count("verified")?,
-        }),
         "withdraw" => Body::Withdraw(WithdrawRecord {
             path: fields.path()?,
             why: choose(fields, "why", &[Why::Dropped, Why::Ended], |why| why_word(*why))?,
-        }),
-        "cancel" => Body::Cancel(CancelRecord {
-            who: fields.text("who")?,
-            why: fields.text("why")?,
-            mode: choose(fields, "mode", &[CancelMode::Cooperative, CancelMode::Kill], |mode| {
-                mode_word(*mode)
-            })?,
         }),
         "scope_end" => Body::ScopeEnd(ScopeEndRecord {
             path: fields.path()?,
@@ -197,11 +209,6 @@ fn read_body(fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             hash: RecordHash::from_bytes(fields.hash("hash")?),
             result: fields.stored("result")?,
         }),
-        "continue" => Body::Continue(ContinueRecord {
-            state: fields.stored("state")?,
-            flow: fields.link("flow")?,
-        }),
-        "end" => Body::End(read_outcome(fields)?),
         _ => return Err(invalid("kind")),
     })
 }
