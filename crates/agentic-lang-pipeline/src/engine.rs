@@ -12,7 +12,7 @@ use std::fmt;
 use agentic_model::{AgentName, Instant, Value};
 use agentic_plan::Place;
 use agentic_replay::record::CancelMode;
-use agentic_replay::{End, Path};
+use agentic_replay::{End, Path, State};
 
 pub use self::error::{EngineError, Refusal};
 use crate::compile::Compiled;
@@ -126,25 +126,6 @@ pub struct RunStart {
     pub agent: Option<AgentName>,
 }
 
-/// How a run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunState {
-    /// Something can be done for it, or is being done.
-    Running,
-    /// It waits for a human.
-    Held,
-    /// It waits for an instant or for a child.
-    Waiting,
-    /// It has a result.
-    Done,
-    /// It failed.
-    Failed,
-    /// It was stopped.
-    Cancelled,
-    /// It was recorded by a version of the language that this engine does not run.
-    Diverged,
-}
-
 /// How far a run has come.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunStatus {
@@ -155,7 +136,7 @@ pub struct RunStatus {
     /// The agent it runs as.
     pub agent: AgentName,
     /// How it stands.
-    pub state: RunState,
+    pub state: State,
     /// Its blocks: maps with `index`, `backend`, `mode`, `status`, `node_states`, and more once it
     /// is over.
     pub blocks: Vec<Value>,
@@ -264,29 +245,6 @@ impl PlannedRun {
             blocks: self.order,
             children,
             ..Options::default()
-        }
-    }
-}
-
-impl RunState {
-    /// Says whether nothing will ever be done for the run again.
-    pub fn is_over(self) -> bool {
-        match self {
-            RunState::Done | RunState::Failed | RunState::Cancelled => true,
-            RunState::Running | RunState::Held | RunState::Waiting | RunState::Diverged => false,
-        }
-    }
-
-    /// Returns the word that answers use.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RunState::Running => "running",
-            RunState::Held => "held",
-            RunState::Waiting => "waiting",
-            RunState::Done => "done",
-            RunState::Failed => "failed",
-            RunState::Cancelled => "cancelled",
-            RunState::Diverged => "diverged",
         }
     }
 }

@@ -23,6 +23,7 @@ mod run;
 pub mod schema;
 mod session;
 mod settle;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -46,3 +47,4 @@ pub use crate::session::{
     Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Withdrawn,
 };
 pub use crate::settle::settle;
+pub use crate::state::State;

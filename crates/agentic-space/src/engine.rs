@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_pipeline::engine::{
     Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
-    RunEvent, RunHold, RunId, RunStart, RunState, RunStatus,
+    RunEvent, RunHold, RunId, RunStart, RunStatus,
 };
 use agentic_model::Value;
 use agentic_replay::{End, SessionId};
@@ -141,25 +141,18 @@ impl DurableEngine for Embedded<'_> {
 }
 
 /// Says how a run stands; one that waits for a held child is held too.
-fn standing(space: &Space, summary: &Summary) -> RunState {
-    match summary.state {
-        State::Running => RunState::Running,
-        State::Held => RunState::Held,
-        State::Waiting if summary.until.is_none() && has_held_child(space, &summary.id) => {
-            RunState::Held
-        }
-        State::Waiting => RunState::Waiting,
-        State::Done => RunState::Done,
-        State::Failed => RunState::Failed,
-        State::Cancelled => RunState::Cancelled,
-        State::Diverged => RunState::Diverged,
+fn standing(space: &Space, summary: &Summary) -> State {
+    let waits_for_child = summary.state == State::Waiting && summary.until.is_none();
+    match waits_for_child && has_held_child(space, &summary.id) {
+        true => State::Held,
+        false => summary.state,
     }
 }
 
 fn has_held_child(space: &Space, id: &SessionId) -> bool {
     let children = session::children(space, id).unwrap_or_default();
     let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
-    summaries.any(|child| standing(space, &child) == RunState::Held)
+    summaries.any(|child| standing(space, &child) == State::Held)
 }
 
 fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {

@@ -9,7 +9,7 @@ use agentic_model::{AgentName, Kind, Oid};
 use agentic_relations::MERGED_INTO;
 
 use crate::agent::kind_on;
-use crate::session::summary::State;
+use crate::session::State;
 use crate::session::{listing, summary};
 use crate::{Result, Space};
 

@@ -39,7 +39,7 @@ pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
     AttemptView, DiffView, OvertakenView, RequestView, SessionErrorView, SessionView, VerdictView,
-    VerifyView, state_name,
+    VerifyView,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

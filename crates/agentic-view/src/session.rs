@@ -4,7 +4,7 @@ use agentic_model::json;
 use agentic_replay::record::AttemptRecord;
 use agentic_replay::{By, Failure, SessionId};
 use agentic_space::session::summary::Answered;
-use agentic_space::session::{Asked, Difference, Overtaken, State, Summary, Verdict};
+use agentic_space::session::{Asked, Difference, Overtaken, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -169,7 +169,7 @@ impl SessionView {
             agent: summary.agent.to_string(),
             flow: summary.flow.to_string(),
             key: summary.key.clone(),
-            state: state_name(summary.state).to_owned(),
+            state: summary.state.as_str().to_owned(),
             started_at: summary.started_at.to_string(),
             records: summary.n_records,
             chain: summary.chain.to_string(),
@@ -268,19 +268,6 @@ impl VerdictView {
             Verdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
         };
         VerdictView { session, verdict: name.to_owned(), at, class, reason }
-    }
-}
-
-/// Names a state as `--json` does.
-pub fn state_name(state: State) -> &'static str {
-    match state {
-        State::Running => "running",
-        State::Held => "held",
-        State::Waiting => "waiting",
-        State::Done => "done",
-        State::Failed => "failed",
-        State::Cancelled => "cancelled",
-        State::Diverged => "diverged",
     }
 }
 

@@ -10,7 +10,7 @@ use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::summary::{self, State};
+use super::{State, summary};
 use crate::{Error, Result, Space};
 
 /// Finds the run that a text names: by its session or agent, or by the key it was started with.

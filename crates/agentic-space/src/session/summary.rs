@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
 use agentic_replay::{
-    Body, By, Engine, Failure, HoldReason, Journal, Path, RecordHash, RequestId, SessionId,
+    Body, By, Engine, Failure, HoldReason, Journal, Path, RecordHash, RequestId, SessionId, State,
 };
 
 use self::reading::Reading;
@@ -14,35 +14,6 @@ use super::recent::read_journal;
 use crate::{Result, Space};
 
 mod reading;
-
-/// How a session stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
-    /// Something can be done for it, or is being done.
-    Running,
-    /// It waits for a human.
-    Held,
-    /// It waits for an instant or for a child.
-    Waiting,
-    /// It ended with a result.
-    Done,
-    /// It ended with an error.
-    Failed,
-    /// It was stopped.
-    Cancelled,
-    /// Its records were made by a version of its language that does not run here. It is not over.
-    Diverged,
-}
-
-impl State {
-    /// Says whether nothing will ever be done for the session again.
-    pub fn is_over(self) -> bool {
-        match self {
-            State::Done | State::Failed | State::Cancelled => true,
-            State::Running | State::Held | State::Waiting | State::Diverged => false,
-        }
-    }
-}
 
 /// A session, as its records tell it.
 #[derive(Debug, Clone, PartialEq)]

@@ -14,7 +14,7 @@ use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::{find_run, resume};
 use agentic_space::{Error, Space};
 use agentic_view::interop::Protocol;
-use agentic_view::{DecideView, PendingView, state_name};
+use agentic_view::{DecideView, PendingView};
 use clap::ValueEnum;
 
 use super::Outcome;
@@ -255,7 +255,7 @@ fn show(
         commit,
         agent: summary.agent.to_string(),
         principal: decision.principal.clone(),
-        state: state_name(summary.state).to_owned(),
+        state: summary.state.as_str().to_owned(),
         session: session.to_string(),
     };
     context.format.answer(&view, |view| view.commit.clone());

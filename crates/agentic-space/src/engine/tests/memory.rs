@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentic_lang_pipeline::engine::{
     Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
-    RunEvent, RunHold, RunId, RunStart, RunState, RunStatus,
+    RunEvent, RunHold, RunId, RunStart, RunStatus,
 };
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, Children, FlowProgram, add_kinds};
@@ -16,7 +16,7 @@ use agentic_plan::SourceMap;
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{
     Answer, Body, By, End, Engine, Failure, HOLD, Hold, Kinds, Opening, Path, Performance,
-    Progress, Record, Request, Session,
+    Progress, Record, Request, Session, State,
 };
 
 use super::super::history::{happening, place};
@@ -188,13 +188,13 @@ impl Run {
         Ok(made)
     }
 
-    fn state(&self) -> RunState {
+    fn state(&self) -> State {
         match &self.end {
-            Some(End::Done(_)) => RunState::Done,
-            Some(End::Failed(_)) => RunState::Failed,
-            Some(End::Cancelled) => RunState::Cancelled,
-            None if self.ready.is_empty() && self.new.is_empty() => RunState::Held,
-            None => RunState::Running,
+            Some(End::Done(_)) => State::Done,
+            Some(End::Failed(_)) => State::Failed,
+            Some(End::Cancelled) => State::Cancelled,
+            None if self.ready.is_empty() && self.new.is_empty() => State::Held,
+            None => State::Running,
         }
     }
 

@@ -8,8 +8,8 @@ use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::resume;
 use agentic_space::ticket::take_back;
 use agentic_space::{Error, Space};
+use agentic_view::AnsweredView;
 use agentic_view::interop::{Protocol, Reply, ReplyAnswer, read_reply};
-use agentic_view::{AnsweredView, state_name};
 
 use crate::commands::Outcome;
 use crate::context::{Context, read_stdin};
@@ -142,7 +142,7 @@ fn apply(
         commit,
         agent: summary.agent.to_string(),
         principal: principal.to_owned(),
-        state: state_name(summary.state).to_owned(),
+        state: summary.state.as_str().to_owned(),
         session: pending.hold.session.to_string(),
     })
 }

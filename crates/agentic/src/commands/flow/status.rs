@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::engine::{Cancellation, DurableEngine, RunId, RunState, RunStatus};
+use agentic_lang_pipeline::engine::{Cancellation, DurableEngine, RunId, RunStatus};
+use agentic_replay::State;
 use agentic_replay::record::CancelMode;
 use agentic_view::{FlowEventView, FlowStatusView};
 
@@ -87,10 +88,10 @@ pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
         ));
     }
     Ok(match status.state {
-        RunState::Held => ExitCode::from(4),
-        RunState::Running | RunState::Waiting | RunState::Done => ExitCode::SUCCESS,
-        RunState::Failed | RunState::Cancelled => ExitCode::from(1),
-        RunState::Diverged => ExitCode::from(5),
+        State::Held => ExitCode::from(4),
+        State::Running | State::Waiting | State::Done => ExitCode::SUCCESS,
+        State::Failed | State::Cancelled => ExitCode::from(1),
+        State::Diverged => ExitCode::from(5),
     })
 }
 
@@ -104,15 +105,13 @@ pub fn result(context: &Context, name: &RunName) -> Outcome {
         None => engine.status(&run)?,
     };
     match status.state {
-        RunState::Held | RunState::Diverged => standing(context, &status),
-        RunState::Running
-        | RunState::Waiting
-        | RunState::Done
-        | RunState::Failed
-        | RunState::Cancelled => Err(Failure::refused(
-            &format!("the run {} is not over", name.run),
-            "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
-        )),
+        State::Held | State::Diverged => standing(context, &status),
+        State::Running | State::Waiting | State::Done | State::Failed | State::Cancelled => {
+            Err(Failure::refused(
+                &format!("the run {} is not over", name.run),
+                "`agentic flow status RUN` shows how far it came, `agentic flow worker RUN` goes on with it",
+            ))
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use agentic_lang_pipeline::engine::{DurableEngine, RunId, RunState, RunStatus};
+use agentic_lang_pipeline::engine::{DurableEngine, RunId, RunStatus};
+use agentic_replay::State;
 use agentic_view::FlowStatusView;
 
 use super::status::show;
@@ -55,7 +56,7 @@ fn drive_one(context: &Context, address: &Address, name: &str) -> Outcome {
     let status = loop {
         engine.go_on(&run)?;
         let status = engine.status(&run)?;
-        let pause = status.until.filter(|_| status.state == RunState::Waiting);
+        let pause = status.until.filter(|_| status.state == State::Waiting);
         let Some(until) = pause.filter(|_| !stop::is_asked()) else { break status };
         while context.now() < until && !stop::is_asked() {
             std::thread::sleep(POLL);
