@@ -21,6 +21,7 @@ pub fn message_of(pending: &Pending) -> Message {
             ("in-doubt", format!("did `{}` of `{}` happen?", hold.ask.kind, hold.agent))
         }
     };
+    let question = text("question").unwrap_or(otherwise);
     let own = text("severity").and_then(|word| Severity::parse(&word));
     let waits_too_long = pending.overdue || hold.n_escalations > 0;
     let severity = own.unwrap_or(match hold.reason {
@@ -44,8 +45,8 @@ pub fn message_of(pending: &Pending) -> Message {
     Message {
         subject: subject.to_owned(),
         id: request,
-        title: text("question").unwrap_or(otherwise),
-        body: text("body").unwrap_or_else(|| body(&evidence)),
+        title: question.lines().next().unwrap_or_default().to_owned(),
+        body: text("body").unwrap_or_else(|| body(&question, &evidence)),
         severity,
         actions: Message::actions_of(&offered),
         evidence: vec![evidence],
@@ -55,11 +56,13 @@ pub fn message_of(pending: &Pending) -> Message {
     }
 }
 
-/// Returns what is to be judged as people read it.
-fn body(evidence: &Value) -> String {
-    match evidence {
+/// Returns the rest of a question of several lines, and what is to be judged as people read it.
+fn body(question: &str, evidence: &Value) -> String {
+    let rest = question.split_once('\n').map(|(_, rest)| format!("{rest}\n\n"));
+    let judged = match evidence {
         Value::Null => String::new(),
         Value::Text(text) => text.clone(),
         other => json::to_text(other),
-    }
+    };
+    rest.unwrap_or_default() + &judged
 }
