@@ -15,5 +15,6 @@ mod rebuild;
 mod stage;
 mod state;
 mod terminal;
+mod tool;
 mod verb;
 mod walk;
