@@ -1,6 +1,7 @@
 //! What a program asks of the world.
 
 use std::fmt;
+use std::sync::Arc;
 
 use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{Cid, Instant, Value};
@@ -39,6 +40,9 @@ pub struct Request {
     pub timeout_ms: Option<u64>,
     /// Where in the source the request was made. Not part of the hash.
     pub position: Option<Position>,
+    /// The object that the request is made for, such as the plan it is a node of. Not part of the
+    /// hash, so that a program that was changed elsewhere still asks the same.
+    pub origin: Option<Arc<Cid>>,
 }
 
 /// A place in a source text.
@@ -72,9 +76,17 @@ pub struct RequestHash([u8; 32]);
 pub struct RequestId([u8; 32]);
 
 impl Request {
-    /// Makes a request without schema, time limit or position.
+    /// Makes a request without schema, time limit, position or origin.
     pub fn new(path: Path, kind: impl Into<String>, payload: Value) -> Request {
-        Request { path, kind: kind.into(), payload, schema: None, timeout_ms: None, position: None }
+        Request {
+            path,
+            kind: kind.into(),
+            payload,
+            schema: None,
+            timeout_ms: None,
+            position: None,
+            origin: None,
+        }
     }
 
     /// Makes a request that waits until an instant, which is recorded, so that a pause neither

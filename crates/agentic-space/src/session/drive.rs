@@ -77,7 +77,7 @@ impl<'a> Driver<'a> {
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::of_session(space, &folder, &flow)?;
+        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
@@ -93,7 +93,7 @@ impl<'a> Driver<'a> {
     ) -> Result<()> {
         progress.links.truncate(1);
         let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::of_session(space, &folder, &flow)?;
+        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.append(&progress.objects, progress.links)
     }
@@ -328,6 +328,7 @@ impl<'a> Driver<'a> {
             path: request.path.clone(),
             key: performance.id.to_string(),
             timeout_ms: request.timeout_ms,
+            grace: self.space.grace(),
             caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
             waiting: self.arrivals.0.clone(),
         }
@@ -395,6 +396,11 @@ impl<'a> Driver<'a> {
         let now = self.space.now();
         self.ready.extend(self.backlog.keep_later(progress.perform, now));
         self.timers.extend(progress.timers.into_iter().map(|(until, path)| (path, until)));
+        for withdrawn in &progress.withdrawn {
+            if let Some(running) = self.running.get(&withdrawn.request.path) {
+                running.work.ask_to_end();
+            }
+        }
         for withdrawn in progress.withdrawn {
             self.withdraw(&withdrawn)?;
         }

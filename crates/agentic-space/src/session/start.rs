@@ -109,7 +109,7 @@ pub fn record(space: &Space, begin: Begin) -> Result<SessionId> {
 pub(super) fn start_child(space: &Space, child: Child) -> Result<SessionId> {
     let mut driver = match child {
         Child::New(begin) => create(space, *begin)?,
-        Child::Forked(id) => Driver::load(space, &id)?,
+        Child::Begun(id) => Driver::load(space, &id)?,
     };
     driver.run()?;
     Ok(driver.id())
