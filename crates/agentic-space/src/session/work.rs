@@ -27,6 +27,8 @@ const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
 pub(super) enum Came {
     /// The program of an `exec` ended.
     Exec(Ended),
+    /// The probe of an effect in doubt ended.
+    Probe(Ended),
     /// A program of the language ended.
     Program {
         /// Its name.
@@ -65,6 +67,8 @@ pub(super) struct Order {
 pub(super) enum Work {
     /// The program of an `exec`.
     Process(Process),
+    /// The probe of an effect in doubt.
+    Probe(Process),
     /// Anything else, and what is known about it once it was told to stop.
     Thread(CancelFlag, Stopped),
 }
@@ -159,6 +163,11 @@ impl Work {
     pub fn stop(&self) -> Stopped {
         match self {
             Work::Process(process) => process.stop(),
+            Work::Probe(process) => {
+                process.stop();
+                // The effect itself is what it was: in doubt.
+                Stopped::Unknown
+            }
             Work::Thread(cancel, stopped) => {
                 cancel.set();
                 *stopped
