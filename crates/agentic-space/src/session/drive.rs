@@ -193,6 +193,16 @@ impl<'a> Driver<'a> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
+        let ran = self.run_on();
+        self.or_put_off(ran)?;
+        let settled = self.settle_down();
+        match std::mem::take(&mut self.faulted).pop_first() {
+            Some((_, fault)) => Err(fault),
+            None => settled,
+        }
+    }
+
+    fn run_on(&mut self) -> Result<()> {
         self.take_letters()?;
         self.apply_decisions()?;
         self.probe_doubts()?;
@@ -212,13 +222,8 @@ impl<'a> Driver<'a> {
                 self.flush()?;
                 self.wait_for_work()?;
             } else if self.ready.is_empty() {
-                break;
+                return Ok(());
             }
-        }
-        let settled = self.settle_down();
-        match std::mem::take(&mut self.faulted).pop_first() {
-            Some((_, fault)) => Err(fault),
-            None => settled,
         }
     }
 
