@@ -16,6 +16,7 @@ use crate::model::{
     AGENT_MODEL_VARIABLE, Adapter, Address, RetryRule, TIME_LIMIT_DEFAULT, TIMEOUT_VARIABLE,
 };
 use crate::secret::SecretSource;
+use crate::tool::RESULTS_VARIABLE;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "agentic.toml";
@@ -23,11 +24,12 @@ pub const FILE_NAME: &str = "agentic.toml";
 pub const MODEL_VARIABLE: &str = "AGENTIC_MODEL";
 /// The longest file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The variables that choose models.
-const VARIABLES: [&str; 6] = [
+/// The variables that choose models, and bound what is asked of them and of tools.
+const VARIABLES: [&str; 7] = [
     MODEL_VARIABLE,
     AGENT_MODEL_VARIABLE,
     TIMEOUT_VARIABLE,
+    RESULTS_VARIABLE,
     "OPENAI_BASE_URL",
     "ANTHROPIC_BASE_URL",
     "OLLAMA_BASE_URL",
@@ -80,6 +82,10 @@ pub struct ToolEntry {
     pub workspace: Option<PathBuf>,
     /// The programs that `sh://` may start, beyond those that are built in.
     pub commands: Vec<String>,
+    /// The service that `web_search` asks; the usual one without one.
+    pub search: Option<String>,
+    /// The hosts beyond the public web that `fetch_url` reads: names, or names with ports.
+    pub hosts: Vec<String>,
 }
 
 /// A server of tools.
@@ -131,13 +137,21 @@ impl Configuration {
             let entry = entry.check().map_err(|reason| bad(place, reason))?;
             models.insert(name, entry);
         }
+        if let Some(search) = &file.tools.search {
+            check_server(search).map_err(|reason| bad("tools.search".to_owned(), reason))?;
+        }
         let mcp = file.mcp.into_iter().map(|(name, entry)| (name, entry.into())).collect();
         Ok(Configuration {
             path: Some(path.to_owned()),
             folder: path.parent().unwrap_or(Path::new("")).to_owned(),
             default_model: file.default_model,
             models,
-            tools: ToolEntry { workspace: file.tools.workspace, commands: file.tools.commands },
+            tools: ToolEntry {
+                workspace: file.tools.workspace,
+                commands: file.tools.commands,
+                search: file.tools.search,
+                hosts: file.tools.hosts,
+            },
             mcp,
             plain: file.plain,
             variables: BTreeMap::new(),
@@ -192,6 +206,9 @@ struct FileTools {
     workspace: Option<PathBuf>,
     #[serde(default)]
     commands: Vec<String>,
+    search: Option<String>,
+    #[serde(default)]
+    hosts: Vec<String>,
 }
 
 #[derive(Deserialize)]

@@ -241,7 +241,7 @@ impl Run {
             }
             Step::Approve { question, slot } => {
                 let question = module.code.evaluate(question, strand.locals(), &mut self.stack)?;
-                self.ask(strand, id, &question, slot);
+                self.ask_human(strand, id, &question, slot);
                 return Ok(Flow::Waits);
             }
             Step::Call(call) => {

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentic_lang_agent::{MockTasks, TASK, argument_text};
+use agentic_lang_agent::{AGENT_TOOL, MockTasks, TASK, argument_text};
 use agentic_lang_context::INPUT_REQUEST;
 use agentic_lang_pipeline::engine::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
@@ -24,7 +24,7 @@ use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
 
 use super::context::Cast;
 use super::folder::Folder;
-use super::language::{Language, adapter, handlers, kinds_of};
+use super::language::{Language, adapter, handlers, kinds_of, tools};
 use super::performer::{Performer, ProviderCall};
 use super::pipeline::Shelf;
 use super::script::Script;
@@ -37,6 +37,8 @@ pub struct Executor {
     language: Language,
     kinds: Kinds,
     handlers: BTreeMap<String, Vec<String>>,
+    /// The programs that are the tools of agents.
+    tools: BTreeMap<String, Vec<String>>,
     mock: MockTasks,
     natives: Natives,
     script: Script,
@@ -69,7 +71,7 @@ impl Executor {
         if language == Language::Context {
             return Ok(Executor::of_cast(&Cast::of(flow)?));
         }
-        let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
+        let (kinds, handlers, tools) = (kinds_of(flow)?, handlers(flow), tools(flow));
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
@@ -82,6 +84,7 @@ impl Executor {
             language,
             kinds,
             handlers,
+            tools,
             mock,
             natives,
             script,
@@ -111,6 +114,7 @@ impl Executor {
             language: Language::Context,
             kinds: cast.kinds(),
             handlers: BTreeMap::new(),
+            tools: BTreeMap::new(),
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: Script::default(),
@@ -133,6 +137,7 @@ impl Executor {
             language: Language::Pipeline,
             kinds,
             handlers: BTreeMap::new(),
+            tools: BTreeMap::new(),
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: run.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
@@ -243,7 +248,12 @@ impl Executor {
             Language::AgentLang if request.kind == TASK => {
                 let task = request.payload.get("task").and_then(Value::as_text)?;
                 let argv = self.handlers.get(task)?.clone();
-                Some(CommandLine { argv, stdin: task_line(task, request) })
+                Some(CommandLine { argv, stdin: line("task", task, request) })
+            }
+            Language::AgentLang if request.kind == AGENT_TOOL => {
+                let tool = request.payload.get("tool").and_then(Value::as_text)?;
+                let argv = self.tools.get(tool)?.clone();
+                Some(CommandLine { argv, stdin: line("tool", tool, request) })
             }
             Language::AgentLang => None,
             Language::Pipeline => {
@@ -308,12 +318,12 @@ fn auth_of(registry: &Registry) -> BTreeMap<String, AuthSource> {
     needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
 }
 
-/// Writes the line that a handler reads: `{"task","args","agent"?}`. The arguments are JSON
-/// already, with their keys in order and their numbers exact.
-fn task_line(task: &str, request: &Request) -> String {
+/// Writes the line that a handler reads: `{"task","args","agent"?}`, or `tool` for `task`. The
+/// arguments are JSON already, with their keys in order and their numbers exact.
+fn line(what: &str, name: &str, request: &Request) -> String {
     let quoted = |text: &str| json::to_text(&Value::text(text));
     let agent = request.payload.get("agent").and_then(Value::as_text);
     let agent = agent.map(|agent| format!(",\"agent\":{}", quoted(agent))).unwrap_or_default();
     let args = argument_text(request).unwrap_or("{}");
-    format!("{{\"task\":{},\"args\":{args}{agent}}}\n", quoted(task))
+    format!("{{\"{what}\":{},\"args\":{args}{agent}}}\n", quoted(name))
 }

@@ -16,5 +16,6 @@ mod session;
 mod stage;
 mod state;
 mod terminal;
+mod tool;
 mod verb;
 mod walk;
