@@ -7,6 +7,7 @@ mod checkout;
 mod command;
 mod commit;
 mod difference;
+
 mod index;
 mod loose;
 mod loose_ref;
@@ -18,9 +19,11 @@ mod pack;
 mod pack_file;
 mod pack_index;
 mod pack_merge;
+mod pack_replaced;
 mod reference;
 mod repair;
 mod repository;
+
 mod signature;
 mod snapshot;
 mod tree;
