@@ -181,7 +181,7 @@ impl Work {
     pub fn ask_to_end(&self) {
         match self {
             Work::Program(cancel, _) => cancel.set(),
-            Work::Process(_) | Work::Thread(..) => {}
+            Work::Process(_) | Work::Probe(_) | Work::Thread(..) => {}
         }
     }
 
