@@ -207,8 +207,13 @@ mod tests {
         let mut compressor = Compressor::new(Compression::BEST_SPEED, usize::MAX);
         let long: Vec<u8> = (0..100_000_u32).flat_map(|n| n.to_le_bytes()).collect();
         let full = vec![0xff; usize::from(u16::MAX)];
-        let cases =
-            [&[b"blob 3\0".as_slice(), b"abc"][..], &[b"x", &long, b""], &[b""], &[&full], &[&full, b"x"]];
+        let cases = [
+            &[b"blob 3\0".as_slice(), b"abc"][..],
+            &[b"x", &long, b""],
+            &[b""],
+            &[&full],
+            &[&full, b"x"],
+        ];
         for parts in cases {
             let mut stream = b"before".to_vec();
             compressor.deflate(parts, &mut stream).expect("there is memory");
