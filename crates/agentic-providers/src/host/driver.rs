@@ -17,6 +17,8 @@ const NAP_MAX: Duration = Duration::from_secs(60);
 /// How many effects may be on their way out at once. With more, new ones wait for the grace and
 /// then fail, so that executors that never come back cannot use up the system's threads.
 const LEAVING_MAX: usize = 512;
+/// How much longer than the grace a program is waited for that is stopped by force then.
+const KILLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What can happen to a run from outside its thread.
 enum Message {
@@ -244,7 +246,7 @@ impl<P: Program> Driver<'_, P> {
         let path = request.path.clone();
         let limit = request.timeout_ms.map(Duration::from_millis);
         let deadline = limit.and_then(|limit| Tick::now().checked_add(limit));
-        let cancel = CancelFlag::new();
+        let cancel = CancelFlag::with_grace(self.host.limits.grace);
         let (executor, sender) = (Arc::clone(&self.host.executor), self.sender.clone());
         let watched = cancel.clone();
         let job = self.pool.start(move || {
@@ -287,7 +289,8 @@ impl<P: Program> Driver<'_, P> {
     /// next finds the world at rest.
     fn wait_for_the_leaving(&mut self) {
         while let Some(told_at) = self.leaving.values().max() {
-            let left = self.host.limits.grace.saturating_sub(told_at.elapsed());
+            let patience = self.host.limits.grace + KILLED_WITHIN;
+            let left = patience.saturating_sub(told_at.elapsed());
             match self.receiver.recv_timeout(left) {
                 Ok(Message::Finished { ticket, .. }) => drop(self.leaving.remove(&ticket)),
                 Ok(Message::Cancel) => {}

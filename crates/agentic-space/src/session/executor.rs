@@ -20,8 +20,9 @@ use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult,
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::Outcome;
 use agentic_providers::provider::Stamp;
-use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
+use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, StartRecord};
 
+use super::children::run_id;
 use super::context::Cast;
 use super::folder::Folder;
 use super::language::{Language, adapter, handlers, kinds_of, tools};
@@ -42,6 +43,8 @@ pub struct Executor {
     mock: MockTasks,
     natives: Natives,
     script: Script,
+    /// The run that agents are told they are called by.
+    run_id: String,
     /// In whose name agents are called.
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
@@ -88,6 +91,7 @@ impl Executor {
             mock,
             natives,
             script,
+            run_id: String::new(),
             invoked_by,
             auth: BTreeMap::new(),
             performer,
@@ -99,13 +103,18 @@ impl Executor {
     ///
     /// # Errors
     /// Fails when its object is no program.
-    pub(super) fn of_session(space: &Space, folder: &Folder, flow: &Object) -> Result<Executor> {
+    pub(super) fn of_session(
+        space: &Space,
+        folder: &Folder,
+        (flow, start): (&Object, &StartRecord),
+    ) -> Result<Executor> {
         let executor = Executor::new(flow)?.with_terminal(space.terminal());
         if executor.language != Language::Pipeline {
             return Ok(executor);
         }
         let registry = Shelf { space, folder, given: &[] }.registry(flow)?;
-        Ok(Executor { auth: auth_of(&registry), ..executor })
+        let run_id = run_id(space, start);
+        Ok(Executor { auth: auth_of(&registry), run_id, ..executor })
     }
 
     /// Makes the executor of a program of the context language.
@@ -118,6 +127,7 @@ impl Executor {
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: Script::default(),
+            run_id: String::new(),
             invoked_by: None,
             auth: BTreeMap::new(),
             performer: Some(Performer::new(cast)),
@@ -141,6 +151,7 @@ impl Executor {
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: run.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
+            run_id: String::new(),
             invoked_by: run.invoked_by.clone(),
             auth: auth_of(&run.compiled.registry),
             performer: Some(Performer::of_roles()),
@@ -154,6 +165,11 @@ impl Executor {
         let auth = agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default();
         let settings = Settings::of_process(folder);
         Caller { keyring: Keyring::new(settings, self.invoked_by.clone()), auth, run }
+    }
+
+    /// Names the run that agents are told they are called by.
+    pub fn with_run_id(self, run_id: String) -> Executor {
+        Executor { run_id, ..self }
     }
 
     /// Replaces the native functions of pipelines.
@@ -264,8 +280,7 @@ impl Executor {
                 let argv = request.payload.get("argv")?.as_list()?;
                 let argv: Option<Vec<String>> =
                     argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
-                let call = request.payload.get("call").unwrap_or(&Value::Null);
-                let stdin = format!("{}\n", json::to_text(call));
+                let stdin = format!("{}\n", self.received(request));
                 argv.map(|argv| CommandLine { argv, stdin })
             }
         }
@@ -279,12 +294,17 @@ impl Executor {
             return None;
         }
         let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
-        let call = request.payload.get("call").unwrap_or(&Value::Null);
         Some(Call {
             url: text("url")?.to_owned(),
             method: text("method")?.to_owned(),
-            body: json::to_text(call).into_bytes(),
+            body: self.received(request).into_bytes(),
         })
+    }
+
+    /// Returns what the agent of a request receives, as JSON on one line.
+    fn received(&self, request: &Request) -> String {
+        let input = AgentCall::of(request).map(|call| call.to_input(&self.run_id));
+        json::to_text(&input.unwrap_or(Value::Null))
     }
 
     /// Makes the answer of a request from what became of its program.

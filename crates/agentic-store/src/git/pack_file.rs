@@ -30,6 +30,8 @@ const UNSYNCED: &str = "pack-a6e77c50";
 const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
 const LARGE_OFFSET: u64 = 1 << 31;
+/// Shorter objects than this hardly become shorter; what is in a pack stays as it is for long.
+const STORED_MAX: usize = 128;
 /// How much of a file is hashed at a time, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -138,7 +140,7 @@ impl<'a> PackWriter<'a> {
             out: BufWriter::new(file),
             hasher: gix::hash::hasher(folder.kind),
             offset: 0,
-            compressor: Compressor::new(Compression::BEST_SPEED),
+            compressor: Compressor::new(Compression::BEST_SPEED, STORED_MAX),
             buffer: Vec::new(),
             entries: BTreeMap::new(),
         };
