@@ -64,5 +64,5 @@ fn body(question: &str, evidence: &Value) -> String {
         Value::Text(text) => text.clone(),
         other => json::to_text(other),
     };
-    rest.unwrap_or_default() + judged.as_str()
+    format!("{}{judged}", rest.unwrap_or_default())
 }
