@@ -1,7 +1,10 @@
 //! One finding, and how it is shown.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::ops::Range;
 
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::excerpt::{Excerpt, is_long};
 use crate::source::{Source, Span};
 
 /// How bad a finding is.
@@ -93,20 +96,21 @@ impl Diagnostic {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let clip = |span: Span| clip_to_text(span, source.text());
-        let primary = AnnotationKind::Primary.span(clip(self.span));
-        let primary =
-            if self.reason.is_empty() { primary } else { primary.label(self.reason.as_str()) };
-        let others = self
-            .labels
-            .iter()
-            .map(|label| AnnotationKind::Context.span(clip(label.span)).label(label.text.as_str()));
-        let snippet = Snippet::source(source.text())
-            .path(source.name())
-            .annotation(primary)
-            .annotations(others);
         let title = level.primary_title(self.message.as_str()).id(self.code);
-        let mut group = Group::with_title(title).element(snippet);
+        let excerpts = self.excerpts(source);
+        let mut group = match &excerpts {
+            None => Group::with_title(title).element(self.snippet(source)),
+            Some(excerpts) => excerpts.iter().enumerate().fold(
+                Group::with_title(title),
+                |group, (index, (excerpt, said))| {
+                    let kind = match index {
+                        0 => AnnotationKind::Primary,
+                        _ => AnnotationKind::Context,
+                    };
+                    group.element(excerpt.origin(source)).element(excerpt.snippet(kind, said))
+                },
+            ),
+        };
         if !self.hint.is_empty() {
             group = group.element(Level::HELP.with_name("hint").message(self.hint.as_str()));
         }
@@ -116,10 +120,37 @@ impl Diagnostic {
         };
         renderer.render(&[group])
     }
+
+    /// Marks all places in the source as it is.
+    fn snippet<'a>(&'a self, source: &'a Source) -> Snippet<'a, Annotation<'a>> {
+        let clip = |span: Span| clip_to_text(span, source.text());
+        let primary = AnnotationKind::Primary.span(clip(self.span));
+        let primary =
+            if self.reason.is_empty() { primary } else { primary.label(self.reason.as_str()) };
+        let others = self
+            .labels
+            .iter()
+            .map(|label| AnnotationKind::Context.span(clip(label.span)).label(label.text.as_str()));
+        Snippet::source(source.text()).path(source.name()).annotation(primary).annotations(others)
+    }
+
+    /// Cuts out a piece for every place, the first being that of the finding, with what is said
+    /// there. Nothing if all lines are short enough to be shown as they are.
+    fn excerpts<'a>(&'a self, source: &Source) -> Option<Vec<(Excerpt, &'a str)>> {
+        let labels = self.labels.iter().map(|label| (label.span, label.text.as_str()));
+        let places = std::iter::once((self.span, self.reason.as_str())).chain(labels);
+        let places: Vec<(Range<usize>, &str)> =
+            places.map(|(span, said)| (clip_to_text(span, source.text()), said)).collect();
+        if !places.iter().any(|(place, _)| is_long(source, place)) {
+            return None;
+        }
+        let cut = places.iter().map(|(place, said)| (Excerpt::of(source, place), *said));
+        Some(cut.collect())
+    }
 }
 
 /// Moves a span onto character boundaries inside the text, so that rendering never fails.
-fn clip_to_text(span: Span, text: &str) -> std::ops::Range<usize> {
+fn clip_to_text(span: Span, text: &str) -> Range<usize> {
     let clip = |mut at: usize| {
         at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -149,6 +180,52 @@ mod tests {
             "hint: choose",
         ] {
             assert!(text.contains(part), "{part:?} in\n{text}");
+        }
+    }
+
+    /// How many bytes and characters a line of output may have, roughly.
+    const SHOWN_BYTES_MAX: usize = 600;
+
+    /// Renders an error from one place of a text to another, and checks that no line of it is long.
+    fn check_bounded(text: &str, span: Span, see: Option<Span>, parts: &[&str]) {
+        let source = Source::new("x", text);
+        let mut finding = Diagnostic::error("A1", span, "m").because("here").hint("cut it");
+        if let Some(see) = see {
+            finding = finding.see(see, "opened here");
+        }
+        let shown = finding.render(&source, Style::Plain);
+        for part in parts {
+            assert!(shown.contains(part), "{part:?} in\n{}", shown.get(..4_096).unwrap_or(&shown));
+        }
+        let longest = shown.lines().map(str::len).max().unwrap_or(0);
+        assert!(longest <= SHOWN_BYTES_MAX, "{longest} bytes in a line");
+        assert!(shown.lines().count() <= 16, "{} lines", shown.lines().count());
+    }
+
+    #[test]
+    fn long_lines_are_clipped_around_the_places() {
+        let mib = 1 << 20;
+        let all = |text: &str| Span::new(0, text.len());
+        // One line of a mebibyte: its start, its middle, its end, all of it, two places far apart.
+        let line = "x".repeat(mib);
+        check_bounded(&line, Span::new(0, 1), None, &["x:1:1", "^ here", "hint: cut it"]);
+        check_bounded(&line, Span::new(mib / 2, mib / 2 + 3), None, &["x:1:524289", "^^^ here"]);
+        check_bounded(&line, Span::new(mib, mib), None, &["x:1:1048577", "^ here"]);
+        check_bounded(&line, all(&line), None, &["x:1:1", "here"]);
+        let far = Some(Span::new(0, 1));
+        check_bounded(&line, Span::new(mib, mib), far, &["x:1:1048577", "x:1:1", "opened here"]);
+        // Several long lines, and a short one between them.
+        let lines = format!("{line}\nshort\n{line}\n{line}");
+        check_bounded(&lines, all(&lines), None, &["x:1:1", "here"]);
+        check_bounded(&lines, Span::new(mib - 1, mib + 20), None, &["x:1:1048576", "here"]);
+        let short = Some(Span::new(mib + 1, mib + 6));
+        check_bounded(&lines, Span::new(0, 2), short, &["x:1:1", "x:2:1", "short", "opened here"]);
+        // Tabs, wide and combining characters, an end in the middle of a character.
+        for piece in ["\t", "漢", "e\u{301}", "\u{301}", "👩‍👩‍👧", "\u{0}", "\u{202e}"]
+        {
+            let text = format!("{}\n{}", piece.repeat(mib / 8), piece.repeat(mib / 8));
+            check_bounded(&text, all(&text), Some(Span::new(1, 2)), &["x:1:1", "here"]);
+            check_bounded(&text, Span::new(1_001, text.len() - 1), None, &["here"]);
         }
     }
 

@@ -4,6 +4,7 @@
 //! excerpt of the source, a caret under the place, why it is wrong, and what to do next.
 
 mod diagnostic;
+mod excerpt;
 mod source;
 
 pub use crate::diagnostic::{Diagnostic, Label, Severity, Style};

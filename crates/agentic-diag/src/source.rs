@@ -1,5 +1,7 @@
 //! Source texts and places in them.
 
+use std::ops::Range;
+
 /// A half-open range of bytes in a source text, on character boundaries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
@@ -56,6 +58,15 @@ impl Source {
     /// Returns the whole text.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the bytes of the line that a byte stands in, without its break; one past the end of
+    /// the text is allowed.
+    pub(crate) fn line_at(&self, at: usize) -> Range<usize> {
+        let line = self.line_starts.partition_point(|start| *start <= at);
+        let start = self.line_starts[line - 1];
+        let end = self.line_starts.get(line).map_or(self.text.len(), |next| next - 1);
+        start..end
     }
 
     /// Finds line and column of a byte; one past the end is allowed.

@@ -31,7 +31,9 @@
 //! ([`VALUE_BYTES_MAX`], [`VALUE_DEPTH_MAX`]), digits of whole numbers ([`DIGITS_MAX`]), 128 calls
 //! of pipelines inside each other: findings, or errors that a program can catch. What ends the run:
 //! the work of more than [`STATEMENTS_MAX`] statements between two answers, more than
-//! [`REQUESTS_MAX`] requests, more than [`STRANDS_MAX`] branches at once. Of what is traced between
+//! [`REQUESTS_MAX`] requests, more than [`STRANDS_MAX`] branches at once. What a model may ask of
+//! tools is bounded by [`ROUNDS_MAX`], [`CALLS_MAX`] and [`CONVERSATION_BYTES_MAX`]: more is a
+//! failed attempt. Of what is traced between
 //! two answers [`TRACE_BYTES_MAX`] are kept; an event `trace_gap` counts the others.
 //!
 //! This crate is pure: no clock, no randomness, no threads, no files.
@@ -63,6 +65,7 @@ pub use crate::mock::MockTasks;
 pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
-    AGENT_TASK, Agents, Capture, MOCK, PROGRESS, REQUESTS_MAX, Run, RunOptions, STATEMENTS_MAX,
-    STRANDS_MAX, TASK, TRACE, TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
+    AGENT_TASK, AGENT_TOOL, Agents, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, Capture, MOCK,
+    PROGRESS, REQUESTS_MAX, ROUNDS_MAX, Run, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK, TRACE,
+    TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
 };

@@ -4,6 +4,7 @@ mod budget;
 mod call;
 pub(crate) mod compile;
 pub(crate) mod conform;
+mod conversation;
 mod decision;
 mod evaluate;
 pub(crate) mod fault;
@@ -15,6 +16,7 @@ mod roster;
 mod strand;
 mod task;
 mod testing;
+mod tool;
 mod trace;
 
 use std::sync::{Arc, OnceLock};
@@ -24,11 +26,14 @@ use agentic_replay::Position;
 use crate::data::Data;
 use crate::types::TypeId;
 
+pub use crate::program::conversation::{CALLS_MAX, CONVERSATION_BYTES_MAX, ROUNDS_MAX};
 pub use crate::program::machine::Run;
 pub use crate::program::options::{
     Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX, TRACE_BYTES_MAX,
 };
-pub use crate::program::request::{AGENT_TASK, MOCK, TASK, answer, argument_text, register_kinds};
+pub use crate::program::request::{
+    AGENT_TASK, AGENT_TOOL, BY_WEB, MOCK, TASK, answer, argument_text, register_kinds,
+};
 pub use crate::program::roster::STRANDS_MAX;
 pub use crate::program::testing::TestResult;
 pub use crate::program::trace::{PROGRESS, TRACE};

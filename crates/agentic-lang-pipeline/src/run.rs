@@ -17,6 +17,7 @@ use crate::run::prepare::Prepared;
 use crate::run::task::{Routes, Step, Task, Turning, World};
 
 mod attempts;
+mod call;
 mod child;
 mod converge;
 mod decompose;
@@ -32,7 +33,8 @@ mod supervisor;
 mod task;
 mod tool_agent;
 
-pub use crate::run::outgoing::{AgentCall, RequestKind, add_kinds};
+pub use crate::run::call::AgentCall;
+pub use crate::run::outgoing::{RequestKind, add_kinds};
 pub use crate::run::progress::{BlockProgress, Standing};
 pub use crate::run::prompts::reply_schema;
 pub use crate::run::result::{BlockResult, RunResult, Status};
@@ -309,6 +311,15 @@ impl fmt::Debug for FlowProgram {
         let n_blocks = self.plans.len();
         f.debug_struct("FlowProgram").field("n_blocks", &n_blocks).finish_non_exhaustive()
     }
+}
+
+/// Returns the plans of the programs in the nodes of a plan; none of one that cannot run.
+pub fn inner_plans(plan: &Arc<Plan>, registry: &Registry) -> Vec<Arc<Plan>> {
+    let mut plans = Vec::new();
+    if let Ok(prepared) = Prepared::of(Arc::clone(plan), registry) {
+        prepared.collect_inner(&mut plans);
+    }
+    plans
 }
 
 /// Makes a failure with details from pairs.

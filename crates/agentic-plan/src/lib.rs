@@ -16,10 +16,12 @@ mod draft;
 mod error;
 mod fields;
 mod fragment;
+mod message;
 mod node;
 mod plan;
 mod registry;
 mod render;
+mod route;
 mod source_map;
 mod text;
 mod validate;
@@ -30,6 +32,7 @@ pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
 pub use crate::error::{PlanError, PlanErrorKind};
 pub use crate::fields::ShapeError;
 pub use crate::fragment::{Closed, Fragment, Numbering};
+pub use crate::message::{Action, ActionStyle, Message, SNOOZE, Severity};
 pub use crate::node::{
     Backend, Call, CallKind, InvalidNodeId, Mode, NODE_ID_BYTES_MAX, Node, NodeId, Retry, Work,
 };
@@ -40,5 +43,6 @@ pub use crate::registry::{
     Verdict, is_identifier, standard_registry,
 };
 pub use crate::render::NotExportable;
+pub use crate::route::{Destination, Identities, Route, Router, is_identity};
 pub use crate::source_map::{Place, SOURCE_MAP_KIND, SourceMap};
 pub use crate::text::text_of;

@@ -4,6 +4,8 @@
 //! name programs that are run, so it is trusted as much as a build script. Relative paths in it
 //! begin at its folder.
 
+mod people;
+
 use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -11,11 +13,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use self::people::{FileChannel, FilePeople, FileRoute};
 use crate::Error;
 use crate::model::{
     AGENT_MODEL_VARIABLE, Adapter, Address, RetryRule, TIME_LIMIT_DEFAULT, TIMEOUT_VARIABLE,
 };
 use crate::secret::SecretSource;
+use crate::tool::RESULTS_VARIABLE;
+
+pub use self::people::People;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "agentic.toml";
@@ -23,11 +29,12 @@ pub const FILE_NAME: &str = "agentic.toml";
 pub const MODEL_VARIABLE: &str = "AGENTIC_MODEL";
 /// The longest file, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// The variables that choose models.
-const VARIABLES: [&str; 6] = [
+/// The variables that choose models, and bound what is asked of them and of tools.
+const VARIABLES: [&str; 7] = [
     MODEL_VARIABLE,
     AGENT_MODEL_VARIABLE,
     TIMEOUT_VARIABLE,
+    RESULTS_VARIABLE,
     "OPENAI_BASE_URL",
     "ANTHROPIC_BASE_URL",
     "OLLAMA_BASE_URL",
@@ -48,6 +55,8 @@ pub struct Configuration {
     pub tools: ToolEntry,
     /// Servers of tools that are started when they are called.
     pub mcp: BTreeMap<String, McpEntry>,
+    /// How people are reached.
+    pub people: People,
     /// The environment variables that programs may read as they are.
     pub plain: Vec<String>,
     /// The variables of the environment that choose models.
@@ -80,6 +89,10 @@ pub struct ToolEntry {
     pub workspace: Option<PathBuf>,
     /// The programs that `sh://` may start, beyond those that are built in.
     pub commands: Vec<String>,
+    /// The service that `web_search` asks; the usual one without one.
+    pub search: Option<String>,
+    /// The hosts beyond the public web that `fetch_url` reads: names, or names with ports.
+    pub hosts: Vec<String>,
 }
 
 /// A server of tools.
@@ -131,14 +144,30 @@ impl Configuration {
             let entry = entry.check().map_err(|reason| bad(place, reason))?;
             models.insert(name, entry);
         }
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        let people = FilePeople {
+            channels: file.channels,
+            routes: file.routes,
+            identities: file.identities,
+        };
+        let people = people.check(&folder).map_err(|(entry, reason)| bad(entry, reason))?;
+        if let Some(search) = &file.tools.search {
+            check_server(search).map_err(|reason| bad("tools.search".to_owned(), reason))?;
+        }
         let mcp = file.mcp.into_iter().map(|(name, entry)| (name, entry.into())).collect();
         Ok(Configuration {
             path: Some(path.to_owned()),
-            folder: path.parent().unwrap_or(Path::new("")).to_owned(),
+            folder,
             default_model: file.default_model,
             models,
-            tools: ToolEntry { workspace: file.tools.workspace, commands: file.tools.commands },
+            tools: ToolEntry {
+                workspace: file.tools.workspace,
+                commands: file.tools.commands,
+                search: file.tools.search,
+                hosts: file.tools.hosts,
+            },
             mcp,
+            people,
             plain: file.plain,
             variables: BTreeMap::new(),
             adapter: None,
@@ -173,6 +202,12 @@ struct File {
     tools: FileTools,
     #[serde(default)]
     mcp: BTreeMap<String, FileMcp>,
+    #[serde(default)]
+    channels: BTreeMap<String, FileChannel>,
+    #[serde(default)]
+    routes: Vec<FileRoute>,
+    #[serde(default)]
+    identities: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -192,6 +227,9 @@ struct FileTools {
     workspace: Option<PathBuf>,
     #[serde(default)]
     commands: Vec<String>,
+    search: Option<String>,
+    #[serde(default)]
+    hosts: Vec<String>,
 }
 
 #[derive(Deserialize)]

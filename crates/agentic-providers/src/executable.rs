@@ -57,7 +57,7 @@ pub enum Outcome {
     Flooded,
     /// Its time was over.
     TimedOut,
-    /// It was told to stop.
+    /// It was told to stop: it ended then, or was stopped by force when its grace was over.
     Stopped,
 }
 
@@ -66,7 +66,9 @@ const HARMLESS: [&str; 10] =
     ["PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
 
 impl Executable {
-    /// Runs the program to its end, or until its limit or `cancel`.
+    /// Runs the program to its end, or until its limit. When `cancel` is set, it is asked to end
+    /// (SIGTERM, with all that it started) and stopped by force once the grace of the flag is over;
+    /// one that ends with status 0 meanwhile is done.
     pub fn run(&self, cancel: &CancelFlag) -> Outcome {
         self.watched(self.command(), cancel)
     }
@@ -135,6 +137,8 @@ impl Executable {
     ) -> Outcome {
         let deadline = Instant::now().checked_add(self.limit);
         let mut printed: Option<Vec<u8>> = None;
+        // When it is stopped by force, once it was asked to end.
+        let mut kill_at: Option<Option<Instant>> = None;
         loop {
             if printed.is_none() {
                 printed = match output.recv_timeout(POLL) {
@@ -147,6 +151,9 @@ impl Executable {
                 return Outcome::Flooded;
             }
             match child.try_wait() {
+                Ok(Some(status)) if !status.success() && kill_at.is_some() => {
+                    return Outcome::Stopped;
+                }
                 Ok(Some(status)) if !status.success() => {
                     let said = complaint.recv_timeout(LAST_WORDS).unwrap_or_default();
                     let complaint = String::from_utf8_lossy(&said).trim().to_owned();
@@ -160,13 +167,22 @@ impl Executable {
                 Err(error) => return Outcome::Lost(error),
             }
             if cancel.is_set() {
-                return Outcome::Stopped;
+                let told = *kill_at.get_or_insert_with(|| {
+                    signal(child, Signal::TERM);
+                    Instant::now().checked_add(cancel.grace())
+                });
+                if told.is_some_and(|at| Instant::now() >= at) {
+                    return Outcome::Stopped;
+                }
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Outcome::TimedOut;
             }
             if printed.is_some() {
-                cancel.wait(POLL);
+                match kill_at {
+                    None => drop(cancel.wait(POLL)),
+                    Some(_) => std::thread::sleep(POLL),
+                }
             }
         }
     }
@@ -204,10 +220,15 @@ fn collect(
 
 /// Stops a program and everything in its group, and takes its status away.
 pub(crate) fn stop(child: &mut Child) {
+    signal(child, Signal::KILL);
+    let _ = child.wait();
+}
+
+/// Tells a program and everything in its group.
+fn signal(child: &Child, what: Signal) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
         // A group that is gone is what is wanted.
-        let _ = kill_process_group(group, Signal::KILL);
+        let _ = kill_process_group(group, what);
     }
-    let _ = child.wait();
 }

@@ -39,7 +39,7 @@ mod cancel;
 mod driver;
 mod pool;
 
-pub use crate::host::cancel::CancelFlag;
+pub use crate::host::cancel::{CancelFlag, GRACE_DEFAULT};
 
 /// The code of the failure of a request whose executor panicked.
 pub const PANICKED: &str = "panicked";
@@ -85,13 +85,14 @@ pub enum Clock {
 pub struct Limits {
     /// How many requests are performed at once; further ones wait in the order they came.
     pub workers_max: usize,
-    /// How long a run that has ended waits for withdrawn requests to stop.
+    /// How long withdrawn requests may take to stop, and how long a run that has ended waits for
+    /// them.
     pub grace: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { workers_max: 64, grace: Duration::from_secs(2) }
+        Limits { workers_max: 64, grace: GRACE_DEFAULT }
     }
 }
 

@@ -7,6 +7,7 @@
 //! ([`memory`]); what they need that nobody may see is a [`secret`], and which there are says the
 //! [`configuration`]; [`listing`] shows and probes them.
 
+pub mod channel;
 pub mod configuration;
 pub mod credential;
 pub mod endpoint;

@@ -8,6 +8,7 @@ mod adapter;
 mod address;
 mod anthropic;
 mod endpoint;
+mod function;
 mod mock;
 mod ollama;
 mod openai;
@@ -28,6 +29,7 @@ pub use crate::model::adapter::{
 };
 pub use crate::model::address::{Address, Protocol};
 pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
+pub use crate::model::function::{Function, FunctionCall, Turn};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::{Models, Resolved, resolve};
@@ -49,6 +51,10 @@ pub struct Prompt {
     pub schema: Option<String>,
     /// How it should be asked; what a model does not know is left out.
     pub options: Options,
+    /// The functions that it may call. With any, the reply comes whole, not in pieces.
+    pub functions: Vec<Function>,
+    /// What it called before, and what it was given.
+    pub turns: Vec<Turn>,
 }
 
 /// Hints to a model.
@@ -87,6 +93,8 @@ pub struct Completion {
     pub usage: Option<Usage>,
     /// Why it ended.
     pub finish: Finish,
+    /// The functions that it wants to be called before it goes on.
+    pub calls: Vec<FunctionCall>,
 }
 
 /// A reply as text, or as a value that needs no reading.

@@ -9,6 +9,7 @@ mod http;
 mod mcp;
 mod placeholder;
 mod search;
+mod web;
 pub(crate) mod workspace;
 
 use std::time::Duration;
@@ -22,9 +23,14 @@ use crate::host::CancelFlag;
 
 pub use crate::tool::configured::Tools;
 pub use crate::tool::mcp::OfferedTool;
+pub use crate::tool::web::RESULTS_VARIABLE;
 
 /// The kind of a request to a tool.
 pub const TOOL_REQUEST: &str = "tool";
+/// The kind of a request to a tool of an agent of AgentLang.
+pub const AGENT_TOOL_REQUEST: &str = "agent-tool";
+/// Who performs such a tool here: `by` in its payload.
+pub const BY_WEB: &str = "web";
 
 /// A call of a tool: a request of kind `tool` with `tool`, `method`, `uri` and `args`.
 #[derive(Debug)]

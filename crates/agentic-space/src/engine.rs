@@ -8,6 +8,7 @@ mod agent;
 mod decide;
 mod due;
 mod history;
+mod message;
 mod pause;
 mod performer;
 mod stored;
@@ -29,6 +30,7 @@ use crate::{Error, Space};
 
 pub use self::agent::{AgentFailure, ensure_agent, fresh_key, own_agent};
 pub use self::decide::request_at;
+pub use self::message::message_of;
 pub use self::pause::sit_out;
 pub use self::performer::unperformed;
 pub use self::stored::stored_plan;

@@ -238,7 +238,11 @@ fn choices(asked: Option<&Value>) -> Vec<String> {
     let mut choices = texts(payload.get("choices"));
     let is_node = payload.get("node").and_then(Value::as_text).is_some();
     if is_node && payload.get("input").is_some() {
-        choices.extend(["accept".to_owned(), "reject".to_owned()]);
+        for standard in ["accept", "reject"] {
+            if !choices.iter().any(|choice| choice == standard) {
+                choices.push(standard.to_owned());
+            }
+        }
     }
     choices
 }

@@ -3,8 +3,10 @@
 use std::cell::OnceCell;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
+use agentic_providers::host::GRACE_DEFAULT;
 use agentic_store::git::{CommitInfo, Repository, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
@@ -26,6 +28,9 @@ pub struct Options {
     pub stopping: Option<fn() -> bool>,
     /// Who hears at once what programs say; what is only replayed is not said again.
     pub listener: Option<Listener>,
+    /// How long a program of a pipeline may take to end once nobody waits for it any more; without
+    /// one 5 seconds.
+    pub grace: Option<Duration>,
 }
 
 /// One repository, open. Cheap to open; one for each thread.
@@ -36,6 +41,7 @@ pub struct Space {
     terminal: Option<Terminal>,
     stopping: Option<fn() -> bool>,
     listener: Option<Listener>,
+    grace: Option<Duration>,
     recovered: Vec<Recovered>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
@@ -74,6 +80,7 @@ impl Space {
             terminal: options.terminal,
             stopping: options.stopping,
             listener: options.listener,
+            grace: options.grace,
             recovered: Vec::new(),
             mended: Default::default(),
             zone: OnceCell::new(),
@@ -108,8 +115,13 @@ impl Space {
 
     /// Returns how this space was opened.
     fn options(&self) -> Options {
-        let Space { clock, terminal, stopping, listener, .. } = *self;
-        Options { clock, durability: Some(self.durability), terminal, stopping, listener }
+        let Space { clock, terminal, stopping, listener, grace, .. } = *self;
+        Options { clock, durability: Some(self.durability), terminal, stopping, listener, grace }
+    }
+
+    /// Returns how long a program may take to end once nobody waits for it any more.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace.unwrap_or(GRACE_DEFAULT)
     }
 
     /// Returns the person at the terminal.
@@ -129,9 +141,10 @@ impl Space {
 
     /// Returns how this space is opened once more, by another thread.
     pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
-        // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository.
-        let leads_back = |folder: &&std::path::Path| folder.join(".git").exists();
-        let folder = self.repository.work_dir().filter(leads_back);
+        // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository, and
+        // may lead to another.
+        let git_dir = self.repository.git_dir();
+        let folder = self.repository.work_dir().filter(|folder| leads_to(folder, git_dir));
         let folder = folder.unwrap_or(self.repository.common_dir());
         (folder.to_owned(), self.options())
     }
@@ -308,4 +321,15 @@ impl Written {
             }),
         }
     }
+}
+
+/// Says whether a folder is found to be a worktree of a repository: its `.git` is the folder of the
+/// repository, or a file that names it.
+fn leads_to(folder: &Path, git_dir: &Path) -> bool {
+    let own = folder.join(".git");
+    let named = std::fs::read_to_string(&own).ok();
+    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+    let found = named.map_or(own, |path| folder.join(path.trim()));
+    let paths = (found.canonicalize(), git_dir.canonicalize());
+    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }

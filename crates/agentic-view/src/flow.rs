@@ -1,10 +1,15 @@
 //! Runs of pipelines as JSON.
 
 use agentic_lang_pipeline::engine::{RunEvent, RunHold, RunStatus};
-use agentic_model::json;
+use agentic_lang_pipeline::run::Standing;
+use agentic_model::{Value, json};
+use agentic_replay::State;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
+
+/// How a block stands in which a human is to decide before anything else happens.
+const HOLDING: &str = "holding";
 
 /// How far a run has come.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -18,7 +23,8 @@ pub struct FlowStatusView {
     /// `running`, `held`, `waiting`, `done`, `failed`, `cancelled` or `diverged`.
     pub state: String,
     /// Its blocks, in the order of the source: `index`, `backend`, `mode`, `status` (`pending`,
-    /// `running`, `ok`, `failed` or `stopped`) and `node_states`; more once the run is over.
+    /// `running`, `holding`, `ok`, `failed` or `stopped`), `node_states` and `run_id`; more once the
+    /// run is over.
     pub blocks: Vec<Json>,
     /// What waits for a human.
     pub holds: Vec<FlowHoldView>,
@@ -76,6 +82,56 @@ pub struct CrosscheckView {
     pub durable: Json,
 }
 
+/// A question that was put before people; an item of `agentic flow ask`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FlowAskedView {
+    /// The request, as `agentic decide` takes it.
+    pub request: String,
+    /// The agent that asks.
+    pub agent: String,
+    /// What is asked.
+    pub title: String,
+    /// `info`, `low`, `medium`, `high` or `critical`.
+    pub severity: String,
+    /// Where it went.
+    pub told: Vec<FlowToldView>,
+    /// What somebody chose; without a `decision` beside it, to decide later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<FlowVerdictView>,
+    /// The commit that decides it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<String>,
+    /// Whether somebody is still to decide.
+    pub open: bool,
+}
+
+/// One destination of a question.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FlowToldView {
+    /// The channel.
+    pub channel: String,
+    /// Whom it took it to, in its own words.
+    pub target: String,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What somebody chose.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct FlowVerdictView {
+    /// The choice.
+    pub choice: String,
+    /// Who, by our name.
+    pub actor: String,
+    /// The channel that brought it.
+    pub channel: String,
+    /// When.
+    pub at: String,
+    /// What the channel brought.
+    pub raw: Json,
+}
+
 /// The answer of `agentic flow translate`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TranslateView {
@@ -105,11 +161,27 @@ impl From<&RunStatus> for FlowStatusView {
             session: status.id.to_string(),
             agent: status.agent.to_string(),
             state: status.state.as_str().to_owned(),
-            blocks: status.blocks.iter().map(json::to_json).collect(),
+            blocks: status.blocks.iter().map(|block| block_view(status, block)).collect(),
             holds: status.holds.iter().map(hold).collect(),
             until: status.until.map(|until| until.to_string()),
         }
     }
+}
+
+/// Returns a block as JSON: with the name of its run, and `holding` in place of `running` where the
+/// run waits for a human in it.
+fn block_view(status: &RunStatus, block: &Value) -> Json {
+    let mut view = json::to_json(block);
+    let scope = format!("b{}", view["index"]);
+    let asks = |hold: &RunHold| hold.path.as_str().split('/').next() == Some(scope.as_str());
+    let is_held = status.state == State::Held && status.holds.iter().any(asks);
+    if is_held && view["status"] == Standing::Running.as_str() {
+        view["status"] = HOLDING.into();
+    }
+    if let Some(fields) = view.as_object_mut() {
+        fields.insert("run_id".to_owned(), status.key.clone().into());
+    }
+    view
 }
 
 impl From<&RunEvent> for FlowEventView {

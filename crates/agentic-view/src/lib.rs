@@ -28,7 +28,8 @@ pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};
 pub use crate::failure::{ErrorView, FailureView};
 pub use crate::flow::{
-    CredentialView, CrosscheckView, FlowEventView, FlowHoldView, FlowStatusView, TranslateView,
+    CredentialView, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView, FlowStatusView,
+    FlowToldView, FlowVerdictView, TranslateView,
 };
 pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
 pub use crate::kind::{KindShowView, KindView};

@@ -19,6 +19,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("doctor.json", schema_for!(DoctorView)),
         ("error.json", schema_for!(FailureView)),
         ("fetch.json", schema_for!(FetchView)),
+        ("flow-ask.json", schema_for!(Vec<FlowAskedView>)),
         ("flow-crosscheck.json", schema_for!(CrosscheckView)),
         ("flow-history.json", schema_for!(Vec<FlowEventView>)),
         ("flow-status.json", schema_for!(FlowStatusView)),

@@ -8,6 +8,9 @@ use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
 
 use crate::{alias, commands};
 
+/// What the help of every verb puts apart from the verb's own options.
+const GLOBAL: &str = "Options of every verb";
+
 /// Keep what AI agents do as branches, typed commits and traces of your git repository
 #[derive(Debug, Parser)]
 #[command(name = "agentic", version, propagate_version = true, max_term_width = 100)]
@@ -16,16 +19,16 @@ use crate::{alias, commands};
 )]
 pub struct Cli {
     /// Run as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, help_heading = GLOBAL)]
     pub directory: Option<PathBuf>,
     /// Print JSON on standard output, and errors as JSON on standard error
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub json: bool,
     /// When to use colours
-    #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
+    #[arg(long, value_name = "WHEN", default_value = "auto", global = true, help_heading = GLOBAL)]
     pub color: Color,
     /// How durable a write is before it is acknowledged
-    #[arg(long, value_name = "MODE", global = true)]
+    #[arg(long, value_name = "MODE", global = true, help_heading = GLOBAL)]
     pub durability: Option<DurabilityMode>,
     /// The verb
     #[command(subcommand)]

@@ -12,7 +12,7 @@ use agentic_view::MendedView;
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
 use crate::output::{Format, talk};
-use crate::{screen, stop};
+use crate::{grace, screen, stop};
 
 /// The longest program, registry, input or script that is read, in bytes: 64 MiB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
@@ -43,7 +43,8 @@ impl Context {
         let listener = Some(Listener { hear: screen::hear, trace: Capture::Off });
         let stopping = Some(stop::is_asked as fn() -> bool);
         let terminal = screen::terminal();
-        let options = Options { clock: clock()?, durability, terminal, stopping, listener };
+        let (clock, grace) = (clock()?, grace::read()?);
+        let options = Options { clock, durability, terminal, stopping, listener, grace };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }
@@ -62,6 +63,11 @@ impl Context {
     pub fn heard_by(&self, listener: Option<Listener>) -> Context {
         let options = Options { listener, ..self.options };
         Context { directory: self.directory.clone(), format: self.format, options }
+    }
+
+    /// Does everything with answers in another form.
+    pub fn answering(&self, format: Format) -> Context {
+        Context { directory: self.directory.clone(), format, options: self.options }
     }
 
     /// Opens the space and tells what had to be mended.

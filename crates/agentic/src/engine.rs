@@ -64,6 +64,11 @@ impl Reached {
         Box::new(Embedded::new(&self.space, "cli"))
     }
 
+    /// Returns the space that the engine keeps its runs in.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
     /// Returns the name of the person at the command line, as decisions bear it.
     pub fn principal(&self) -> Result<String, Failure> {
         crate::commands::session::principal(&self.space)

@@ -8,6 +8,7 @@ mod diff;
 mod engine;
 mod failure;
 mod frontend;
+mod grace;
 mod language;
 mod memory;
 mod output;

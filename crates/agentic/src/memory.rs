@@ -19,7 +19,7 @@ use agentic_replay::{
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor, Terminal};
 
-use crate::screen;
+use crate::{grace, screen};
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
@@ -73,7 +73,7 @@ pub fn drive(
     performer: impl Performer,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    let limits = Limits { workers_max: WORKERS_MAX, ..Limits::default() };
+    let limits = Limits { workers_max: WORKERS_MAX, grace: grace::of_process() };
     let host = Host::new(performer).with_limits(limits);
     host.run(program, &start(input), &CancelFlag::new(), sink)
 }
@@ -82,6 +82,11 @@ pub fn drive(
 fn start(input: Value) -> Start {
     let seed = unique().digest().try_into().expect("a content id is a hash of 32 bytes");
     Start { input, seed: Seed(seed), at: Clock::System.now() }
+}
+
+/// Names a run as no other is named.
+pub fn fresh_id() -> String {
+    unique().to_string()
 }
 
 /// Returns what no other run has.

@@ -14,7 +14,13 @@ const APPROVING: [&str; 2] = ["approve", "edit"];
 
 impl Run {
     /// Asks a human and waits.
-    pub(super) fn ask(&mut self, strand: &mut Strand, id: StrandId, question: &Data, slot: u32) {
+    pub(super) fn ask_human(
+        &mut self,
+        strand: &mut Strand,
+        id: StrandId,
+        question: &Data,
+        slot: u32,
+    ) {
         let question = question.shown();
         if !self.may_open(question.len()) {
             return;

@@ -43,6 +43,8 @@ pub struct RunOptions {
     pub workers: i64,
     /// Names of tasks that the host has handlers for, beyond the built-in ones.
     pub handlers: BTreeSet<String>,
+    /// Names of tools that the host has handlers for, beyond those of the web.
+    pub tools: BTreeSet<String>,
     /// Who performs the tasks of agents.
     pub agents: Agents,
     /// Whether trace events are made.
@@ -93,6 +95,7 @@ impl Default for RunOptions {
         RunOptions {
             workers: WORKERS,
             handlers: BTreeSet::new(),
+            tools: BTreeSet::new(),
             agents: Agents::Mock,
             trace: Capture::Off,
             trace_bytes_max: TRACE_BYTES_MAX,

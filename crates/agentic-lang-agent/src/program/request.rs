@@ -4,13 +4,17 @@
 //! | --- | --- |
 //! | [`MOCK`] | `task`, `args`, `agent` if one is bound, `result` for the task of an agent |
 //! | [`TASK`] | `task`, `args`, `agent` if one is bound |
-//! | [`AGENT_TASK`] | `task`, `args`, `result`, `agent` and `tools` if one is bound, its `model` |
+//! | [`AGENT_TASK`] | `task`, `args`, `result`, `agent` and `tools` if one is bound, its `model`, `turns` after the first round |
+//! | [`AGENT_TOOL`] | `tool`, `args`, `agent`, `by`: `program` or [`BY_WEB`] |
 //! | `hold` | `question` |
 //! | `sleep` | `until`, in milliseconds since 1970 |
 //!
 //! `args` is one text: the arguments as JSON, whole numbers exact and keys in order. `result` is
 //! the JSON Schema of the result, as text. `tools` lists the names of the agent's tools with the
-//! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON.
+//! schemas of their inputs, as JSON text. The answer is one text, too: the result as JSON. A model
+//! that asks for tools answers with a map instead: `calls`, a list of `id`, `name` and `args`, the
+//! text that it wrote, and what it `said`. It is asked again with `turns`, one JSON text that lists
+//! for each round what was `said`, the `calls` with `args` as JSON, and their `results`.
 
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
@@ -19,6 +23,7 @@ use crate::ast::Ast;
 use crate::data::{Data, json};
 use crate::program::Task;
 use crate::program::conform::schema;
+use crate::program::options::{Agents, RunOptions};
 
 /// The kind of a task that needs no world: built in, or made up for an agent.
 pub const MOCK: &str = "mock";
@@ -27,12 +32,27 @@ pub const TASK: &str = "task";
 /// The kind of a task that a model performs.
 pub const AGENT_TASK: &str = "agent-task";
 
-/// Tells a host the kinds of this language: asking a model again does no harm; what a handler
-/// does, nobody knows, so after a crash a human decides.
+/// The kind of a tool that a model asked for.
+pub const AGENT_TOOL: &str = "agent-tool";
+/// Who performs a tool that only reads the web.
+pub const BY_WEB: &str = "web";
+/// Who performs a tool that the host has a handler for.
+const BY_PROGRAM: &str = "program";
+/// The tools that need no handler where models are asked.
+const WEB_TOOLS: [&str; 2] = ["fetch_url", "web_search"];
+
+/// Tells a host the kinds of this language: asking a model or reading the web again does no harm;
+/// what a handler does, nobody knows, so after a crash a human decides.
 pub fn register_kinds(kinds: &mut Kinds) {
     kinds.set(MOCK, KindRule::new(Handling::Effect(EffectClass::Pure)));
     kinds.set(TASK, KindRule::new(Handling::Effect(EffectClass::Once)));
     kinds.set(AGENT_TASK, KindRule::new(Handling::Effect(EffectClass::Read)));
+    kinds.set_classes(AGENT_TOOL, |request| {
+        match request.payload.get("by").and_then(Value::as_text) {
+            Some(BY_WEB) => EffectClass::Read,
+            Some(_) | None => EffectClass::Once,
+        }
+    });
 }
 
 /// Makes the answer of a task from its result.
@@ -52,15 +72,20 @@ pub(crate) struct BoundAgent<'a> {
     pub tools: String,
 }
 
+/// What is asked of whoever performs a task.
+pub(super) struct Asked<'a> {
+    /// The arguments, as JSON.
+    pub args: &'a str,
+    pub agent: Option<&'a BoundAgent<'a>>,
+    /// What model and tools have said to each other, as JSON.
+    pub turns: Option<String>,
+}
+
 /// Makes the payload of a task's request.
-pub(super) fn payload(
-    ast: &Ast,
-    task: &Task,
-    args: &str,
-    agent: Option<&BoundAgent>,
-    kind: &str,
-) -> Value {
+pub(super) fn payload(ast: &Ast, task: &Task, asked: Asked<'_>, kind: &str) -> Value {
+    let Asked { args, agent, turns } = asked;
     let mut map = Map::new();
+    map.extend(turns.map(|turns| ("turns".to_owned(), Value::Text(turns))));
     map.insert("args".to_owned(), Value::text(args));
     map.insert("task".to_owned(), Value::text(&*task.name));
     if let Some(agent) = agent {
@@ -77,4 +102,24 @@ pub(super) fn payload(
         }
     }
     Value::Map(map)
+}
+
+/// Makes the payload of a tool's request; nothing where nobody performs the tool.
+pub(super) fn tool_payload(
+    options: &RunOptions,
+    tool: &str,
+    args: &str,
+    agent: &str,
+) -> Option<Value> {
+    let by = match options.agents {
+        _ if options.tools.contains(tool) => BY_PROGRAM,
+        Agents::Models if WEB_TOOLS.contains(&tool) => BY_WEB,
+        Agents::Models | Agents::Mock => return None,
+    };
+    Some(Value::map([
+        ("tool", Value::text(tool)),
+        ("args", Value::text(args)),
+        ("agent", Value::text(agent)),
+        ("by", Value::text(by)),
+    ]))
 }

@@ -4,6 +4,7 @@ use agentic_model::Instant;
 use agentic_replay::{Path, Scope};
 
 use crate::data::Data;
+use crate::program::conversation::Conversation;
 use crate::program::fault::Fault;
 
 /// A place in the machine's list of strands.
@@ -81,6 +82,10 @@ pub(super) struct TaskCall {
     /// The number of its trace events.
     pub number: u64,
     pub started: Instant,
+    /// When the attempt under way began.
+    pub tried: Instant,
+    /// What model and tools have said to each other in this attempt.
+    pub conversation: Option<Box<Conversation>>,
     pub phase: Phase,
     /// The open request.
     pub path: Path,
@@ -90,6 +95,8 @@ pub(super) struct TaskCall {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Attempt,
+    /// A tool that the model asked for.
+    Tool,
     Pause,
 }
 

@@ -9,11 +9,12 @@ use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::conform::{conforms, find_stranger};
+use crate::program::conversation::Talk;
 use crate::program::decision;
 use crate::program::fault::Fault;
 use crate::program::machine::Run;
 use crate::program::options::{Capture, Performer};
-use crate::program::request::{self, AGENT_TASK, MOCK, TASK};
+use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
 use crate::program::roster::Todo;
 use crate::program::strand::{Phase, Strand, StrandId, TaskCall, Wait};
 use crate::program::{Call, Callee, Task};
@@ -24,12 +25,19 @@ const PAUSE_S: f64 = 0.1;
 const PAUSE_S_MAX: f64 = 5.0;
 
 /// Why an attempt failed.
-struct Attempt {
+pub(super) struct Attempt {
     class: String,
-    text: String,
+    pub text: String,
     is_timeout: bool,
     /// The error of a result that does not conform, reported as it is.
     invalid: Option<Fault>,
+}
+
+impl Attempt {
+    /// Makes a failure in the language's own words.
+    pub fn failed(text: String) -> Attempt {
+        Attempt { class: "ExecutionError".to_owned(), text, is_timeout: false, invalid: None }
+    }
 }
 
 impl Run {
@@ -63,13 +71,15 @@ impl Run {
         });
         self.trace_start(&task.name, number, &args);
         let path = agentic_replay::Path::root();
-        let (attempt, phase, started) = (1, Phase::Attempt, self.now);
-        let waiting = TaskCall { call, args, attempt, number, started, phase, path };
+        let (started, tried) = (self.now, self.now);
+        let (attempt, phase, conversation) = (1, Phase::Attempt, None);
+        let waiting =
+            TaskCall { call, args, attempt, number, started, tried, conversation, phase, path };
         self.attempt(module, strand, id, Box::new(waiting));
         Ok(())
     }
 
-    /// Asks for the task to be performed.
+    /// Tries to have the task performed.
     fn attempt(
         &mut self,
         module: &Module,
@@ -77,27 +87,61 @@ impl Run {
         id: StrandId,
         mut waiting: Box<TaskCall>,
     ) {
-        if !self.may_open(waiting.args.len()) {
-            return;
-        }
+        (waiting.tried, waiting.conversation) = (self.now, None);
+        let asked = self.ask(module, strand, id, waiting);
+        debug_assert!(matches!(asked, Talk::GoesOn), "an attempt that begins has time");
+    }
+
+    /// Asks for the task to be performed, after what was said in this attempt.
+    pub(super) fn ask(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        waiting: Box<TaskCall>,
+    ) -> Talk {
         let call = &module.code.calls[waiting.call as usize];
-        let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
-        let task = &module.code.tasks[at as usize];
-        let kind = match self.performers[at as usize] {
+        let (at, task) = task_of(module, &waiting);
+        let kind = match self.performers[at] {
             Performer::Handler => TASK,
             Performer::Model => AGENT_TASK,
             Performer::Mock | Performer::Nobody => MOCK,
         };
         let agent = call.agent.map(|at| module.bound_agent(at as usize, kind));
-        let payload = request::payload(&module.ast, task, &waiting.args, agent.as_ref(), kind);
+        let turns = waiting.conversation.as_ref().map(|it| it.turns());
+        let asked = request::Asked { args: &waiting.args, agent: agent.as_ref(), turns };
+        let payload = request::payload(&module.ast, task, asked, kind);
+        self.send(module, strand, id, waiting, (kind, payload))
+    }
+
+    /// Opens a request for a call, in the time that is left of its attempt.
+    pub(super) fn send(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        mut waiting: Box<TaskCall>,
+        (kind, payload): (&str, Model),
+    ) -> Talk {
+        let call = &module.code.calls[waiting.call as usize];
+        let spent = self.now.millis().saturating_sub(waiting.tried.millis());
+        let left = call.timeout.as_ref().map(|it| it.millis.saturating_sub(spent.max(0) as u64));
+        if left == Some(0) && waiting.conversation.is_some() {
+            return Talk::Over(waiting, Err(late(call)));
+        }
+        let n_said = waiting.conversation.as_ref().map_or(0, |it| it.n_bytes());
+        if !self.may_open(waiting.args.len() + n_said) {
+            return Talk::GoesOn;
+        }
         waiting.path = strand.scope.next_path();
-        waiting.phase = Phase::Attempt;
+        waiting.phase = if kind == AGENT_TOOL { Phase::Tool } else { Phase::Attempt };
         let mut request = Request::new(waiting.path.clone(), kind, payload);
-        request.timeout_ms = call.timeout.as_ref().map(|timeout| timeout.millis);
+        request.timeout_ms = left;
         request.position = Some(call.position);
         self.open.insert(waiting.path.clone(), id);
         self.turn.opened.push(request);
         strand.wait = Wait::Task(waiting);
+        Talk::GoesOn
     }
 
     /// Pauses before the next attempt.
@@ -138,10 +182,24 @@ impl Run {
             self.attempt(&module, &mut strand, id, waiting);
             return self.roster.put_back(id, strand);
         }
+        match self.converse(&module, &mut strand, id, waiting, answer) {
+            Talk::GoesOn => self.roster.put_back(id, strand),
+            Talk::Over(waiting, outcome) => self.attempted(&module, id, strand, waiting, outcome),
+        }
+    }
+
+    /// Goes on with the strand whose attempt is over.
+    fn attempted(
+        &mut self,
+        module: &Module,
+        id: StrandId,
+        strand: Strand,
+        waiting: Box<TaskCall>,
+        outcome: Result<Data, Attempt>,
+    ) {
         let call = &module.code.calls[waiting.call as usize];
-        let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
-        let task = &module.code.tasks[at as usize];
-        match result(&module, task, call, answer) {
+        let (_, task) = task_of(module, &waiting);
+        match outcome {
             Ok(value) => {
                 if let Some(stranger) = find_stranger(&module.ast, &value, task.result) {
                     let text = stranger.shown(&format!("Task '{}' result", task.name));
@@ -153,7 +211,7 @@ impl Run {
                 }
                 self.resume(id, strand, call.target, Ok(value));
             }
-            Err(failed) => self.failed(&module, id, strand, waiting, failed),
+            Err(failed) => self.failed(module, id, strand, waiting, failed),
         }
     }
 
@@ -166,8 +224,7 @@ impl Run {
         failed: Attempt,
     ) {
         let call = &module.code.calls[waiting.call as usize];
-        let Callee::Task(at) = call.callee else { unreachable!("only tasks are attempted") };
-        let task = &module.code.tasks[at as usize];
+        let (_, task) = task_of(module, &waiting);
         let is_plain = call.retries == 0 && call.fallback.is_none();
         if let (true, Some(fault)) = (is_plain, &failed.invalid) {
             let fault = fault.clone();
@@ -249,30 +306,38 @@ impl Run {
     }
 }
 
-/// Reads the answer to an attempt.
-fn result(module: &Module, task: &Task, call: &Call, answer: Answer) -> Result<Data, Attempt> {
-    let failed = |class: &str, text: String, is_timeout| Attempt {
-        class: class.to_owned(),
-        text,
-        is_timeout,
-        invalid: None,
+/// Returns the task that is called, and its place among the tasks.
+pub(super) fn task_of<'m>(module: &'m Module, waiting: &TaskCall) -> (usize, &'m Task) {
+    let Callee::Task(at) = module.code.calls[waiting.call as usize].callee else {
+        unreachable!("only tasks are attempted")
     };
+    (at as usize, &module.code.tasks[at as usize])
+}
+
+/// Makes the failure of an attempt that took too long.
+pub(super) fn late(call: &Call) -> Attempt {
+    let seconds = call.timeout.as_ref().map_or("0.0", |timeout| &timeout.shown);
+    let text = format!(
+        "Task handler exceeded {seconds}s deadline (handler may still be running in background)."
+    );
+    Attempt { class: "HandlerTimeoutError".to_owned(), text, is_timeout: true, invalid: None }
+}
+
+/// Reads the answer to an attempt.
+pub(super) fn result(module: &Module, waiting: &TaskCall, answer: Answer) -> Result<Data, Attempt> {
+    let (_, task) = task_of(module, waiting);
+    let failed =
+        |class: &str, text: String| Attempt { class: class.to_owned(), ..Attempt::failed(text) };
     let value = match answer {
-        Answer::Ok(Model::Text(text)) => json::from_text(&text)
-            .map_err(|error| failed("InvalidAnswer", error.to_string(), false))?,
+        Answer::Ok(Model::Text(text)) => {
+            json::from_text(&text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
+        }
         Answer::Ok(other) => {
             let text = format!("the answer is {}, not JSON text", other.variant());
-            return Err(failed("InvalidAnswer", text, false));
+            return Err(failed("InvalidAnswer", text));
         }
-        Answer::Failed(Failure { code, message, .. }) => return Err(failed(&code, message, false)),
-        Answer::TimedOut => {
-            let seconds = call.timeout.as_ref().map_or("0.0", |timeout| &timeout.shown);
-            let text = format!(
-                "Task handler exceeded {seconds}s deadline \
-                 (handler may still be running in background)."
-            );
-            return Err(failed("HandlerTimeoutError", text, true));
-        }
+        Answer::Failed(Failure { code, message, .. }) => return Err(failed(&code, message)),
+        Answer::TimedOut => return Err(late(&module.code.calls[waiting.call as usize])),
         Answer::Cancelled(_) => unreachable!("handled before"),
     };
     if conforms(&module.ast, &value, task.result) {
@@ -285,7 +350,7 @@ fn result(module: &Module, task: &Task, call: &Call, answer: Answer) -> Result<D
         json::to_text(&value)
     );
     let invalid = Some(Fault::new(code::RESULT_INVALID, text.clone()));
-    Err(Attempt { class: "ExecutionError".to_owned(), text, is_timeout: false, invalid })
+    Err(Attempt { invalid, ..Attempt::failed(text) })
 }
 
 /// Writes an error as programs and traces show it.

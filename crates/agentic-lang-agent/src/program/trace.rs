@@ -7,11 +7,13 @@ use agentic_model::{Instant, Value};
 use agentic_replay::Event;
 
 use crate::data::{json, number_text};
+use crate::module::Module;
 use crate::program::Task;
 use crate::program::fault::Fault;
 use crate::program::machine::Run;
 use crate::program::options::Capture;
 use crate::program::strand::{Frame, Routine, TaskCall};
+use crate::program::task::{Attempt, task_of};
 
 /// The kind of a trace event.
 pub const TRACE: &str = "trace";
@@ -85,6 +87,18 @@ fn id(task: &str, number: u64) -> String {
     format!("task:{task}:{number}")
 }
 
+/// What the call of a task is called in the trace.
+fn call_id(module: &Module, call: &TaskCall) -> String {
+    id(&task_of(module, call).1.name, call.number)
+}
+
+/// Writes how long something took, in seconds.
+fn seconds(from: Instant, to: Instant) -> String {
+    let mut out = String::new();
+    number_text((to.millis() - from.millis()) as f64 / 1000.0, &mut out);
+    out
+}
+
 impl Run {
     fn emit(&mut self, entry: Entry) {
         let event = entry.finished();
@@ -123,9 +137,7 @@ impl Run {
     }
 
     fn trace_end(&mut self, task: &str, number: u64, started: Instant, result: &str) {
-        let seconds = (self.now.millis() - started.millis()) as f64 / 1000.0;
-        let mut duration = String::new();
-        number_text(seconds, &mut duration);
+        let duration = seconds(started, self.now);
         let entry = Entry::new("task_end", self.now).text("task", task).raw("result", result);
         self.emit(entry.raw("duration_s", &duration).text("id", &id(task, number)));
     }
@@ -153,6 +165,41 @@ impl Run {
             let entry = entry.raw("attempt", &call.attempt.to_string()).text("error", error);
             self.emit(entry.text("id", &id(&task.name, call.number)));
         }
+    }
+
+    pub(super) fn trace_tool_call(&mut self, module: &Module, call: &TaskCall) {
+        let Some(conversation) = call.conversation.as_ref().filter(|_| self.traces()) else {
+            return;
+        };
+        let (tool, _) = conversation.current();
+        let entry = Entry::new("tool_call", self.now).text("tool", &tool.name);
+        let entry = entry.raw("args", &tool.args).text("id", &call_id(module, call));
+        self.emit(entry);
+    }
+
+    /// Traces what came of the tool that was called last.
+    pub(super) fn trace_tool_end(
+        &mut self,
+        module: &Module,
+        call: &TaskCall,
+        outcome: &Result<String, Attempt>,
+    ) {
+        let Some(conversation) = call.conversation.as_ref().filter(|_| self.traces()) else {
+            return;
+        };
+        let (tool, called) = conversation.current();
+        let entry = match outcome {
+            Ok(result) => {
+                let entry = Entry::new("tool_end", self.now).text("tool", &tool.name);
+                let seconds = seconds(called, self.now);
+                entry.raw("result", result).raw("duration_s", &seconds)
+            }
+            Err(failed) => {
+                let entry = Entry::new("tool_error", self.now).text("tool", &tool.name);
+                entry.text("error", &failed.text)
+            }
+        };
+        self.emit(entry.text("id", &call_id(module, call)));
     }
 
     pub(super) fn trace_parallel(&mut self, kind: &str, n_branches: usize) {

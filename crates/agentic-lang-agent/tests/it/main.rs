@@ -2,6 +2,7 @@
 //! `conformance/agentlang`.
 
 mod approve;
+mod conversation;
 mod corpus;
 mod durable;
 mod explained;

@@ -96,7 +96,7 @@ enum Phase {
     Calling,
     Pausing,
     /// A human is asked about what the call gave.
-    Asking(Hold),
+    Asking(Box<Hold>),
 }
 
 impl Attempts {
@@ -176,7 +176,7 @@ impl Attempts {
         let place = (self.outgoing.origin().clone(), scope.clone());
         let hold = Hold::about(verdict, agent, place, output);
         turn.opened.push(hold.request(scope.next_path(), turn.now));
-        self.phase = Phase::Asking(hold);
+        self.phase = Phase::Asking(Box::new(hold));
         None
     }
 

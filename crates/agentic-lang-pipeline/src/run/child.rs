@@ -1,42 +1,49 @@
-//! A part of a supervisor as a session of its own, on a branch of its own: one request of the run.
+//! A part of a supervisor: a program of its own.
 //!
-//! What runs there is a program like any other, so the session can be shown, forked and replayed
-//! by itself, and its calls are recorded there.
+//! Where the host has sessions it is one, on a branch of its own, and one request of the run; so it
+//! can be shown, forked and replayed by itself, and its calls are recorded there. Elsewhere the same
+//! program runs in a context of the run.
+
+use std::sync::Arc;
 
 use agentic_model::Value;
 use agentic_plan::{Backend, BuiltinSpec};
 use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
 
+use crate::compile::compile;
 use crate::printer::quoted;
 use crate::run::outgoing::{RequestKind, spawn_payload};
+use crate::run::plan_run::PlanRun;
+use crate::run::prepare::Prepared;
 use crate::run::task::{Step, Task, Turning, World};
 use crate::run::{Children, prompts};
 
 /// The agent of the loop that answers one question.
 const CONVERGE: &str = "sibyl/converge";
 
-/// A part under way.
-pub(super) struct ChildSession {
+/// Makes the program that answers a question in so many rounds. Nothing where programs cannot say
+/// it.
+pub(super) fn converging(
+    world: &World,
     scope: Scope,
-    question: String,
-    program: String,
-}
-
-impl ChildSession {
-    /// Makes the session that answers a question in so many rounds. Nothing where the host has no
-    /// sessions, or where programs cannot say it.
-    pub fn converge(
-        world: &World,
-        scope: Scope,
-        question: &str,
-        rounds_max: i64,
-    ) -> Option<ChildSession> {
-        let spec = world.registry.by_agent(&prompts::id(CONVERGE));
-        let spec = spec.filter(|spec| world.children == Children::Sessions && fits(spec))?;
-        let (name, quoted) = (&spec.name, quoted(question));
-        let program =
-            format!("temporal static ( {name} ( question : {quoted} max_rounds : {rounds_max} ) )");
-        Some(ChildSession { scope, question: question.to_owned(), program })
+    question: &str,
+    rounds_max: i64,
+) -> Option<Box<dyn Task>> {
+    let spec = world.registry.by_agent(&prompts::id(CONVERGE)).filter(|spec| fits(spec))?;
+    let (name, quoted) = (&spec.name, quoted(question));
+    let program =
+        format!("temporal static ( {name} ( question : {quoted} max_rounds : {rounds_max} ) )");
+    match world.children {
+        Children::Sessions => {
+            Some(Box::new(ChildSession { scope, question: question.to_owned(), program }))
+        }
+        Children::Contexts => {
+            let compiled = compile(&program, Arc::clone(&world.registry)).ok()?;
+            let block = compiled.blocks.into_iter().next()?;
+            let prepared = Prepared::of(block.plan, &world.registry).ok()?;
+            let run = PlanRun::new(Arc::new(prepared), scope, Arc::new(Value::Null));
+            Some(Box::new(run.with_places(block.source_map)))
+        }
     }
 }
 
@@ -44,6 +51,13 @@ impl ChildSession {
 fn fits(spec: &BuiltinSpec) -> bool {
     let has = |name: &str| spec.schema.params.iter().any(|param| param.name == name);
     spec.runs_on(Backend::Temporal) && has("question") && has("max_rounds")
+}
+
+/// A part that is a session, under way.
+struct ChildSession {
+    scope: Scope,
+    question: String,
+    program: String,
 }
 
 impl Task for ChildSession {

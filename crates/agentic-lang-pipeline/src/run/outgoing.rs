@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentic_model::{Map, Value};
+use agentic_model::{Cid, Map, Value};
 use agentic_plan::{AgentId, Effect, Implementation, NodeId, Work};
 use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
@@ -83,52 +83,10 @@ pub fn add_kinds(kinds: &mut Kinds) {
     }
 }
 
-/// What an agent is given.
-#[derive(Debug, Clone, PartialEq)]
-pub struct AgentCall {
-    /// Whom it is for.
-    pub agent: String,
-    /// The node of the plan that calls.
-    pub node: String,
-    /// The node whose output the input is; nothing at the entries of a plan.
-    pub requires: Option<String>,
-    /// The same for all attempts of one call and different for every other call of the run. With
-    /// the id of the run it makes the idempotency key.
-    pub key: String,
-    /// Which attempt this is, from 1.
-    pub attempt: i64,
-    /// The bound parameters.
-    pub params: Map,
-    /// The values beyond the parameters.
-    pub args: Vec<Value>,
-    /// What flows in.
-    pub input: Value,
-    /// In whose name the run was started, where somebody said so.
-    pub invoked_by: Option<String>,
-}
-
-impl AgentCall {
-    /// Reads the call that a request carries.
-    pub fn of(request: &Request) -> Option<AgentCall> {
-        let call = request.payload.get("call")?;
-        let text = |key: &str| call.get(key).and_then(Value::as_text).map(str::to_owned);
-        Some(AgentCall {
-            agent: text("agent")?,
-            node: text("node")?,
-            requires: text("requires"),
-            key: text("key")?,
-            attempt: call.get("attempt")?.as_int()?,
-            params: call.get("params").and_then(Value::as_map).cloned().unwrap_or_default(),
-            args: call.get("args").and_then(Value::as_list).unwrap_or_default().to_vec(),
-            input: call.get("input").cloned().unwrap_or(Value::Null),
-            invoked_by: text("invoked_by"),
-        })
-    }
-}
-
 /// Where a call comes from.
 #[derive(Debug, Clone)]
 pub(super) struct Origin {
+    pub plan: Arc<Cid>,
     pub node: NodeId,
     pub requires: Option<NodeId>,
 }
@@ -213,7 +171,7 @@ impl Outgoing {
             }
             Some(_) | None => kind.as_str().to_owned(),
         };
-        Request::new(path, kind, payload)
+        Request { origin: Some(Arc::clone(&self.origin.plan)), ..Request::new(path, kind, payload) }
     }
 }
 

@@ -134,7 +134,11 @@ impl PlanRun {
             Work::Call(call) => call,
         };
         let scope = self.scope.child(node.id.as_str());
-        let origin = Origin { node: node.id.clone(), requires: node.requires.first().cloned() };
+        let origin = Origin {
+            plan: Arc::clone(&prepared.id),
+            node: node.id.clone(),
+            requires: node.requires.first().cloned(),
+        };
         let input = self.input_of(index);
         let mut task: Box<dyn Task> = match (call.kind, call.agent.as_str()) {
             (CallKind::Hold, _) => Box::new(Hold::new(call, origin, scope, input)),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentic_model::Value;
+use agentic_model::{Cid, Value};
 use agentic_plan::{Backend, Call, CallKind, Mode, Node, Plan, Registry, Work};
 use agentic_replay::Failure;
 
@@ -19,10 +19,20 @@ const LOOPS: [&str; 3] = ["sibyl/converge", "sibyl/tool_agent", "sibyl/superviso
 /// A plan that is ready to run, with the plans that its nodes carry.
 pub(super) struct Prepared {
     pub plan: Arc<Plan>,
+    /// The id of the plan.
+    pub id: Arc<Cid>,
     pub inner: BTreeMap<usize, Arc<Prepared>>,
 }
 
 impl Prepared {
+    /// Adds the plans that the nodes carry, each before those that its own nodes carry.
+    pub fn collect_inner(&self, plans: &mut Vec<Arc<Plan>>) {
+        for inner in self.inner.values() {
+            plans.push(Arc::clone(&inner.plan));
+            inner.collect_inner(plans);
+        }
+    }
+
     /// Prepares a plan. Programs nest no deeper than the parser allows, and so does this.
     pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<Prepared, Failure> {
         let mut inner = BTreeMap::new();
@@ -46,7 +56,8 @@ impl Prepared {
                 }
             }
         }
-        Ok(Prepared { plan, inner })
+        let id = Arc::new(plan.cid());
+        Ok(Prepared { plan, id, inner })
     }
 }
 

@@ -7,7 +7,7 @@ use agentic_plan::{Call, text_of};
 use agentic_replay::{Delivery, Failure, Scope};
 
 use crate::run::attempts::{Attempts, Policy};
-use crate::run::child::ChildSession;
+use crate::run::child::converging;
 use crate::run::converge::{Converge, count, text_param};
 use crate::run::decompose::{SubAnswer, decompose, synthesize};
 use crate::run::outgoing::{Arguments, Origin, Outgoing};
@@ -83,14 +83,11 @@ impl Supervisor {
         self.stage = Stage::Working;
         for (index, question) in parts.into_iter().enumerate() {
             let scope = self.scope.child(&format!("sub{index}"));
-            let session = ChildSession::converge(world, scope.clone(), &question, self.rounds_max);
-            let task: Box<dyn Task> = match session {
-                Some(session) => Box::new(session),
-                None => {
-                    let task = Converge::of_question(question.clone(), self.origin.clone(), scope);
-                    Box::new(task.with_rounds_max(self.rounds_max))
-                }
-            };
+            let program = converging(world, scope.clone(), &question, self.rounds_max);
+            let task = program.unwrap_or_else(|| {
+                let task = Converge::of_question(question.clone(), self.origin.clone(), scope);
+                Box::new(task.with_rounds_max(self.rounds_max))
+            });
             self.children.push(Child { question, task, outcome: None });
         }
         for index in 0..self.children.len() {

@@ -164,7 +164,7 @@ fn a_supervisor_works_on_the_parts_at_once() {
         r###""# tea versus coffee\n\n## tea\n\na\n\n## coffee\n\na\n""###
     );
     let paths: Vec<String> = world.asked.iter().map(|(path, _)| path.to_string()).collect();
-    assert_eq!(paths, ["b0/n0/sub0/0", "b0/n0/sub0/1", "b0/n0/sub1/0", "b0/n0/sub1/1"]);
+    assert_eq!(paths, ["b0/n0/sub0/n0/0", "b0/n0/sub0/n0/1", "b0/n0/sub1/n0/0", "b0/n0/sub1/n0/1"]);
 }
 
 #[test]
@@ -179,7 +179,10 @@ fn a_supervisor_lives_with_failed_parts_unless_all_fail() {
         ("1".into(), "1".into())
     );
     assert!(field(&text, "text").contains("## Without an answer"), "{text}");
-    assert!(field(&text, "sub_answers").contains(r#""error":"as the case has it""#), "{text}");
+    assert!(
+        field(&text, "sub_answers").contains(r#"at 1:19 failed: as the case has it""#),
+        "{text}"
+    );
     let script = Script::default().fail("sibyl/research", "ConfigurationError");
     let (text, _) = result("supervisor ( question: \"tea versus coffee\" )", script);
     assert!(text.contains("no part of the question"), "{text}");

@@ -7,7 +7,7 @@ use agentic_model::{Map, Value};
 fn check(natives: &Natives, function: &str, wanted: &str) {
     let call = AgentCall {
         agent: "t/x".to_owned(),
-        node: "n0".to_owned(),
+        node_id: "n0".to_owned(),
         requires: None,
         key: "b0/n0/0".to_owned(),
         attempt: 1,
@@ -15,6 +15,7 @@ fn check(natives: &Natives, function: &str, wanted: &str) {
         args: Vec::new(),
         input: Value::text("in"),
         invoked_by: None,
+        plan: None,
     };
     let said = match natives.perform(function, &call) {
         None => "nothing".to_owned(),

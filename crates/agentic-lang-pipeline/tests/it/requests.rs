@@ -35,7 +35,7 @@ fn check(fields: &str, kind: &str, head: &str, class: EffectClass) {
     assert!(RequestKind::of(&request).is_some(), "{fields}");
     let call = AgentCall {
         agent: "a/x".to_owned(),
-        node: "n0".to_owned(),
+        node_id: "n0".to_owned(),
         requires: None,
         key: "b0/n0/0".to_owned(),
         attempt: 1,
@@ -43,10 +43,14 @@ fn check(fields: &str, kind: &str, head: &str, class: EffectClass) {
         args: vec![Value::text("v")],
         input: Value::text("in"),
         invoked_by: None,
+        plan: request.origin.clone(),
     };
     // An agent of the store gets the call as the input of its flow.
-    let carried = (kind != "spawn").then_some(call);
-    assert_eq!(AgentCall::of(&request), carried, "{fields}");
+    let carried = match kind {
+        "spawn" => AgentCall::of_spawn(&request),
+        _ => AgentCall::of(&request),
+    };
+    assert_eq!(carried, Some(call), "{fields}");
 }
 
 #[test]
@@ -74,6 +78,41 @@ fn every_implementation_has_its_kind_and_class() {
     let model = r#"{"model":"m","system":"s"}"#;
     check(r#","run":{"model":"m","system":"s"}"#, "model", model, Read);
     check(r#","run":{"model":"m"},"effect":"once""#, "model.once", r#"{"model":"m"}"#, Once);
+}
+
+#[test]
+fn an_agent_receives_all_fields_always() {
+    let request = request("");
+    let plan = request.origin.clone().expect("every call is of a plan");
+    let call = AgentCall::of(&request).expect("a call");
+    let check = |call: AgentCall, wanted: &str| {
+        assert_eq!(json::to_text(&call.to_input("r")), wanted.replace("PLAN", &plan.to_string()));
+    };
+    check(
+        call.clone(),
+        concat!(
+            r#"{"agent":"a/x","args":["v"],"attempt":1,"input":"in","invoked_by":null,"#,
+            r#""node_id":"n0","params":{"p":"p"},"plan":"PLAN","run_id":"r","upstream":{}}"#
+        ),
+    );
+    let bare = AgentCall { requires: Some("j0".to_owned()), params: Map::new(), ..call };
+    check(
+        AgentCall { args: Vec::new(), invoked_by: Some("user:ada".to_owned()), ..bare },
+        concat!(
+            r#"{"agent":"a/x","args":[],"attempt":1,"input":"in","invoked_by":"user:ada","#,
+            r#""node_id":"n0","params":{},"plan":"PLAN","run_id":"r","upstream":{"j0":"in"}}"#
+        ),
+    );
+}
+
+#[test]
+fn a_request_is_the_same_in_every_run_and_plan() {
+    let request = request("");
+    let elsewhere = Request { origin: None, ..request.clone() };
+    assert_eq!(request.hash().expect("data"), elsewhere.hash().expect("data"));
+    // What another language spawns says itself what flows into it.
+    let spawned = Request { kind: "spawn".to_owned(), ..elsewhere };
+    assert_eq!(AgentCall::of_spawn(&spawned), None);
 }
 
 #[test]

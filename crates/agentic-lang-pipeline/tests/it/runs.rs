@@ -266,3 +266,23 @@ fn a_result_stays_recordable_whatever_the_nodes_give() {
     assert_eq!(n_omitted, Some(37));
     assert_eq!(block.get("result").and_then(Value::as_text).map(str::len), Some(40));
 }
+
+#[test]
+fn a_thousand_plans_go_on_side_by_side_in_one_thread() {
+    let mut runs: Vec<_> = (0..1_000)
+        .map(|number| {
+            let source = format!("memory static ( echo \"x{number}\" >=> upper >=> upper )");
+            begin(&source).0
+        })
+        .collect();
+    // Each is given one answer in turn, so all of them are under way until the last round.
+    for round in 0..3 {
+        for run in &mut runs {
+            assert!(!run.has_ended(), "round {round}");
+            let request = run.open().values().next().cloned().expect("it waits for one answer");
+            let step = run.deliver(&request.path, perform_native(&request), run.now());
+            assert_eq!(step.end.is_some(), round == 2);
+        }
+    }
+    assert!(runs.iter().all(|run| run.has_ended()));
+}

@@ -4,5 +4,6 @@
 
 mod credential;
 mod fragment;
+mod message;
 mod plan;
 mod registry;

@@ -3,10 +3,20 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// How long whoever is told to stop may take to end by itself, where nothing says otherwise.
+pub const GRACE_DEFAULT: Duration = Duration::from_secs(5);
+
 /// A flag that is set once and that many may watch.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct CancelFlag {
     shared: Arc<Shared>,
+    grace: Duration,
+}
+
+impl Default for CancelFlag {
+    fn default() -> CancelFlag {
+        CancelFlag::with_grace(GRACE_DEFAULT)
+    }
 }
 
 #[derive(Default)]
@@ -25,6 +35,16 @@ impl CancelFlag {
     /// Makes a flag that is not set.
     pub fn new() -> CancelFlag {
         CancelFlag::default()
+    }
+
+    /// Makes a flag that is not set; whoever it tells to stop may take so long.
+    pub fn with_grace(grace: Duration) -> CancelFlag {
+        CancelFlag { shared: Arc::default(), grace }
+    }
+
+    /// Returns how long whoever is told to stop may take to end by itself.
+    pub fn grace(&self) -> Duration {
+        self.grace
     }
 
     /// Sets the flag and wakes everyone who waits for it.

@@ -17,6 +17,8 @@ const NAP_MAX: Duration = Duration::from_secs(60);
 /// How many effects may be on their way out at once. With more, new ones wait for the grace and
 /// then fail, so that executors that never come back cannot use up the system's threads.
 const LEAVING_MAX: usize = 512;
+/// How much longer than the grace a program is waited for that is stopped by force then.
+const KILLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What can happen to a run from outside its thread.
 enum Message {
@@ -52,7 +54,8 @@ struct Driver<'h, P> {
     ticket: u64,
     stages: HashMap<Path, Stage>,
     queue: BTreeMap<u64, Arc<Request>>,
-    inline: BTreeMap<u64, Arc<Request>>,
+    /// By ticket; those that were withdrawn have left their places empty.
+    inline: VecDeque<(u64, Option<Arc<Request>>)>,
     working: BTreeMap<u64, Effect>,
     deadlines: BTreeSet<(Tick, u64)>,
     asleep: BTreeSet<(Instant, Path)>,
@@ -88,7 +91,7 @@ pub(super) fn run(
         ticket: 0,
         stages: HashMap::new(),
         queue: BTreeMap::new(),
-        inline: BTreeMap::new(),
+        inline: VecDeque::new(),
         working: BTreeMap::new(),
         deadlines: BTreeSet::new(),
         asleep: BTreeSet::new(),
@@ -128,7 +131,7 @@ impl<P: Program> Driver<'_, P> {
             self.asleep.insert((until, path.clone()));
             Stage::Asleep { until }
         } else if self.host.executor.place(&request) == Place::Inline {
-            self.inline.insert(ticket, request);
+            self.inline.push_back((ticket, Some(request)));
             Stage::Inline { ticket }
         } else {
             self.queue.insert(ticket, request);
@@ -141,7 +144,11 @@ impl<P: Program> Driver<'_, P> {
     fn withdraw(&mut self, path: &Path) {
         match self.stages.remove(path) {
             Some(Stage::Queued { ticket }) => drop(self.queue.remove(&ticket)),
-            Some(Stage::Inline { ticket }) => drop(self.inline.remove(&ticket)),
+            Some(Stage::Inline { ticket }) => {
+                if let Ok(at) = self.inline.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
+                    self.inline[at].1 = None;
+                }
+            }
             Some(Stage::Asleep { until }) => drop(self.asleep.remove(&(until, path.clone()))),
             Some(Stage::Working { ticket }) => self.let_go(ticket),
             None => {}
@@ -197,7 +204,8 @@ impl<P: Program> Driver<'_, P> {
             self.let_go(ticket);
             return Some((path, Answer::TimedOut));
         }
-        if let Some((_, request)) = self.inline.pop_first() {
+        while let Some((_, request)) = self.inline.pop_front() {
+            let Some(request) = request else { continue };
             let answer = perform(&*self.host.executor, &request, &CancelFlag::new());
             return Some((request.path.clone(), answer));
         }
@@ -238,7 +246,7 @@ impl<P: Program> Driver<'_, P> {
         let path = request.path.clone();
         let limit = request.timeout_ms.map(Duration::from_millis);
         let deadline = limit.and_then(|limit| Tick::now().checked_add(limit));
-        let cancel = CancelFlag::new();
+        let cancel = CancelFlag::with_grace(self.host.limits.grace);
         let (executor, sender) = (Arc::clone(&self.host.executor), self.sender.clone());
         let watched = cancel.clone();
         let job = self.pool.start(move || {
@@ -281,7 +289,8 @@ impl<P: Program> Driver<'_, P> {
     /// next finds the world at rest.
     fn wait_for_the_leaving(&mut self) {
         while let Some(told_at) = self.leaving.values().max() {
-            let left = self.host.limits.grace.saturating_sub(told_at.elapsed());
+            let patience = self.host.limits.grace + KILLED_WITHIN;
+            let left = patience.saturating_sub(told_at.elapsed());
             match self.receiver.recv_timeout(left) {
                 Ok(Message::Finished { ticket, .. }) => drop(self.leaving.remove(&ticket)),
                 Ok(Message::Cancel) => {}

@@ -1,10 +1,11 @@
 //! Messages, as Anthropic defined them (<https://docs.anthropic.com/en/api/messages>).
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::protocol::{Draft, Hints, Unread, Wire, ended};
-use super::{Finish, Prompt, Think, Usage};
+use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
 /// The version of the protocol that is spoken.
@@ -29,6 +30,9 @@ struct Block {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
+    input: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -71,12 +75,20 @@ impl Wire for Anthropic {
     fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
         let options = &prompt.options;
         let max_output = options.max_output.unwrap_or(MAX_OUTPUT_DEFAULT);
+        let mut said = vec![json!({"role": "user", "content": prompt.user})];
+        said.extend(prompt.turns.iter().flat_map(told));
         let mut body = json!({
             "model": name,
             "max_tokens": max_output,
             "system": prompt.system,
-            "messages": [{"role": "user", "content": prompt.user}],
+            "messages": said,
         });
+        if !prompt.functions.is_empty() {
+            let offered = prompt.functions.iter().map(
+                |function| json!({"name": function.name, "input_schema": function.parameters}),
+            );
+            body["tools"] = offered.collect();
+        }
         if hints == Hints::Left {
             return body;
         }
@@ -130,12 +142,32 @@ impl Wire for Anthropic {
 
 fn take(response: Response, draft: &mut Draft) {
     for block in response.content {
-        if let ("text", Some(text)) = (block.kind.as_str(), block.text) {
-            draft.add(&text);
+        match (block.kind.as_str(), block.text) {
+            ("text", Some(text)) => draft.add(&text),
+            ("tool_use", _) => {
+                let call = FunctionCall::new(block.id, block.name, block.input.as_deref());
+                draft.calls.push(call);
+            }
+            _ => {}
         }
     }
     draft.finish = response.stop_reason.map(finish).or(draft.finish.take());
     count(response.usage, draft);
+}
+
+/// The two messages of a turn: what the model said and asked for, and the results.
+fn told(turn: &Turn) -> Vec<Json> {
+    // A text without letters is refused.
+    let said = (!turn.said.trim().is_empty()).then(|| json!({"type": "text", "text": turn.said}));
+    let calls = turn.calls.iter().map(
+        |call| json!({"type": "tool_use", "id": call.id, "name": call.name, "input": call.input()}),
+    );
+    let given = turn.answered().map(
+        |(call, result)| json!({"type": "tool_result", "tool_use_id": call.id, "content": result}),
+    );
+    let (asked, given): (Vec<Json>, Vec<Json>) =
+        (said.into_iter().chain(calls).collect(), given.collect());
+    vec![json!({"role": "assistant", "content": asked}), json!({"role": "user", "content": given})]
 }
 
 /// Takes in counts; those of a stream come in parts, the later ones being whole.

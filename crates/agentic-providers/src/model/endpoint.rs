@@ -154,7 +154,8 @@ impl Attempt<'_> {
     ) -> Result<Completion, Failed> {
         let wire = self.endpoint.wire();
         let mut body = wire.body(&self.endpoint.server, &self.endpoint.name, prompt, hints);
-        if call.listener.is_some() {
+        let mut listener = call.listener.as_mut().filter(|_| prompt.functions.is_empty());
+        if listener.is_some() {
             wire.stream(&mut body);
         }
         let received = match self.send("POST", Some(&body)) {
@@ -164,14 +165,14 @@ impl Attempt<'_> {
             other => other?,
         };
         let mut draft = Draft::default();
-        if call.listener.is_some() && received.is_of_type(PAGE) {
+        if listener.is_some() && received.is_of_type(PAGE) {
             let reason = format!("the reply of type `{PAGE}` cannot be read in pieces");
             return Err(self.invalid(&reason).into());
         }
         // A server that does not know about pieces sends the whole.
         let is_whole =
             self.endpoint.protocol != Protocol::Ollama && received.is_of_type("application/json");
-        match &mut call.listener {
+        match &mut listener {
             Some(listener) if !is_whole => self.read_pieces(received, &mut draft, listener)?,
             Some(listener) => {
                 self.read_whole(received, &mut draft)?;

@@ -24,6 +24,7 @@ impl Model for MockModel {
             content: Content::Json(out),
             usage: Some(Usage { input_tokens: 0, output_tokens: 0 }),
             finish: Finish::Stop,
+            calls: Vec::new(),
         })
     }
 }

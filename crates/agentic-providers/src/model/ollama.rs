@@ -1,10 +1,11 @@
 //! The chat of Ollama (<https://github.com/ollama/ollama/blob/main/docs/api.md>).
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, bearer, ended, messages};
-use super::{Finish, Prompt, Think, Usage};
+use super::protocol::{Draft, Hints, Unread, Wire, bearer, ended, messages, offered};
+use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
 /// The wire format.
@@ -24,6 +25,18 @@ struct Response {
 #[derive(Deserialize)]
 struct Message {
     content: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    function: Option<Called>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    name: Option<String>,
+    arguments: Option<Box<RawValue>>,
 }
 
 impl Wire for Ollama {
@@ -40,12 +53,13 @@ impl Wire for Ollama {
     }
 
     fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
-        let mut body = json!({
-            "model": name,
-            "messages": messages(prompt),
-            "stream": false,
-        });
-        if let Some(schema) = &prompt.schema {
+        let mut said = messages(prompt);
+        said.extend(prompt.turns.iter().flat_map(told));
+        let mut body = json!({"model": name, "messages": said, "stream": false});
+        if !prompt.functions.is_empty() {
+            // A reply that is held to a schema can call nothing.
+            body["tools"] = json!(offered(prompt));
+        } else if let Some(schema) = &prompt.schema {
             // A schema that is no JSON cannot be one either.
             body["format"] = serde_json::from_str(schema).unwrap_or_else(|_| json!("json"));
         }
@@ -77,8 +91,14 @@ impl Wire for Ollama {
         if let Some(error) = response.error {
             return Err(Unread::Failed(error));
         }
-        if let Some(text) = response.message.and_then(|message| message.content) {
-            draft.add(&text);
+        if let Some(message) = response.message {
+            if let Some(text) = message.content {
+                draft.add(&text);
+            }
+            let calls = message.tool_calls.unwrap_or_default().into_iter();
+            draft.calls.extend(calls.filter_map(|call| call.function).map(|function| {
+                FunctionCall::new(None, function.name, function.arguments.as_deref())
+            }));
         }
         if response.prompt_eval_count.is_some() || response.eval_count.is_some() {
             draft.usage = Some(Usage {
@@ -107,4 +127,16 @@ impl Wire for Ollama {
     fn missing(&self, draft: &Draft) -> Option<&'static str> {
         ended(draft, "message.content")
     }
+}
+
+/// The messages of a turn: what the model asked for, then each result.
+fn told(turn: &Turn) -> Vec<Json> {
+    let call =
+        |call: &FunctionCall| json!({"function": {"name": call.name, "arguments": call.input()}});
+    let calls: Vec<Json> = turn.calls.iter().map(call).collect();
+    let asked = json!({"role": "assistant", "content": turn.said, "tool_calls": calls});
+    let given = turn
+        .answered()
+        .map(|(call, result)| json!({"role": "tool", "tool_name": call.name, "content": result}));
+    std::iter::once(asked).chain(given).collect()
 }

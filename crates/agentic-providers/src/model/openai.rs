@@ -2,10 +2,13 @@
 //! (<https://platform.openai.com/docs/api-reference/chat>).
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, asks_for_object, bearer, ended, messages};
-use super::{Finish, Prompt, Think, Usage};
+use super::protocol::{
+    Draft, Hints, Unread, Wire, asks_for_object, bearer, ended, messages, offered,
+};
+use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
 /// The server of OpenAI itself, which has its own word for the length of replies.
@@ -34,6 +37,19 @@ struct Choice {
 struct Message {
     content: Option<String>,
     refusal: Option<String>,
+    tool_calls: Option<Vec<ToolCall>>,
+}
+
+#[derive(Deserialize)]
+struct ToolCall {
+    id: Option<String>,
+    function: Option<Called>,
+}
+
+#[derive(Deserialize)]
+struct Called {
+    name: Option<String>,
+    arguments: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -58,10 +74,12 @@ impl Wire for OpenAi {
     }
 
     fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
-        let mut body = json!({
-            "model": name,
-            "messages": messages(prompt),
-        });
+        let mut said = messages(prompt);
+        said.extend(prompt.turns.iter().flat_map(told));
+        let mut body = json!({"model": name, "messages": said});
+        if !prompt.functions.is_empty() {
+            body["tools"] = json!(offered(prompt));
+        }
         let options = &prompt.options;
         if let Some(tokens) = options.max_output {
             let own = server.starts_with(OWN_SERVER);
@@ -110,6 +128,10 @@ impl Wire for OpenAi {
             if message.refusal.is_some_and(|text| !text.is_empty()) {
                 draft.finish = Some(Finish::Refusal);
             }
+            draft.calls.extend(message.tool_calls.unwrap_or_default().into_iter().map(|call| {
+                let (name, args) = call.function.map_or((None, None), |it| (it.name, it.arguments));
+                FunctionCall::new(call.id, name, args.as_deref())
+            }));
         }
         if let Some(reason) = choice.finish_reason {
             let found = match reason.as_str() {
@@ -135,4 +157,18 @@ impl Wire for OpenAi {
     fn missing(&self, draft: &Draft) -> Option<&'static str> {
         ended(draft, "choices[0].message.content")
     }
+}
+
+/// The messages of a turn: what the model asked for, then each result.
+fn told(turn: &Turn) -> Vec<Json> {
+    let call = |call: &FunctionCall| {
+        let FunctionCall { id, name, args } = call;
+        json!({"id": id, "type": "function", "function": {"name": name, "arguments": args}})
+    };
+    let calls: Vec<Json> = turn.calls.iter().map(call).collect();
+    let asked = json!({"role": "assistant", "content": turn.said, "tool_calls": calls});
+    let given = turn
+        .answered()
+        .map(|(call, result)| json!({"role": "tool", "tool_call_id": call.id, "content": result}));
+    std::iter::once(asked).chain(given).collect()
 }

@@ -27,6 +27,7 @@ pub fn prompt_of(payload: &Value) -> Prompt {
                 Some(_) | None => Think::Off,
             },
         },
+        ..Prompt::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Completion, Content, Finish, Prompt, Usage};
+use super::{Completion, Content, Finish, Function, FunctionCall, Prompt, Usage};
 use crate::http::Lines;
 
 /// The format in which a server of models is spoken to.
@@ -62,6 +62,7 @@ pub(super) struct Draft {
     told: usize,
     pub usage: Option<Usage>,
     pub finish: Option<Finish>,
+    pub calls: Vec<FunctionCall>,
 }
 
 impl Draft {
@@ -84,6 +85,7 @@ impl Draft {
             content: Content::Text(self.text.unwrap_or_default()),
             usage: self.usage,
             finish: self.finish.unwrap_or(Finish::Stop),
+            calls: self.calls,
         }
     }
 }
@@ -95,16 +97,27 @@ pub(super) fn bearer(key: Option<&str>) -> Vec<(String, String)> {
 }
 
 /// The two messages of a prompt.
-pub(super) fn messages(prompt: &Prompt) -> Json {
-    json!([
-        {"role": "system", "content": prompt.system},
-        {"role": "user", "content": prompt.user},
-    ])
+pub(super) fn messages(prompt: &Prompt) -> Vec<Json> {
+    vec![
+        json!({"role": "system", "content": prompt.system}),
+        json!({"role": "user", "content": prompt.user}),
+    ]
 }
 
-/// Names the text as missing, unless it came or the model says why it did not.
+/// The functions of a prompt in the words of OpenAI, which others have taken over.
+pub(super) fn offered(prompt: &Prompt) -> Vec<Json> {
+    let offered = |function: &Function| {
+        let Function { name, parameters } = function;
+        json!({"type": "function", "function": {"name": name, "parameters": parameters}})
+    };
+    prompt.functions.iter().map(offered).collect()
+}
+
+/// Names the text as missing, unless it came, or calls in its place, or the model says why it did
+/// not.
 pub(super) fn ended(draft: &Draft, place: &'static str) -> Option<&'static str> {
-    (draft.text.is_none() && draft.finish.is_none()).then_some(place)
+    let has_nothing = draft.text.is_none() && draft.calls.is_empty() && draft.finish.is_none();
+    has_nothing.then_some(place)
 }
 
 /// Tells whether the schema of a prompt asks for an object.

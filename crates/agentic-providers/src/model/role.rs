@@ -11,7 +11,7 @@ use agentic_replay::{Answer, Failure, Stopped};
 use serde_json::Value as Json;
 
 use super::payload::completed;
-use super::{Completion, Content, FaultClass, Finish, ModelFault, Options, Prompt, Retry};
+use super::{Completion, Content, FaultClass, Finish, ModelFault, Prompt, Retry};
 
 /// The detail of a failure that says how long the server asks to be left alone, in milliseconds.
 pub const RETRY_AFTER_MS: &str = "retry_after_ms";
@@ -31,7 +31,7 @@ pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
         system: payload.get("system").and_then(Value::as_text).unwrap_or_default().to_owned(),
         user,
         schema: schema.map(str::to_owned),
-        options: Options::default(),
+        ..Prompt::default()
     }
 }
 

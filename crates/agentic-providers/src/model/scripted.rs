@@ -24,6 +24,7 @@ impl Reply {
             usage: Some(Usage { input_tokens: 0, output_tokens }),
             content: Content::Text(text),
             finish: Finish::Stop,
+            calls: Vec::new(),
         })
     }
 }

@@ -1,12 +1,14 @@
 //! Tasks of agents, performed by models: requests of kind `agent-task`.
 //!
 //! The payload has `task`, `args`, `result` (the JSON Schema of the result), and where an agent is
-//! bound `agent`, `model` and `tools`. The answer is one text: the result as JSON.
+//! bound `agent`, `model` and `tools`, after the first round `turns`. The answer is one text: the
+//! result as JSON; or a map of `calls`, the tools that the model asks for, and what it `said`.
 
 use agentic_model::Value;
 use agentic_replay::{Answer, Failure};
 use serde_json::Value as Json;
 
+use super::function::{functions, turns, wish};
 use super::{Completion, Content, ModelFault, Options, Prompt, answer_of};
 
 /// The kind of a request for a task of an agent.
@@ -28,15 +30,21 @@ pub fn task_prompt(payload: &Value) -> Prompt {
         user.push_str("\nReturn JSON matching this schema, and nothing else:\n");
         user.push_str(schema);
     }
-    Prompt { system, user, schema, options: Options::default() }
+    let (functions, turns) = (functions(payload), turns(payload));
+    Prompt { system, user, schema, options: Options::default(), functions, turns }
 }
 
-/// Makes the answer of a task from what the model replied.
+/// Makes the answer of a task from what the model replied: the result, or the tools that it asks
+/// for.
 pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> Answer {
     let completion = match result {
         Ok(completion) => completion,
         Err(fault) => return answer_of(Err(fault)),
     };
+    if !completion.calls.is_empty() {
+        let (Content::Text(said) | Content::Json(said)) = &completion.content;
+        return Answer::Ok(wish(said, completion.calls));
+    }
     let text = match completion.content {
         Content::Json(text) => return Answer::Ok(Value::Text(text)),
         Content::Text(text) => text,
@@ -95,7 +103,8 @@ mod tests {
     fn check(schema: &str, reply: &str, wanted: &str) {
         let payload = Value::map([("result", Value::text(schema))]);
         let content = Content::Text(reply.to_owned());
-        let completion = Completion { content, usage: None, finish: Finish::Stop };
+        let completion =
+            Completion { content, usage: None, finish: Finish::Stop, calls: Vec::new() };
         let found = match task_answer(&payload, Ok(completion)) {
             Answer::Ok(Value::Text(text)) => text,
             Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),

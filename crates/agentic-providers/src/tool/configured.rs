@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::Value;
+use agentic_replay::Answer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::mcp::{OfferedTool, Server};
 use super::search::Search;
+use super::web::Web;
 use super::workspace::{FILE_BYTES_MAX, Missing, Workspace};
 use super::{Done, Setting, ToolCall, ToolFault, command, env, file, http, json};
 use crate::configuration::{Configuration, McpEntry};
@@ -28,6 +30,7 @@ pub struct Tools {
     commands: Vec<String>,
     plain: Vec<String>,
     mcp: BTreeMap<String, McpEntry>,
+    web: Web,
     servers: Mutex<BTreeMap<String, Arc<Server>>>,
 }
 
@@ -63,6 +66,7 @@ impl Tools {
             commands: configuration.tools.commands.clone(),
             plain: configuration.plain.clone(),
             mcp: configuration.mcp.clone(),
+            web: Web::configured(configuration),
             servers: Mutex::default(),
         }
     }
@@ -88,6 +92,16 @@ impl Tools {
             ))),
             other => Err(ToolFault::refused(format!("no tool is called by `{other}://`"))),
         }
+    }
+
+    /// Performs a tool of an agent that only reads the web.
+    pub fn read_web(
+        &self,
+        payload: &Value,
+        limit: Option<Duration>,
+        cancel: &CancelFlag,
+    ) -> Answer {
+        self.web.answer(payload, limit, cancel)
     }
 
     /// Looks at what a call will replace; nothing if it replaces nothing. Changes nothing. A call

@@ -7,6 +7,7 @@
 //! | `== TITLE` | a case begins |
 //! | `model: ADDRESS` | who is asked; its server is replaced by the one on loopback. `each`: one of every protocol |
 //! | `ask: PAYLOAD` | the payload of the request of kind `model` |
+//! | `task: PAYLOAD` | that of a request of kind `agent-task` instead |
 //! | `listen` | the reply is asked for in pieces |
 //! | `limit: MS` | the time limit of the call |
 //! | `reply:` and lines with `\|` | what the server sends, one block for each attempt |
@@ -25,7 +26,8 @@ use std::time::Duration;
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Address, Call, Endpoint, Model, Piece, Protocol, RetryRule, answer_of, prompt_of,
+    Address, Call, Endpoint, Model, Piece, Protocol, RetryRule, answer_of, prompt_of, task_answer,
+    task_prompt,
 };
 use agentic_providers::secret::SecretSource;
 use agentic_replay::Answer;
@@ -40,6 +42,7 @@ struct Case {
     title: String,
     model: String,
     ask: String,
+    is_task: bool,
     is_heard: bool,
     limit_ms: Option<u64>,
     replies: Vec<String>,
@@ -163,7 +166,9 @@ fn parse(text: &str) -> Vec<Case> {
                 reply.push('\n');
             }
             Some(("model", address)) => case.model = address.to_owned(),
-            Some(("ask", payload)) => case.ask = payload.to_owned(),
+            Some((kind @ ("ask" | "task"), payload)) => {
+                (case.ask, case.is_task) = (payload.to_owned(), kind == "task");
+            }
             Some(("limit", millis)) => case.limit_ms = Some(millis.parse().expect("a number")),
             Some(("reply", _)) => case.replies.push(String::new()),
             Some(("hex", digits)) => case.extras.push((at, Extra::Bytes(hex(digits)))),
@@ -198,7 +203,8 @@ fn run(case: &Case) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let server = Server::start(plays(case));
     let endpoint = endpoint(case, &server, folder.path());
-    let prompt = prompt_of(&json::from_text(&case.ask).expect("the payload is JSON"));
+    let payload = json::from_text(&case.ask).expect("the payload is JSON");
+    let prompt = if case.is_task { task_prompt(&payload) } else { prompt_of(&payload) };
     let (cancel, mut heard) = (CancelFlag::new(), String::new());
     let mut listener = |piece: Piece<'_>| match piece {
         Piece::Text(text) => heard.push_str(text),
@@ -209,7 +215,9 @@ fn run(case: &Case) {
     if case.is_heard {
         call.listener = Some(&mut listener);
     }
-    let answer = answer_of(endpoint.complete(&prompt, &mut call));
+    let completion = endpoint.complete(&prompt, &mut call);
+    let answer =
+        if case.is_task { task_answer(&payload, completion) } else { answer_of(completion) };
     let asked = std::iter::from_fn(|| server.asked_already()).collect::<Vec<_>>();
     for (key, value) in &case.wanted {
         if key == "asked" {

@@ -76,3 +76,40 @@ fn a_program_that_is_told_to_stop_takes_what_it_started_along() {
     assert!(matches!(outcome, Outcome::Stopped));
     assert!(began.elapsed() < LIMIT);
 }
+
+/// Runs a line that tells by its output that it is ready, stops it then, and names the outcome.
+fn stopped(line: &str, grace: Duration) -> String {
+    let cancel = CancelFlag::with_grace(grace);
+    let ready = std::env::temp_dir().join(format!("agentic-ready-{}", std::process::id()));
+    let _ = std::fs::remove_file(&ready);
+    let executable = Executable {
+        environment: vec![("READY".to_owned(), ready.display().to_string())],
+        ..shell(line, LIMIT)
+    };
+    let watched = cancel.clone();
+    let thread = std::thread::spawn(move || executable.run(&watched));
+    while !ready.exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    cancel.set();
+    let outcome = thread.join().expect("no panic");
+    let _ = std::fs::remove_file(&ready);
+    match outcome {
+        Outcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
+        Outcome::Stopped => "stopped".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_program_that_is_told_to_stop_may_end_by_itself() {
+    let wait = "touch \"$READY\"; while :; do sleep 0.01; done";
+    let polite = format!("trap 'echo bye; exit 0' TERM; {wait}");
+    let failing = format!("trap 'exit 3' TERM; {wait}");
+    let deaf = format!("trap '' TERM; {wait}");
+    let short = Duration::from_millis(200);
+    assert_eq!(stopped(&polite, LIMIT), "done bye\n");
+    assert_eq!(stopped(&failing, LIMIT), "stopped");
+    assert_eq!(stopped(&deaf, short), "stopped");
+    assert_eq!(stopped(&deaf, Duration::ZERO), "stopped");
+}

@@ -15,3 +15,4 @@ mod model;
 mod secret;
 mod server;
 mod tool;
+mod web;

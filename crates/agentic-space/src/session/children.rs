@@ -22,8 +22,8 @@ pub const WITH_CHILDREN: &str = " with children";
 pub enum Child {
     /// A session that begins, or began.
     New(Box<Begin>),
-    /// The fork of the session that the parent's parent has begun.
-    Forked(SessionId),
+    /// One that has begun: before a crash, or as the fork of what the parent of a fork has begun.
+    Begun(SessionId),
 }
 
 /// What becomes of a child that nobody waits for any more.
@@ -72,6 +72,18 @@ pub fn child_key(parent: &SessionId, path: &Path) -> String {
 /// Finds the session that a child session answers to.
 pub fn parent_of(key: &str) -> Option<SessionId> {
     SessionId::parse(key.strip_prefix("child ")?.split(' ').next()?)
+}
+
+/// Returns the name of the run that a session is of, for its agents: the start key of the session
+/// that no other has begun. Children are parts of the run that spawned them.
+pub fn run_id(space: &Space, start: &StartRecord) -> String {
+    let mut key = start.key.clone();
+    while let Some(parent) = parent_of(&key) {
+        // One that cannot be read cannot be told either.
+        let Ok(beginning) = Beginning::of(space, &parent) else { break };
+        key = beginning.start.key;
+    }
+    key
 }
 
 /// Finds the child session that a request has begun and that is not over.

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_context::OWN_FLOW;
-use agentic_lang_pipeline::run::RunResult;
+use agentic_lang_pipeline::run::{AgentCall, RunResult};
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_store::git::FileMode;
 
-use super::children::{Child, adopted, begins_a_session, child_key, close_policy};
+use super::children::{Child, adopted, begins_a_session, child_key, close_policy, run_id};
 use super::drive::Driver;
 use super::folder::Folder;
 use super::language::Language;
+use super::listing::with_key;
 use super::pipeline::{Shelf, part_of};
 use super::recent::read_journal;
 use super::start::{Begin, start_child};
@@ -176,8 +177,8 @@ fn perform_spawn(
             Value::map([("agent", Value::text(child.as_str())), ("genesis", Value::text(genesis))]);
         return executed(Ok(value));
     }
-    let begun = child_begin(space, session, request, &child);
-    let id = match begun.and_then(|begin| start_child(space, Child::New(Box::new(begin)))) {
+    let begun = child_of_call(space, session, request, &child);
+    let id = match begun.and_then(|child| start_child(space, child)) {
         Ok(id) => id,
         Err(error) => return executed(Err(error)),
     };
@@ -197,14 +198,32 @@ pub fn ready_child(
         return None;
     }
     if let Some(child) = adopted(space, session, request) {
-        return child.is_own.then_some(Child::Forked(child.id));
+        return child.is_own.then_some(Child::Begun(child.id));
     }
     check_flow(space, session, request).ok()?;
     let start = session.started();
     let asker =
         Asker { session: start.session.to_string(), request: Some(performance.id.to_string()) };
     let child = ensure_agent(space, session, performance, &asker).ok()?;
-    child_begin(space, session, request, &child).ok().map(|begin| Child::New(Box::new(begin)))
+    child_of_call(space, session, request, &child).ok()
+}
+
+/// Says what is to be run as a child: the session that was begun for the request before, or a new
+/// one.
+fn child_of_call(
+    space: &Space,
+    session: &Session<Box<dyn Program>>,
+    request: &Request,
+    child: &AgentName,
+) -> Result<Child> {
+    let key = child_key(&session.started().session, &request.path);
+    // What is told to agents may have grown since it began; it is still the one that was asked for.
+    if request.origin.is_some()
+        && let Some(begun) = with_key(space, child, &key)?.pop()
+    {
+        return Ok(Child::Begun(begun));
+    }
+    child_begin(space, session, request, child).map(|begin| Child::New(Box::new(begin)))
 }
 
 /// Returns what a child has come to, once it is over.
@@ -361,7 +380,10 @@ fn child_begin(
         agent: child.clone(),
         flow,
         parts,
-        input: request.payload.get("input").cloned().unwrap_or(Value::Null),
+        input: match AgentCall::of_spawn(request) {
+            Some(call) => call.to_input(&run_id(space, start)),
+            None => request.payload.get("input").cloned().unwrap_or(Value::Null),
+        },
         key: child_key(&start.session, &request.path),
         allow,
     })

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentic_lang_agent::{MockTasks, TASK, argument_text};
+use agentic_lang_agent::{AGENT_TOOL, MockTasks, TASK, argument_text};
 use agentic_lang_context::INPUT_REQUEST;
 use agentic_lang_pipeline::engine::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
@@ -20,11 +20,12 @@ use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult,
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::Outcome;
 use agentic_providers::provider::Stamp;
-use agentic_replay::{Answer, Failure, Kinds, PATCH, Request};
+use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, StartRecord};
 
+use super::children::run_id;
 use super::context::Cast;
 use super::folder::Folder;
-use super::language::{Language, adapter, handlers, kinds_of};
+use super::language::{Language, adapter, handlers, kinds_of, tools};
 use super::performer::{Performer, ProviderCall};
 use super::pipeline::Shelf;
 use super::script::Script;
@@ -37,9 +38,13 @@ pub struct Executor {
     language: Language,
     kinds: Kinds,
     handlers: BTreeMap<String, Vec<String>>,
+    /// The programs that are the tools of agents.
+    tools: BTreeMap<String, Vec<String>>,
     mock: MockTasks,
     natives: Natives,
     script: Script,
+    /// The run that agents are told they are called by.
+    run_id: String,
     /// In whose name agents are called.
     invoked_by: Option<String>,
     /// What the agents need that need a credential.
@@ -69,7 +74,7 @@ impl Executor {
         if language == Language::Context {
             return Ok(Executor::of_cast(&Cast::of(flow)?));
         }
-        let (kinds, handlers) = (kinds_of(flow)?, handlers(flow));
+        let (kinds, handlers, tools) = (kinds_of(flow)?, handlers(flow), tools(flow));
         let script = flow.map().get("script").map(Script::read).transpose()?.unwrap_or_default();
         let (mock, natives) = (MockTasks::default(), Natives::default());
         let invoked_by = flow.map().get("invoked_by").and_then(Value::as_text).map(str::to_owned);
@@ -82,9 +87,11 @@ impl Executor {
             language,
             kinds,
             handlers,
+            tools,
             mock,
             natives,
             script,
+            run_id: String::new(),
             invoked_by,
             auth: BTreeMap::new(),
             performer,
@@ -96,13 +103,18 @@ impl Executor {
     ///
     /// # Errors
     /// Fails when its object is no program.
-    pub(super) fn of_session(space: &Space, folder: &Folder, flow: &Object) -> Result<Executor> {
+    pub(super) fn of_session(
+        space: &Space,
+        folder: &Folder,
+        (flow, start): (&Object, &StartRecord),
+    ) -> Result<Executor> {
         let executor = Executor::new(flow)?.with_terminal(space.terminal());
         if executor.language != Language::Pipeline {
             return Ok(executor);
         }
         let registry = Shelf { space, folder, given: &[] }.registry(flow)?;
-        Ok(Executor { auth: auth_of(&registry), ..executor })
+        let run_id = run_id(space, start);
+        Ok(Executor { auth: auth_of(&registry), run_id, ..executor })
     }
 
     /// Makes the executor of a program of the context language.
@@ -111,9 +123,11 @@ impl Executor {
             language: Language::Context,
             kinds: cast.kinds(),
             handlers: BTreeMap::new(),
+            tools: BTreeMap::new(),
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: Script::default(),
+            run_id: String::new(),
             invoked_by: None,
             auth: BTreeMap::new(),
             performer: Some(Performer::new(cast)),
@@ -133,9 +147,11 @@ impl Executor {
             language: Language::Pipeline,
             kinds,
             handlers: BTreeMap::new(),
+            tools: BTreeMap::new(),
             mock: MockTasks::default(),
             natives: Natives::default(),
             script: run.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
+            run_id: String::new(),
             invoked_by: run.invoked_by.clone(),
             auth: auth_of(&run.compiled.registry),
             performer: Some(Performer::of_roles()),
@@ -149,6 +165,11 @@ impl Executor {
         let auth = agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default();
         let settings = Settings::of_process(folder);
         Caller { keyring: Keyring::new(settings, self.invoked_by.clone()), auth, run }
+    }
+
+    /// Names the run that agents are told they are called by.
+    pub fn with_run_id(self, run_id: String) -> Executor {
+        Executor { run_id, ..self }
     }
 
     /// Replaces the native functions of pipelines.
@@ -243,7 +264,12 @@ impl Executor {
             Language::AgentLang if request.kind == TASK => {
                 let task = request.payload.get("task").and_then(Value::as_text)?;
                 let argv = self.handlers.get(task)?.clone();
-                Some(CommandLine { argv, stdin: task_line(task, request) })
+                Some(CommandLine { argv, stdin: line("task", task, request) })
+            }
+            Language::AgentLang if request.kind == AGENT_TOOL => {
+                let tool = request.payload.get("tool").and_then(Value::as_text)?;
+                let argv = self.tools.get(tool)?.clone();
+                Some(CommandLine { argv, stdin: line("tool", tool, request) })
             }
             Language::AgentLang => None,
             Language::Pipeline => {
@@ -254,8 +280,7 @@ impl Executor {
                 let argv = request.payload.get("argv")?.as_list()?;
                 let argv: Option<Vec<String>> =
                     argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
-                let call = request.payload.get("call").unwrap_or(&Value::Null);
-                let stdin = format!("{}\n", json::to_text(call));
+                let stdin = format!("{}\n", self.received(request));
                 argv.map(|argv| CommandLine { argv, stdin })
             }
         }
@@ -269,12 +294,17 @@ impl Executor {
             return None;
         }
         let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
-        let call = request.payload.get("call").unwrap_or(&Value::Null);
         Some(Call {
             url: text("url")?.to_owned(),
             method: text("method")?.to_owned(),
-            body: json::to_text(call).into_bytes(),
+            body: self.received(request).into_bytes(),
         })
+    }
+
+    /// Returns what the agent of a request receives, as JSON on one line.
+    fn received(&self, request: &Request) -> String {
+        let input = AgentCall::of(request).map(|call| call.to_input(&self.run_id));
+        json::to_text(&input.unwrap_or(Value::Null))
     }
 
     /// Makes the answer of a request from what became of its program.
@@ -308,12 +338,12 @@ fn auth_of(registry: &Registry) -> BTreeMap<String, AuthSource> {
     needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
 }
 
-/// Writes the line that a handler reads: `{"task","args","agent"?}`. The arguments are JSON
-/// already, with their keys in order and their numbers exact.
-fn task_line(task: &str, request: &Request) -> String {
+/// Writes the line that a handler reads: `{"task","args","agent"?}`, or `tool` for `task`. The
+/// arguments are JSON already, with their keys in order and their numbers exact.
+fn line(what: &str, name: &str, request: &Request) -> String {
     let quoted = |text: &str| json::to_text(&Value::text(text));
     let agent = request.payload.get("agent").and_then(Value::as_text);
     let agent = agent.map(|agent| format!(",\"agent\":{}", quoted(agent))).unwrap_or_default();
     let args = argument_text(request).unwrap_or("{}");
-    format!("{{\"task\":{},\"args\":{args}{agent}}}\n", quoted(task))
+    format!("{{\"{what}\":{},\"args\":{args}{agent}}}\n", quoted(name))
 }

@@ -47,6 +47,8 @@ pub struct AgentLangFlow {
     pub workers: i64,
     /// The programs that perform tasks, with their arguments.
     pub handlers: BTreeMap<String, Vec<String>>,
+    /// The programs that are the tools of agents, with their arguments.
+    pub tools: BTreeMap<String, Vec<String>>,
     /// Who performs the tasks of agents.
     pub adapter: Adapter,
 }
@@ -58,7 +60,11 @@ impl AgentLangFlow {
     /// Fails when the source is too long for an object.
     pub fn to_object(&self) -> Result<Object> {
         let argv = |argv: &Vec<String>| Value::List(argv.iter().map(Value::text).collect());
-        let handlers = self.handlers.iter().map(|(task, words)| (task.clone(), argv(words)));
+        let programs = |programs: &BTreeMap<String, Vec<String>>| {
+            Value::Map(programs.iter().map(|(name, words)| (name.clone(), argv(words))).collect())
+        };
+        // A run without tools is named as it was when there were none.
+        let tools = (!self.tools.is_empty()).then(|| ("tools", programs(&self.tools)));
         let pipeline = self.pipeline.as_ref().map_or(Value::Null, Value::text);
         behaviour(
             AGENTLANG,
@@ -66,9 +72,11 @@ impl AgentLangFlow {
             [
                 ("pipeline", pipeline),
                 ("workers", Value::Int(self.workers)),
-                ("handlers", Value::Map(handlers.collect())),
+                ("handlers", programs(&self.handlers)),
                 ("agents", Value::text(self.adapter.as_str())),
-            ],
+            ]
+            .into_iter()
+            .chain(tools),
         )
     }
 }
@@ -147,6 +155,7 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
     let options = RunOptions {
         workers: flow.map().get("workers").and_then(Value::as_int).unwrap_or(defaults.workers),
         handlers: handlers(flow).into_keys().collect(),
+        tools: tools(flow).into_keys().collect(),
         agents: agents_of(adapter(flow)?),
         progress: Capture::On,
         trace,
@@ -160,12 +169,21 @@ pub(super) fn agentlang(flow: &Object, source: &str, trace: Capture) -> Result<B
 
 /// Reads who performs which task of an AgentLang program.
 pub(super) fn handlers(flow: &Object) -> BTreeMap<String, Vec<String>> {
-    let pinned = flow.map().get("handlers").and_then(Value::as_map);
+    programs(flow, "handlers")
+}
+
+/// Reads which programs are the tools of the agents of an AgentLang program.
+pub(super) fn tools(flow: &Object) -> BTreeMap<String, Vec<String>> {
+    programs(flow, "tools")
+}
+
+fn programs(flow: &Object, key: &str) -> BTreeMap<String, Vec<String>> {
+    let pinned = flow.map().get(key).and_then(Value::as_map);
     let words = |argv: &Value| -> Option<Vec<String>> {
         argv.as_list()?.iter().map(|word| word.as_text().map(str::to_owned)).collect()
     };
-    let handlers = pinned.into_iter().flatten();
-    handlers.filter_map(|(task, argv)| Some((task.clone(), words(argv)?))).collect()
+    let programs = pinned.into_iter().flatten();
+    programs.filter_map(|(name, argv)| Some((name.clone(), words(argv)?))).collect()
 }
 
 /// Reads who performs the tasks of agents of an AgentLang program. The first flows did not say so:

@@ -25,7 +25,7 @@ pub fn replayed(
     load: Load,
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
-    let mut executor = Executor::of_session(space, folder, flow)?;
+    let mut executor = Executor::of_session(space, folder, (flow, journal.start()))?;
     let engine = Language::of(flow)?.engine();
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };

@@ -12,6 +12,7 @@ use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
 use agentic_providers::provider::{Providers, Stamp};
+use agentic_providers::tool::{AGENT_TOOL_REQUEST, BY_WEB};
 use agentic_replay::{Answer, Failure, Request};
 
 use super::context::{Cast, Models, Tools};
@@ -126,7 +127,11 @@ impl Performer {
         match &self.company {
             Company::Troupe(troupe) => troupe.is_outside(request),
             Company::Agents(Adapter::Mock) => false,
-            Company::Agents(Adapter::Live | Adapter::Anthropic) => request.kind == TASK_REQUEST,
+            Company::Agents(Adapter::Live | Adapter::Anthropic) => {
+                let by = request.payload.get("by").and_then(Value::as_text);
+                let is_web = request.kind == AGENT_TOOL_REQUEST && by == Some(BY_WEB);
+                request.kind == TASK_REQUEST || is_web
+            }
             Company::Roles => RequestKind::of(request) == Some(RequestKind::Model),
         }
     }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use agentic_lang_pipeline::engine::PlannedRun;
-use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options};
+use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options, inner_plans};
 use agentic_lang_pipeline::{Compiled, LANGUAGE};
 use agentic_model::{Cid, Map, Object, Value, canonical};
 use agentic_plan::Registry;
@@ -173,16 +173,19 @@ impl Shelf<'_> {
     }
 
     /// Returns what is kept beside a program: its pieces, and of very many the first plans, each
-    /// with its source map. Nothing for other languages.
+    /// with its source map and the plans of the programs in its nodes. Nothing for other languages.
     pub fn beside(&self, flow: &Object) -> Result<Vec<Object>> {
         if Language::of(flow)? != Language::Pipeline {
             return Ok(Vec::new());
         }
         let mut beside = self.parts(flow)?;
-        for block in self.compiled(flow)?.blocks.iter().take(PLANS_KEPT_MAX) {
+        let compiled = self.compiled(flow)?;
+        for block in compiled.blocks.iter().take(PLANS_KEPT_MAX) {
             beside.push(block.plan.object().clone());
             // One that does not fit would be that of no plan that is.
             beside.extend(block.source_map.to_object(block.plan.cid()).ok());
+            let inner = inner_plans(&block.plan, &compiled.registry).into_iter();
+            beside.extend(inner.take(PLANS_KEPT_MAX).map(|plan| plan.object().clone()));
         }
         Ok(beside)
     }

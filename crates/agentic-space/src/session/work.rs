@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant as Moment};
 
 use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
@@ -22,11 +23,17 @@ use crate::{Options, Space};
 const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// The variable in which a program finds the key under which its call may be repeated.
 const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
+/// How much longer than its grace a program is waited for that is stopped by force then.
+const KILLED_WITHIN: Duration = Duration::from_millis(500);
+/// How often a program that is to end is looked at.
+const POLL: Duration = Duration::from_millis(2);
 
 /// What work has come to.
 pub(super) enum Came {
     /// The program of an `exec` ended.
     Exec(Ended),
+    /// The probe of an effect in doubt ended.
+    Probe(Ended),
     /// A program of the language ended.
     Program {
         /// Its name.
@@ -55,6 +62,8 @@ pub(super) struct Order {
     pub key: String,
     /// How long it may take.
     pub timeout_ms: Option<u64>,
+    /// How long it may take to end once it is told to stop.
+    pub grace: Duration,
     /// Who makes the call.
     pub caller: Caller,
     /// Who waits.
@@ -65,6 +74,10 @@ pub(super) struct Order {
 pub(super) enum Work {
     /// The program of an `exec`.
     Process(Process),
+    /// The probe of an effect in doubt.
+    Probe(Process),
+    /// A program of the language, and the thread that watches it.
+    Program(CancelFlag, JoinHandle<()>),
     /// Anything else, and what is known about it once it was told to stop.
     Thread(CancelFlag, Stopped),
 }
@@ -114,10 +127,11 @@ impl Work {
             limit: order.limit(),
         };
         let caller = order.caller.clone();
-        Work::start(order, Stopped::Stopped, move |cancel| Came::Program {
+        let (cancel, thread) = Work::run(order, move |cancel| Came::Program {
             name: executable.argv.first().cloned().unwrap_or_default(),
             outcome: caller.execute(executable, cancel),
-        })
+        });
+        Work::Program(cancel, thread)
     }
 
     /// Calls an endpoint.
@@ -144,14 +158,31 @@ impl Work {
         stopped: Stopped,
         work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
     ) -> Work {
-        let cancel = CancelFlag::new();
+        Work::Thread(Work::run(order, work).0, stopped)
+    }
+
+    /// Does the work on a thread of its own.
+    fn run(
+        order: Order,
+        work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
+    ) -> (CancelFlag, JoinHandle<()>) {
+        let cancel = CancelFlag::with_grace(order.grace);
         let watched = cancel.clone();
-        std::thread::spawn(move || {
+        let thread = std::thread::spawn(move || {
             let came = work(&watched);
             // A driver that has gone away reads the doubt from its records.
             let _ = order.waiting.send((order.path, came));
         });
-        Work::Thread(cancel, stopped)
+        (cancel, thread)
+    }
+
+    /// Asks a program to end and does not wait for it: of several that are stopped together each
+    /// has its grace at the same time.
+    pub fn ask_to_end(&self) {
+        match self {
+            Work::Program(cancel, _) => cancel.set(),
+            Work::Process(_) | Work::Probe(_) | Work::Thread(..) => {}
+        }
     }
 
     /// Stops the work, and says what is known about it then: whoever is asked over a network may
@@ -159,6 +190,19 @@ impl Work {
     pub fn stop(&self) -> Stopped {
         match self {
             Work::Process(process) => process.stop(),
+            Work::Probe(process) => {
+                process.stop();
+                // The effect itself is what it was: in doubt.
+                Stopped::Unknown
+            }
+            Work::Program(cancel, thread) => {
+                cancel.set();
+                let deadline = Moment::now() + cancel.grace() + KILLED_WITHIN;
+                while !thread.is_finished() && Moment::now() < deadline {
+                    std::thread::sleep(POLL);
+                }
+                if thread.is_finished() { Stopped::Stopped } else { Stopped::Unknown }
+            }
             Work::Thread(cancel, stopped) => {
                 cancel.set();
                 *stopped

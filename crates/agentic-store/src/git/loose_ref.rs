@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use agentic_model::{Oid, Signature};
 use gix::refs::store::WriteReflog;
 
-use super::Repository;
 use super::reference::offset;
+use super::{Repository, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
 
@@ -23,6 +23,17 @@ const PLAIN_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/agentic/"
 const LOGGED_PREFIXES: [&str; 2] = ["refs/heads/", "refs/notes/"];
 /// What a ref with the longest id takes, and a byte that must not be there.
 const CONTENT_BYTES_MAX: usize = 66;
+
+/// What the file of a ref says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlainRef {
+    /// It names this object, and is plain.
+    Names(Oid),
+    /// There is no such file, so the ref is packed or does not exist.
+    Absent,
+    /// It is not plain, or is no ref that all worktrees share; gix finds out how things are.
+    Other,
+}
 
 /// Whether a ref was moved the short way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,12 +59,30 @@ impl Drop for RefLock {
 }
 
 impl Repository {
-    /// Reads a ref that stands plainly in a file of its own; nothing if it does not.
-    pub(super) fn read_plain_ref(&self, name: &str) -> Option<Oid> {
+    /// Reads the file of a ref.
+    pub(super) fn read_plain_ref(&self, name: &str) -> PlainRef {
         let n_bytes = self.inner.object_hash().len_in_bytes();
-        let found = read_plain(&self.plain_path(name)?)?;
-        // What is not the id of an object is damage, and gix says which.
-        (found.as_bytes().len() == n_bytes && !found.is_null()).then_some(found)
+        match self.plain_path(name).map(|path| read_plain(&path)) {
+            // What is not the id of an object is damage, and gix says which.
+            Some(PlainRef::Names(found)) if found.as_bytes().len() != n_bytes => PlainRef::Other,
+            Some(PlainRef::Names(found)) if found.is_null() => PlainRef::Other,
+            Some(found) => found,
+            None => PlainRef::Other,
+        }
+    }
+
+    /// Reads a ref that has no file of its own; nothing if it is not packed either. Asked for such a
+    /// ref, gix would look in five more places where a short name could stand.
+    ///
+    /// # Errors
+    /// Fails when the file of packed refs is damaged.
+    pub(super) fn find_packed_ref(&self, name: &str) -> Result<Option<Oid>> {
+        let damaged = |error| Error::corrupt(format!("the ref `{name}`"), error);
+        let Some(packed) = self.inner.refs.cached_packed_buffer().map_err(damaged)? else {
+            return Ok(None);
+        };
+        let found = packed.try_find(name).map_err(damaged)?;
+        Ok(found.map(|reference| to_oid(&reference.object())))
     }
 
     /// Moves such a ref from where it is expected to be, and writes its reflog before.
@@ -73,7 +102,7 @@ impl Repository {
         let lock = OpenOptions::new().write(true).create_new(true).open(&lock_path);
         let Ok(mut file) = lock else { return Ok(ShortWay::Closed) };
         let mut lock = RefLock { path: lock_path, is_held: true };
-        if old == step.new || read_plain(&path) != Some(old) {
+        if old == step.new || read_plain(&path) != PlainRef::Names(old) {
             return Ok(ShortWay::Closed);
         }
         let Ok(log) = self.open_log(&step.name) else { return Ok(ShortWay::Closed) };
@@ -127,11 +156,16 @@ fn log_line(old: Oid, new: Oid, who: &Signature, why: &str) -> String {
 }
 
 /// Reads a file that holds an id and the end of a line, and nothing else.
-fn read_plain(path: &Path) -> Option<Oid> {
+fn read_plain(path: &Path) -> PlainRef {
     let mut content = [0; CONTENT_BYTES_MAX];
-    let n_read = File::open(path).ok()?.read(&mut content).ok()?;
-    let hex = content[..n_read].strip_suffix(b"\n")?;
-    Oid::parse(std::str::from_utf8(hex).ok()?).ok()
+    let n_read = match File::open(path).and_then(|mut file| file.read(&mut content)) {
+        Ok(n_read) => n_read,
+        Err(error) if error.kind() == ErrorKind::NotFound => return PlainRef::Absent,
+        Err(_) => return PlainRef::Other,
+    };
+    let hex = content[..n_read].strip_suffix(b"\n").map(std::str::from_utf8);
+    let Some(Ok(hex)) = hex else { return PlainRef::Other };
+    Oid::parse(hex).map_or(PlainRef::Other, PlainRef::Names)
 }
 
 #[cfg(test)]
@@ -274,5 +308,25 @@ mod tests {
         let moved = place.repository.move_ref(&place.step(), &signature(), "why");
         assert_eq!(moved.expect("the disk has room"), RefMove::Moved);
         assert_eq!(place.repository.find_ref(NAME).expect("readable"), Some(place.commits[1]));
+    }
+
+    #[test]
+    fn what_has_no_file_is_looked_for_among_packed_refs_only() {
+        let place = place();
+        let find = |name: &str| place.repository.find_ref(name).expect("readable");
+        let absent = "refs/heads/agents/bob";
+        std::fs::create_dir_all(place.file("tags/refs/heads/agents")).expect("writable");
+        let id = format!("{}\n", place.commits[0]);
+        std::fs::write(place.file(&format!("tags/{absent}")), id).expect("writable");
+        assert_eq!(find(absent), None, "no short name is tried");
+        for commit in place.commits {
+            git(place.folder.path(), &["update-ref", NAME, &commit.to_string()], "");
+            git(place.folder.path(), &["pack-refs", "--all", "--prune"], "");
+            assert!(!place.file(NAME).exists());
+            assert_eq!(find(NAME), Some(commit));
+            assert_eq!(find(absent), None);
+        }
+        std::fs::write(place.file("packed-refs"), format!("nonsense {NAME}\n")).expect("writable");
+        assert!(place.repository.find_ref(NAME).is_err());
     }
 }

@@ -7,7 +7,6 @@ mod checkout;
 mod command;
 mod commit;
 mod difference;
-
 mod index;
 mod loose;
 mod loose_ref;
@@ -23,7 +22,6 @@ mod pack_replaced;
 mod reference;
 mod repair;
 mod repository;
-
 mod signature;
 mod snapshot;
 mod tree;

@@ -36,7 +36,8 @@ impl Repository {
     /// # Errors
     /// Fails when the note cannot be written; the packs are then merged once more.
     pub(super) fn note_replaced_packs(&self, by: &Path, packs: &[PathBuf]) -> Result<()> {
-        let name = |pack: &Path| pack.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name =
+            |pack: &Path| pack.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let mut text = name(by);
         for pack in packs.iter().filter(|pack| *pack != by) {
             text.push('\n');

@@ -6,7 +6,7 @@ use agentic_model::{Oid, Signature};
 use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
-use super::loose_ref::ShortWay;
+use super::loose_ref::{PlainRef, ShortWay};
 use super::{Repository, run_git_with_input, to_id, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
@@ -45,8 +45,10 @@ impl Repository {
     /// # Errors
     /// Fails when the ref is damaged.
     pub fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
-        if let Some(oid) = self.read_plain_ref(name) {
-            return Ok(Some(oid));
+        match self.read_plain_ref(name) {
+            PlainRef::Names(oid) => return Ok(Some(oid)),
+            PlainRef::Absent => return self.find_packed_ref(name),
+            PlainRef::Other => {}
         }
         let found = self.inner.try_find_reference(name);
         let found = found.map_err(|error| Error::corrupt(format!("the ref `{name}`"), error))?;

@@ -264,7 +264,7 @@ fn show(
 
 /// An agent does not decide its own holds. This stops mistakes; only signatures would stop a
 /// hostile process of the same user.
-fn refuse_agents(space: &Space) -> Result<(), Failure> {
+pub fn refuse_agents(space: &Space) -> Result<(), Failure> {
     let hint = "decide from your own checkout, without AGENTIC_AGENT";
     if std::env::var_os("AGENTIC_AGENT").is_some_and(|agent| !agent.is_empty()) {
         return Err(Failure::not_allowed("an agent may not decide: AGENTIC_AGENT is set", hint));

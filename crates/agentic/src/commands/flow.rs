@@ -1,5 +1,6 @@
 //! `agentic flow …`
 
+mod ask;
 mod crosscheck;
 pub mod detach;
 mod run;
@@ -66,6 +67,14 @@ pub enum Verb {
     /// Example: agentic flow worker monday
     #[command(verbatim_doc_comment)]
     Worker(worker::Args),
+    /// Put what waits for a human before people, through the channels of agentic.toml
+    ///
+    /// Everybody to whom a route leads is told, and of channels that bring answers the first that
+    /// counts decides. Exits with 4 while somebody is still to decide.
+    ///
+    /// Example: agentic flow ask monday
+    #[command(verbatim_doc_comment)]
+    Ask(ask::Args),
     /// Run a pipeline in memory and durably, and compare the results
     ///
     /// The durable run is in a repository of its own, which is removed again. Exits with 5 when the
@@ -152,6 +161,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::History(name) => status::history(context, &name),
         Verb::Cancel(args) => status::cancel(context, &args),
         Verb::Worker(args) => worker::run(context, &args),
+        Verb::Ask(args) => ask::run(context, &args),
         Verb::Crosscheck(args) => crosscheck::run(context, &args),
         Verb::Translate(args) => translate::run(context, &args),
         Verb::Check { args, diagnostics: None } => check(context, &args),

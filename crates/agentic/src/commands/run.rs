@@ -64,6 +64,9 @@ pub struct Args {
     /// Let a program perform a task; it reads and prints one line of JSON; may be repeated
     #[arg(long, value_name = "TASK=PROGRAM", value_parser = handler::parse)]
     handler: Vec<handler::Handler>,
+    /// Let a program be a tool that agents of an AgentLang program may call; may be repeated
+    #[arg(long, value_name = "TOOL=PROGRAM", value_parser = handler::parse)]
+    tool: Vec<handler::Handler>,
     /// Who performs what agents do in an AgentLang program: mock, live or anthropic
     #[arg(long, value_name = "ADAPTER", value_parser = adapter::parse)]
     adapter: Option<Adapter>,
@@ -142,6 +145,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 trace: args.output_trace,
                 workers: args.workers,
                 handlers: args.handler,
+                tools: args.tool,
                 adapter: args.adapter,
                 session,
                 live: agentlang::Live::of(context, flag),
@@ -215,6 +219,7 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("--workers", args.workers.is_some() && language != Context, Agentlang),
         ("--adapter", args.adapter.is_some(), Agentlang),
         ("--handler", !args.handler.is_empty(), Agentlang),
+        ("--tool", !args.tool.is_empty(), Agentlang),
         ("--registry", args.registry.is_some(), Pipeline),
         ("--backend", args.backend.is_some(), Pipeline),
         ("--mock", args.mock, Context),

@@ -91,7 +91,8 @@ fn receive(stream: &TcpStream) -> Option<Json> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    serde_json::from_slice(&body).ok()
+    // Who only reads sends nothing.
+    if body.is_empty() { Some(Json::Null) } else { serde_json::from_slice(&body).ok() }
 }
 
 fn answer(mut stream: TcpStream, reply: Reply, gone: &Sender<()>) {

@@ -31,7 +31,8 @@ impl Shelf {
     /// Takes one that was written, each time another.
     fn take(&self, turn: &mut usize) -> Option<Oid> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        *turn = turn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *turn =
+            turn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         // Every second one is among the newest.
         let reach = if *turn & (1 << 40) == 0 { written.len().min(8) } else { written.len() };
         let back = (*turn >> 33).checked_rem(reach)?;
@@ -82,10 +83,12 @@ fn missed_beside(write: impl FnOnce(&Repository, &Shelf)) -> Vec<String> {
     let shelf = Shelf::default();
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..READERS)
-            .map(|number| scope.spawn({
-                let (folder, shelf) = (folder.path(), &shelf);
-                move || read_all_along(folder, shelf, number)
-            }))
+            .map(|number| {
+                scope.spawn({
+                    let (folder, shelf) = (folder.path(), &shelf);
+                    move || read_all_along(folder, shelf, number)
+                })
+            })
             .collect();
         write(&repository, &shelf);
         shelf.is_over.store(true, Ordering::Release);

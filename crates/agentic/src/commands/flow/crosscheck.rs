@@ -25,6 +25,8 @@ use crate::program::Program;
 
 /// The agent that the durable run has in its repository.
 const AGENT: &str = "crosscheck";
+/// The name of both runs, which their agents are told.
+const RUN: &str = "crosscheck";
 
 /// A pipeline, and what its agents answer.
 #[derive(Debug, clap::Args)]
@@ -58,7 +60,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     };
     ready.run.script = script(context, args.script.as_deref())?;
     refuse_unrepeatable(&ready)?;
-    let memory = ready.end_in_memory(context)?;
+    let memory = ready.end_in_memory(context, RUN.to_owned())?;
     let stage = std::env::temp_dir().join(format!("agentic-crosscheck-{}", std::process::id()));
     let durable = durably(context, ready, &stage);
     // What was made for the comparison alone goes with it.
@@ -118,7 +120,7 @@ fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure
     let agent = AgentName::parse(AGENT).expect("a valid name");
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
     spawn(&space, &agent, &briefing.map_err(agentic_space::Error::from)?, &Origin::Root)?;
-    let setting = durable::Setting { agent: Some(agent), key: Some(AGENT.to_owned()) };
+    let setting = durable::Setting { agent: Some(agent), key: Some(RUN.to_owned()) };
     let engine = Embedded::new(&space, "cli");
     let run = engine.start(ready.start(&stage, setting)?, Attendance::Attended)?;
     let Some(end) = engine.result(&run)? else {
@@ -127,7 +129,7 @@ fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure
             "`agentic flow run` runs it durably and keeps it",
         ));
     };
-    match replay(&space, &find_run(&space, AGENT)?, None)? {
+    match replay(&space, &find_run(&space, RUN)?, None)? {
         Verdict::Same => Ok(end),
         Verdict::Diverged(why) => Err(differs(&format!("its replay: {why}"))),
         Verdict::Corrupt(why) => Err(differs(&format!("its records: {why}"))),

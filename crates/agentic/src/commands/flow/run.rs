@@ -12,7 +12,7 @@ use crate::commands::{Outcome, agent_name};
 use crate::context::Context;
 use crate::engine::Address;
 use crate::language::Language;
-use crate::output::talk;
+use crate::output::{Format, talk};
 use crate::program::Program;
 
 /// A pipeline, and how it runs.
@@ -40,6 +40,9 @@ pub struct Args {
     /// Run all blocks at once instead of one after the other
     #[arg(long)]
     pub parallel_blocks: bool,
+    /// The form of the result: json is the same as --json
+    #[arg(long, value_name = "FORM", value_parser = ["json", "text"])]
+    pub output: Option<String>,
     /// Let a durable run go on in a process of its own, and return as soon as it is recorded
     #[arg(long)]
     pub detach: bool,
@@ -47,6 +50,14 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    match args.output.as_deref() {
+        Some("json") => run_as(&context.answering(Format::Json), args),
+        Some(_) => run_as(&context.answering(Format::Text), args),
+        None => run_as(context, args),
+    }
+}
+
+fn run_as(context: &Context, args: Args) -> Outcome {
     let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
     let wish = Wish {
         input: input_text(context, args.input.as_deref())?,
@@ -72,10 +83,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// Accepts `KIND:NAME`, such as `user:alice` or `slack:U123`.
 pub fn identity(text: &str) -> Result<String, String> {
-    let is_name =
-        |name: &str| !name.is_empty() && !name.chars().any(|c| c.is_control() || c == ' ');
-    match text.split_once(':') {
-        Some((kind, name)) if is_name(kind) && is_name(name) => Ok(text.to_owned()),
-        _ => Err("an identity is KIND:NAME, such as user:alice".to_owned()),
+    match agentic_plan::is_identity(text) {
+        true => Ok(text.to_owned()),
+        false => Err("an identity is KIND:NAME, such as user:alice".to_owned()),
     }
 }

@@ -73,7 +73,7 @@ fn text(view: &FlowStatusView) -> String {
 /// Prints what a run came to, or how it stands: it waits, or somebody else drives it.
 pub fn reached_so_far(context: &Context, engine: &dyn DurableEngine, run: &RunId) -> Outcome {
     match engine.result(run)? {
-        Some(end) => show_end(context, &end),
+        Some(end) => show_end(context, &end, Some(&engine.status(run)?.key)),
         None => standing(context, &engine.status(run)?),
     }
 }
@@ -101,7 +101,7 @@ pub fn result(context: &Context, name: &RunName) -> Outcome {
     let engine = reached.engine();
     let run = engine.find(&name.run)?;
     let status = match engine.result(&run)? {
-        Some(end) => return show_end(context, &end),
+        Some(end) => return show_end(context, &end, Some(&engine.status(&run)?.key)),
         None => engine.status(&run)?,
     };
     match status.state {

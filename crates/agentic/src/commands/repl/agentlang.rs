@@ -168,6 +168,7 @@ impl Repl<'_> {
             trace: None,
             workers: None,
             handlers: Vec::new(),
+            tools: Vec::new(),
             adapter: self.adapter,
             session: None,
             live: self.live,

@@ -18,7 +18,7 @@ use agentic_view::LoweredView;
 pub use self::live::Live;
 use self::trace_file::TraceFile;
 use super::durable::{self, Reached};
-use super::handler::Handler;
+use super::handler::{self, Handler};
 use super::{adapter, failed};
 use crate::commands::Outcome;
 use crate::context::Context;
@@ -43,6 +43,8 @@ pub struct Wish {
     pub workers: Option<i64>,
     /// Who performs which tasks.
     pub handlers: Vec<Handler>,
+    /// Who performs which tools.
+    pub tools: Vec<Handler>,
     /// Who performs the tasks of agents, where the command line says so.
     pub adapter: Option<Adapter>,
     /// The session that it runs as; in memory without one.
@@ -159,14 +161,13 @@ fn perform(
     input: Value,
 ) -> Result<Reached, Failure> {
     let adapter = adapter::choose(context, module, &wish)?;
-    let handlers = wish.handlers.into_iter();
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
         source: if wish.session.is_some() { source.text().to_owned() } else { String::new() },
         pipeline: (wish.act != Act::Test).then(|| name.to_owned()),
         workers: wish.workers.unwrap_or(RunOptions::default().workers),
-        // The last one that is named performs the task.
-        handlers: handlers.map(|handler| (handler.task, handler.argv)).collect(),
+        handlers: handler::by_name(wish.handlers),
+        tools: handler::by_name(wish.tools),
         adapter,
     };
     let trace = wish.trace.as_deref();
@@ -211,6 +212,7 @@ fn in_memory(
     let options = RunOptions {
         workers: flow.workers,
         handlers: flow.handlers.keys().cloned().collect(),
+        tools: flow.tools.keys().cloned().collect(),
         agents: agents_of(flow.adapter),
         trace: if trace.is_some() { Capture::On } else { live.trace },
         progress: live.progress,

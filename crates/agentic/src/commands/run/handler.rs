@@ -1,20 +1,28 @@
-//! Tasks that programs perform.
+//! Tasks and tools that programs perform.
 
-/// A task and the program that performs it.
+use std::collections::BTreeMap;
+
+/// A task or a tool, and the program that performs it.
 #[derive(Debug, Clone)]
 pub struct Handler {
-    /// The name of the task.
-    pub task: String,
+    /// The name of the task or tool.
+    pub name: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
 }
 
-/// Reads `TASK=PROGRAM`, where blanks part the program from its arguments.
+/// Reads `NAME=PROGRAM`, where blanks part the program from its arguments.
 pub fn parse(text: &str) -> Result<Handler, String> {
-    let (task, line) = text.split_once('=').ok_or("a handler is TASK=PROGRAM")?;
+    let wanted = "NAME=PROGRAM is needed, the name of a task or tool and what performs it";
+    let (name, line) = text.split_once('=').ok_or(wanted)?;
     let argv: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    if task.is_empty() || argv.is_empty() {
-        return Err("a handler is TASK=PROGRAM".to_owned());
+    if name.is_empty() || argv.is_empty() {
+        return Err(wanted.to_owned());
     }
-    Ok(Handler { task: task.to_owned(), argv })
+    Ok(Handler { name: name.to_owned(), argv })
+}
+
+/// Gathers who performs what; the last one that is named does.
+pub fn by_name(handlers: Vec<Handler>) -> BTreeMap<String, Vec<String>> {
+    handlers.into_iter().map(|handler| (handler.name, handler.argv)).collect()
 }

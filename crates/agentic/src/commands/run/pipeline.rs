@@ -177,28 +177,45 @@ impl Ready {
         if let Some(reason) = unperformed(&self.run, Backend::Memory) {
             return Err(agentic_space::Error::Unperformed { reason }.into());
         }
-        show_end(context, &self.end_in_memory(context)?)
+        show_end(context, &self.end_in_memory(context, memory::fresh_id())?, None)
     }
 
-    /// Runs it in memory to its end.
-    pub fn end_in_memory(&self, context: &Context) -> Result<End, Failure> {
+    /// Runs it in memory to its end, as the run of this name.
+    pub fn end_in_memory(&self, context: &Context, run_id: String) -> Result<End, Failure> {
         let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
-        let executor = Executor::of_pipeline(&self.run)?;
+        let executor = Executor::of_pipeline(&self.run)?.with_run_id(run_id);
         let folder = context.directory.clone();
         Ok(memory::run(run, self.input.clone(), executor, folder, &mut |_| {}))
     }
 }
 
-/// Prints what a run came to.
-pub fn show_end(context: &Context, end: &End) -> Outcome {
+/// Prints what a run came to; the blocks of one that is kept say by which name.
+pub fn show_end(context: &Context, end: &End, run_id: Option<&str>) -> Outcome {
     match end {
         End::Done(result) => {
-            print_result(context, result);
+            print_result(context, &named(result, run_id));
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(fail(context, failure)),
+        End::Failed(failure) => {
+            let details = named(&failure.details, run_id);
+            Err(fail(context, &Failed { details, ..failure.clone() }))
+        }
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
+}
+
+/// Returns a result whose blocks say by which name their run is found again.
+fn named(result: &Value, run_id: Option<&str>) -> Value {
+    let (Some(run_id), Some(result)) = (run_id, result.as_map()) else { return result.clone() };
+    let mut result = result.clone();
+    if let Some(Value::List(blocks)) = result.get_mut("blocks") {
+        for block in blocks {
+            if let Value::Map(block) = block {
+                block.insert("run_id".to_owned(), Value::text(run_id));
+            }
+        }
+    }
+    Value::Map(result)
 }
 
 /// Compiles a program, or shows what is wrong with it.

@@ -1,0 +1,211 @@
+//! Conversations of models with tools: what a model asks for is checked, performed one after the
+//! other, and given back, until it replies with a result.
+//!
+//! All that a model asks for at once is checked before the first tool is called, so an answer that
+//! makes no sense has no effects. Every call of a tool and every further call of the model is a
+//! request of its own, so a run that was killed goes on in the middle of the conversation.
+
+use agentic_model::{Instant, Value as Model};
+use agentic_replay::Answer;
+
+use crate::data::{Data, json};
+use crate::module::Module;
+use crate::program::machine::Run;
+use crate::program::options::Performer;
+use crate::program::request::AGENT_TOOL;
+use crate::program::strand::{Phase, Strand, StrandId, TaskCall};
+use crate::program::task::{Attempt, late, result, task_of};
+use crate::program::tool::{Use, shown};
+
+/// How often a model may ask for tools in one attempt.
+pub const ROUNDS_MAX: usize = 8;
+/// How many calls of tools a model may ask for at once.
+pub const CALLS_MAX: usize = 64;
+/// How long a conversation may be that a model is asked to go on with, in bytes of JSON.
+pub const CONVERSATION_BYTES_MAX: usize = 512 << 10;
+
+/// What a model and tools have said to each other in one attempt.
+#[derive(Debug)]
+pub(super) struct Conversation {
+    /// The rounds so far as JSON, the last one without its end.
+    turns: String,
+    n_rounds: usize,
+    /// The calls of this round.
+    uses: Vec<Use>,
+    /// How many of them have a result.
+    n_results: usize,
+    /// When the tool that is called now was called.
+    called: Instant,
+}
+
+/// What became of an answer.
+pub(super) enum Talk {
+    /// The strand waits for another request.
+    GoesOn,
+    /// The attempt is over.
+    Over(Box<TaskCall>, Result<Data, Attempt>),
+}
+
+impl Run {
+    /// Takes in the answer of whoever performs a task, or of a tool that a model asked for.
+    pub(super) fn converse(
+        &mut self,
+        module: &Module,
+        strand: &mut Strand,
+        id: StrandId,
+        mut waiting: Box<TaskCall>,
+        answer: Answer,
+    ) -> Talk {
+        let taken = match (waiting.phase, calls_of(&answer)) {
+            (Phase::Tool, _) => self.take_result(module, &mut waiting, answer),
+            (Phase::Attempt | Phase::Pause, Some(calls)) if self.is_of_model(module, &waiting) => {
+                self.take_calls(module, &mut waiting, &answer, calls)
+            }
+            (Phase::Attempt | Phase::Pause, _) => {
+                let outcome = result(module, &waiting, answer);
+                return Talk::Over(waiting, outcome);
+            }
+        };
+        if let Err(failed) = taken {
+            return Talk::Over(waiting, Err(failed));
+        }
+        let conversation = waiting.conversation.as_mut().expect("tools are called in one");
+        let next = conversation.uses.get(conversation.n_results).map(|tool| tool.payload.clone());
+        match next {
+            Some(payload) => {
+                conversation.called = self.now;
+                self.trace_tool_call(module, &waiting);
+                self.send(module, strand, id, waiting, (AGENT_TOOL, payload))
+            }
+            None => {
+                conversation.turns.push_str("]}");
+                self.ask(module, strand, id, waiting)
+            }
+        }
+    }
+
+    fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
+        self.performers[task_of(module, waiting).0] == Performer::Model
+    }
+
+    /// Takes in what a model asks for.
+    fn take_calls(
+        &self,
+        module: &Module,
+        waiting: &mut TaskCall,
+        answer: &Answer,
+        calls: &[Model],
+    ) -> Result<(), Attempt> {
+        let agent = module.code.calls[waiting.call as usize].agent;
+        if calls.len() > CALLS_MAX {
+            let text =
+                format!("The model asked for {} tools at once; it may {CALLS_MAX}.", calls.len());
+            return Err(Attempt::failed(text));
+        }
+        let fresh = || Box::new(Conversation::new(self.now));
+        let mut conversation = waiting.conversation.take().unwrap_or_else(fresh);
+        if conversation.n_rounds == ROUNDS_MAX {
+            let text = format!("The model asked for tools more than {ROUNDS_MAX} times.");
+            return Err(Attempt::failed(text));
+        }
+        let uses = calls.iter().map(|call| Use::of(module, &self.options, agent, call));
+        let uses: Vec<Use> = uses.collect::<Result<_, String>>().map_err(Attempt::failed)?;
+        conversation.begin_round(said(answer), uses);
+        conversation.check()?;
+        waiting.conversation = Some(conversation);
+        Ok(())
+    }
+
+    /// Takes in the result of a tool.
+    fn take_result(
+        &mut self,
+        module: &Module,
+        waiting: &mut TaskCall,
+        answer: Answer,
+    ) -> Result<(), Attempt> {
+        let conversation = waiting.conversation.as_ref().expect("tools are called in one");
+        let tool = &conversation.uses[conversation.n_results];
+        let outcome = match answer {
+            Answer::TimedOut => Err(late(&module.code.calls[waiting.call as usize])),
+            answer => tool.result(module, answer).map_err(Attempt::failed),
+        };
+        let result = outcome.map(|result| json::to_text(&result));
+        self.trace_tool_end(module, waiting, &result);
+        let conversation = waiting.conversation.as_mut().expect("it was there");
+        conversation.add_result(&result?);
+        conversation.check()
+    }
+}
+
+impl Conversation {
+    fn new(now: Instant) -> Conversation {
+        let (turns, uses) = (String::new(), Vec::new());
+        Conversation { turns, n_rounds: 0, uses, n_results: 0, called: now }
+    }
+
+    /// Returns the rounds that are over, as JSON.
+    pub fn turns(&self) -> String {
+        format!("[{}]", self.turns)
+    }
+
+    /// Returns how long the rounds so far are, in bytes.
+    pub fn n_bytes(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Returns the tool that is called, and when it was.
+    pub fn current(&self) -> (&Use, Instant) {
+        (&self.uses[self.n_results], self.called)
+    }
+
+    fn begin_round(&mut self, said: &str, uses: Vec<Use>) {
+        let out = &mut self.turns;
+        out.push_str(if self.n_rounds == 0 { "{\"said\":" } else { ",{\"said\":" });
+        json::write_text(said, out);
+        out.push_str(",\"calls\":[");
+        for (at, tool) in uses.iter().enumerate() {
+            out.push_str(if at == 0 { "{\"id\":" } else { ",{\"id\":" });
+            json::write_text(&tool.id, out);
+            out.push_str(",\"name\":");
+            json::write_text(&tool.name, out);
+            out.push_str(",\"args\":");
+            out.push_str(&tool.args);
+            out.push('}');
+        }
+        out.push_str("],\"results\":[");
+        (self.uses, self.n_results) = (uses, 0);
+        self.n_rounds += 1;
+    }
+
+    fn add_result(&mut self, result: &str) {
+        self.turns.push_str(if self.n_results == 0 { "" } else { "," });
+        self.turns.push_str(result);
+        self.n_results += 1;
+    }
+
+    /// Refuses what is too long to be told to a model again.
+    fn check(&self) -> Result<(), Attempt> {
+        let n_bytes = self.turns.len();
+        if n_bytes <= CONVERSATION_BYTES_MAX {
+            return Ok(());
+        }
+        let last = self.n_results.checked_sub(1).map(|at| &self.uses[at]);
+        let who = last.map_or("The model".to_owned(), |tool| format!("Tool {}", shown(&tool.name)));
+        Err(Attempt::failed(format!(
+            "{who} said too much: the conversation has {n_bytes} bytes, more than the \
+             {CONVERSATION_BYTES_MAX} that a model is told."
+        )))
+    }
+}
+
+/// Returns the calls that an answer asks for, if it is one of a model that wants tools.
+fn calls_of(answer: &Answer) -> Option<&[Model]> {
+    let Answer::Ok(Model::Map(map)) = answer else { return None };
+    map.get("calls")?.as_list().filter(|calls| !calls.is_empty())
+}
+
+/// Returns what a model said when it asked for tools.
+fn said(answer: &Answer) -> &str {
+    let Answer::Ok(value) = answer else { return "" };
+    value.get("said").and_then(Model::as_text).unwrap_or_default()
+}

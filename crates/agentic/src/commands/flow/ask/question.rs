@@ -1,0 +1,252 @@
+//! One question to people: where it goes, what came of it.
+
+use std::collections::BTreeSet;
+
+use agentic_lang_pipeline::engine::RunId;
+use agentic_model::{AgentName, Instant, Value, json};
+use agentic_plan::{Destination, Identities, Message};
+use agentic_providers::channel::{Capability, ChannelFault, Errand};
+use agentic_providers::configuration::People;
+use agentic_providers::host::CancelFlag;
+use agentic_space::Space;
+use agentic_space::engine::message_of;
+use agentic_space::hold::{Filter, Pending, Reach, pending};
+use agentic_view::{FlowAskedView, FlowToldView, FlowVerdictView};
+
+use super::exit_code;
+use crate::commands::Outcome;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// How many questions are asked at once; the oldest first.
+const QUESTIONS_MAX: usize = 64;
+/// The longest choice, actor or note of a verdict, in bytes.
+const WORD_BYTES_MAX: usize = 4 << 10;
+
+/// A question.
+pub struct Question {
+    /// What people read.
+    pub message: Message,
+    /// Whose it is.
+    pub agent: AgentName,
+    /// The run that asks.
+    pub run: RunId,
+    /// The hash of the request that people are shown.
+    pub request_hash: String,
+    /// Where it goes.
+    pub destinations: Vec<Destination>,
+    /// Why somebody was not told, by destination.
+    pub faults: Vec<Option<ChannelFault>>,
+    /// What somebody chose.
+    pub verdict: Option<Verdict>,
+    /// Where the decision is kept.
+    pub decision: Option<String>,
+    /// How often somebody brought what does not count.
+    pub n_refused: usize,
+    /// Tells everybody who waits to stop.
+    pub cancel: CancelFlag,
+    is_decided_elsewhere: bool,
+}
+
+/// What somebody chose.
+pub struct Verdict {
+    /// The choice.
+    pub choice: String,
+    /// Who, by our name.
+    pub actor: String,
+    /// Why; may be empty.
+    pub note: String,
+    channel: String,
+    at: Instant,
+    raw: Value,
+}
+
+/// Lists the open questions, of one agent and its children or of all, and where they go.
+pub fn open_questions(
+    space: &Space,
+    agent: Option<AgentName>,
+    people: &People,
+) -> Result<Vec<Question>, Failure> {
+    let filter = Filter { agent, reach: Reach::Subtree, ..Filter::default() };
+    let open = pending(space, &filter)?;
+    Ok(open.iter().take(QUESTIONS_MAX).map(|pending| Question::of(pending, people)).collect())
+}
+
+/// Returns the names of the requests that are open.
+pub fn open_requests(space: &Space) -> Result<BTreeSet<String>, Failure> {
+    let open = pending(space, &Filter::default())?;
+    Ok(open.iter().map(|one| one.hold.session.short_request(&one.hold.id)).collect())
+}
+
+/// Tells everybody whom a channel tells; each question by a thread of its own.
+pub fn tell_all(questions: &mut [Question], people: &People) {
+    std::thread::scope(|scope| {
+        for question in questions {
+            scope.spawn(|| question.tell(people));
+        }
+    });
+}
+
+impl Question {
+    fn of(pending: &Pending, people: &People) -> Question {
+        let message = message_of(pending);
+        let agent = pending.hold.agent.clone();
+        let destinations = people.router.route(&message, agent.as_str());
+        Question {
+            run: RunId::new(pending.hold.session.to_string()),
+            request_hash: pending.hold.ask.hash.to_string(),
+            faults: vec![None; destinations.len()],
+            destinations,
+            message,
+            agent,
+            verdict: None,
+            decision: None,
+            n_refused: 0,
+            cancel: CancelFlag::new(),
+            is_decided_elsewhere: false,
+        }
+    }
+
+    /// Says whether nobody needs to be waited for any more.
+    pub fn is_closed(&self) -> bool {
+        self.decision.is_some() || self.is_decided_elsewhere
+    }
+
+    /// Stops waiting: somebody has decided in another way.
+    pub fn close_elsewhere(&mut self) {
+        self.is_decided_elsewhere = true;
+        self.cancel.set();
+    }
+
+    /// Says in a sentence how it ended; nothing while it is open.
+    pub fn conclusion(&self) -> Option<String> {
+        match &self.verdict {
+            Some(verdict) if self.decision.is_some() => {
+                Some(format!("{} by {}", verdict.choice, verdict.actor))
+            }
+            Some(_) | None => {
+                self.is_decided_elsewhere.then(|| "it was decided elsewhere".to_owned())
+            }
+        }
+    }
+
+    /// Makes the errand of one destination.
+    pub fn errand(&self, place: usize, what: Capability, text: Option<String>) -> Errand {
+        let target = self.destinations[place].target.clone();
+        let key = format!("{} {} {target}", self.message.id, what.as_str());
+        Errand { what, target, message: self.message.to_value(), text, key }
+    }
+
+    fn tell(&mut self, people: &People) {
+        for place in 0..self.destinations.len() {
+            let channel = &people.channels[&self.destinations[place].channel];
+            if channel.can(Capability::Notify) {
+                let errand = self.errand(place, Capability::Notify, None);
+                self.faults[place] = channel.send(&errand, &self.cancel).err();
+            }
+        }
+    }
+
+    fn view(&self) -> FlowAskedView {
+        let told = self.destinations.iter().zip(&self.faults);
+        FlowAskedView {
+            request: self.message.id.clone(),
+            agent: self.agent.to_string(),
+            title: self.message.title.clone(),
+            severity: self.message.severity.as_str().to_owned(),
+            told: told
+                .map(|(destination, fault)| FlowToldView {
+                    channel: destination.channel.clone(),
+                    target: destination.target.clone(),
+                    error: fault.as_ref().map(ToString::to_string),
+                })
+                .collect(),
+            verdict: self.verdict.as_ref().map(Verdict::view),
+            decision: self.decision.clone(),
+            open: !self.is_closed(),
+        }
+    }
+}
+
+impl Verdict {
+    /// Reads what a channel brought.
+    ///
+    /// # Errors
+    /// Returns why it is no verdict of anybody.
+    pub fn read(
+        raw: Value,
+        (channel, at): (&str, Instant),
+        identities: &Identities,
+    ) -> Result<Verdict, String> {
+        let text = |key: &str| raw.get(key).and_then(Value::as_text).unwrap_or_default();
+        let (choice, native, note) = (text("choice"), text("actor"), text("note"));
+        if [choice, native, note].iter().any(|word| word.len() > WORD_BYTES_MAX) {
+            return Err(format!("it holds more than {WORD_BYTES_MAX} bytes"));
+        }
+        if choice.is_empty() {
+            return Err("it has no `choice`".to_owned());
+        }
+        let actor = identities
+            .resolve(native)
+            .ok_or_else(|| format!("`{native}` is nobody: an `actor` is KIND:NAME"))?;
+        Ok(Verdict {
+            choice: choice.to_owned(),
+            actor: actor.to_owned(),
+            note: note.to_owned(),
+            channel: channel.to_owned(),
+            at,
+            raw,
+        })
+    }
+
+    /// Returns the verdict as data: `choice`, `actor`, `channel`, `at` and, as it came, `raw`.
+    pub fn to_value(&self) -> Value {
+        Value::map([
+            ("choice", Value::text(&self.choice)),
+            ("actor", Value::text(&self.actor)),
+            ("channel", Value::text(&self.channel)),
+            ("at", Value::Text(self.at.to_string())),
+            ("raw", self.raw.clone()),
+        ])
+    }
+
+    fn view(&self) -> FlowVerdictView {
+        FlowVerdictView {
+            choice: self.choice.clone(),
+            actor: self.actor.clone(),
+            channel: self.channel.clone(),
+            at: self.at.to_string(),
+            raw: json::to_json(&self.raw),
+        }
+    }
+}
+
+/// Prints what came of the questions, and says whether somebody is still to decide.
+pub fn show(context: &Context, questions: &[Question], people: &People) -> Outcome {
+    let views: Vec<FlowAskedView> = questions.iter().map(Question::view).collect();
+    context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
+    let reached = |question: &&Question| question.faults.iter().any(Option::is_none);
+    match questions.iter().find(|question| !reached(question)) {
+        None => Ok(exit_code(questions, people)),
+        Some(question) => {
+            let mut faults = question.faults.iter().flatten();
+            let why = faults.next().map(ToString::to_string).unwrap_or_default();
+            Err(Failure::refused(
+                &format!("nobody could be told of `{}`: {why}", question.message.id),
+                "`agentic.toml` says how channels are reached; `agentic decide` answers without them",
+            ))
+        }
+    }
+}
+
+fn line(view: &FlowAskedView) -> String {
+    let came = match (&view.verdict, &view.decision) {
+        (Some(verdict), Some(_)) => {
+            format!("{} by {} through {}", verdict.choice, verdict.actor, verdict.channel)
+        }
+        _ if !view.open => "decided elsewhere".to_owned(),
+        (Some(verdict), None) => format!("put off by {}", verdict.actor),
+        (None, _) => "open".to_owned(),
+    };
+    format!("{} {}: {came}\n", view.request, view.title)
+}
