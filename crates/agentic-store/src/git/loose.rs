@@ -18,6 +18,7 @@ use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
 /// How often a file is made again because a prune took it, or its folder, away.
@@ -25,16 +26,19 @@ const RACES_MAX: usize = 64;
 /// What a compressed object may be larger than its content, besides a thousandth of it.
 const COMPRESSION_SLACK: usize = 128;
 
-/// How much content a stream holds as it is: with what stands around it, less than the smallest
-/// block that filesystems have.
-pub(super) const LOOSE_STORED_MAX: usize = 3 << 10;
+/// How much content a loose object may have to stand in it as it is: with what stands around it,
+/// less than the smallest block that filesystems have.
+const STORED_MAX: usize = 3 << 10;
+/// The same for a tree: two thirds of it are ids, which cannot be compressed.
+const TREE_STORED_MAX: usize = STREAM_STORED_MAX;
+/// How much content a stream can hold as it is, in one block.
+const STREAM_STORED_MAX: usize = u16::MAX as usize;
 /// How a stream begins that has one block, of content as it is.
 const STORED_HEAD: [u8; 3] = [0x78, 0x01, 0x01];
 
 /// Makes streams as zlib has them, one after the other.
 pub(super) struct Compressor {
     level: Compression,
-    stored_max: usize,
     /// Made for the first that is compressed.
     state: Option<Compress>,
 }
@@ -49,19 +53,36 @@ enum Attempt {
 }
 
 impl Compressor {
-    /// Makes one that compresses as well as `level` asks what is longer than `stored_max` bytes, of
-    /// which there may be 65,535.
-    pub fn new(level: Compression, stored_max: usize) -> Compressor {
-        Compressor { level, stored_max: stored_max.min(usize::from(u16::MAX)), state: None }
+    /// Makes one that compresses as well as `level` asks.
+    pub fn new(level: Compression) -> Compressor {
+        Compressor { level, state: None }
     }
 
-    /// Appends `parts`, one after the other, as one stream.
+    /// Appends a loose object, with its header, as one stream.
     ///
     /// # Errors
     /// Fails when there is no memory.
-    pub fn deflate(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) -> Result<()> {
+    pub fn loosen(&mut self, header: &[u8], object: &GitObject, out: &mut Vec<u8>) -> Result<()> {
+        let stored_max = match object.kind {
+            GitKind::Tree => TREE_STORED_MAX,
+            GitKind::Blob | GitKind::Commit => STORED_MAX,
+        };
+        self.deflate(&[header, &object.bytes], stored_max, out)
+    }
+
+    /// Appends `parts`, one after the other, as one stream. What is not longer than `stored_max`
+    /// stands in it as it is.
+    ///
+    /// # Errors
+    /// Fails when there is no memory.
+    pub fn deflate(
+        &mut self,
+        parts: &[&[u8]],
+        stored_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
-        if let Some(length) = u16::try_from(length).ok().filter(|_| length <= self.stored_max) {
+        if let Some(length) = u16::try_from(length).ok().filter(|_| length <= stored_max) {
             store(parts, length, out);
             return Ok(());
         }
@@ -204,19 +225,13 @@ mod tests {
 
     #[test]
     fn streams_of_one_compressor_can_be_read_one_by_one() {
-        let mut compressor = Compressor::new(Compression::BEST_SPEED, usize::MAX);
+        let mut compressor = Compressor::new(Compression::BEST_SPEED);
         let long: Vec<u8> = (0..100_000_u32).flat_map(|n| n.to_le_bytes()).collect();
-        let full = vec![0xff; usize::from(u16::MAX)];
-        let cases = [
-            &[b"blob 3\0".as_slice(), b"abc"][..],
-            &[b"x", &long, b""],
-            &[b""],
-            &[&full],
-            &[&full, b"x"],
-        ];
-        for parts in cases {
+        let full = vec![0xff; STREAM_STORED_MAX];
+        let small = [b"blob 3\0".as_slice(), b"abc"];
+        for parts in [&small[..], &[b"x", &long, b""], &[b""], &[&full], &[&full, b"x"]] {
             let mut stream = b"before".to_vec();
-            compressor.deflate(parts, &mut stream).expect("there is memory");
+            compressor.deflate(parts, STREAM_STORED_MAX, &mut stream).expect("there is memory");
             let mut read = vec![0; parts.concat().len() + 1];
             let mut inflate = gix::zlib::Inflate::default();
             let (status, _, n_read) = inflate.once(&stream[6..], &mut read).expect("a stream");

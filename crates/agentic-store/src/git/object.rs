@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentic_model::Oid;
 use gix::objs::{Exists as _, FindExt as _};
 
-use super::loose::{self, Compressor, LOOSE_STORED_MAX};
+use super::loose::{self, Compressor};
 use super::{Repository, Scratch, to_id, to_oid};
 use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject};
@@ -92,8 +92,8 @@ impl Repository {
         let mut compressed = Vec::new();
         let mut kept = self.compressor.borrow_mut();
         let level = self.inner.objects.loose_compression;
-        let compressor = kept.get_or_insert_with(|| Compressor::new(level, LOOSE_STORED_MAX));
-        compressor.deflate(&[&header, &object.bytes], &mut compressed)?;
+        let compressor = kept.get_or_insert_with(|| Compressor::new(level));
+        compressor.loosen(&header, object, &mut compressed)?;
         let objects = self.inner.objects.store_ref().path();
         loose::place(objects, &oid.to_string(), &compressed)?;
         self.cache.remember(to_id(oid), kind, &object.bytes);

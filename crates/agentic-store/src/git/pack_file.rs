@@ -140,7 +140,7 @@ impl<'a> PackWriter<'a> {
             out: BufWriter::new(file),
             hasher: gix::hash::hasher(folder.kind),
             offset: 0,
-            compressor: Compressor::new(Compression::BEST_SPEED, STORED_MAX),
+            compressor: Compressor::new(Compression::BEST_SPEED),
             buffer: Vec::new(),
             entries: BTreeMap::new(),
         };
@@ -159,7 +159,7 @@ impl<'a> PackWriter<'a> {
         entry.clear();
         let size = object.bytes.len() as u64;
         header.write_to(size, &mut entry).map_err(Error::io("write", &self.begun.path))?;
-        self.compressor.deflate(&[&object.bytes], &mut entry)?;
+        self.compressor.deflate(&[&object.bytes], STORED_MAX, &mut entry)?;
         let added = self.add_entry(id, &entry, crc32fast::hash(&entry));
         self.buffer = entry;
         added
