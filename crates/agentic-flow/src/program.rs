@@ -17,7 +17,7 @@ use crate::flow::{Shared, scope_of};
 use crate::limits::{BRANCHES_MAX, LIMIT};
 use crate::strand::{Resumed, Strand};
 use crate::value::{from_value, to_value};
-use crate::world::{Caller, Dying, Input, Mode, Outcome, Output, Standing as RunStanding};
+use crate::world::{Caller, Dying, Input, Mode, Outcome, Output, Standing as RunStanding, World};
 
 /// The number of the main branch.
 const MAIN: u64 = 0;
@@ -200,10 +200,7 @@ impl FlowProgram {
 
     fn resume(&mut self, id: u64, input: Input) -> Resumed<Output, Outcome> {
         let branch = self.branches.get_mut(&id).expect("the caller looked it up");
-        self.shared.world.context.swap(&std::cell::RefCell::new(branch.context.clone()));
-        let resumed = branch.strand.resume(input);
-        branch.context = self.shared.world.context.borrow().clone();
-        resumed
+        branch.resume(&self.shared.world, input)
     }
 
     fn stand(&mut self, id: u64, standing: Standing) {
@@ -291,7 +288,7 @@ impl FlowProgram {
     /// Ends a branch and all that it joins.
     fn kill(&mut self, id: u64) {
         let Some(mut branch) = self.branches.remove(&id) else { return };
-        match branch.standing {
+        match std::mem::replace(&mut branch.standing, Standing::Ready) {
             Standing::Ready => {}
             Standing::Asking(path) => {
                 if self.waiting.remove(&path).is_some() {
@@ -306,7 +303,7 @@ impl FlowProgram {
         }
         if branch.strand.is_suspended() {
             self.shared.world.set_dying(Dying::Yes);
-            let _ = branch.strand.resume(Input::Kill);
+            let _ = branch.resume(&self.shared.world, Input::Kill);
             self.shared.world.set_dying(Dying::No);
         }
     }
@@ -322,6 +319,16 @@ impl FlowProgram {
         let end = if self.is_cancelled { End::Cancelled } else { end };
         self.turn.end = Some(end);
         self.has_ended = true;
+    }
+}
+
+impl Branch {
+    /// Runs the branch until it suspends or ends. Its context is on loan to the world meanwhile.
+    fn resume(&mut self, world: &World, input: Input) -> Resumed<Output, Outcome> {
+        std::mem::swap(&mut self.context, &mut *world.context.borrow_mut());
+        let resumed = self.strand.resume(input);
+        std::mem::swap(&mut self.context, &mut *world.context.borrow_mut());
+        resumed
     }
 }
 

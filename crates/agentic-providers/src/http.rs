@@ -10,6 +10,8 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use ureq::http::{HeaderMap, Method, Request, Uri};
+use ureq::unversioned::resolver::{DefaultResolver, Resolver};
+use ureq::unversioned::transport::DefaultConnector;
 
 use crate::host::CancelFlag;
 
@@ -74,6 +76,11 @@ pub(crate) struct Received {
 impl Client {
     /// Makes a client for one call, whose exchanges together may take so long.
     pub fn new(limit: Duration, cancel: &CancelFlag) -> Client {
+        Client::by(DefaultResolver::default(), limit, cancel)
+    }
+
+    /// Makes a client that connects to nothing but what the resolver finds.
+    pub fn by(resolver: impl Resolver, limit: Duration, cancel: &CancelFlag) -> Client {
         let limit = limit.min(LIMIT_MAX);
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -84,7 +91,7 @@ impl Client {
             .user_agent(concat!("agentic/", env!("CARGO_PKG_VERSION")))
             .allow_non_standard_methods(true)
             .build();
-        let agent = config.new_agent();
+        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
         let interrupted = agent.clone();
         // Closes the sockets under a read that waits.
         cancel.on_set(move || interrupted.shutdown());
@@ -143,6 +150,11 @@ impl Received {
     /// Returns a header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// Tells whether what was asked for is at another address, that of the header `location`.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self.status, 301 | 302 | 303 | 307 | 308)
     }
 
     /// Tells whether the reply calls itself by this type.

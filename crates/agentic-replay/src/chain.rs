@@ -3,6 +3,7 @@
 use agentic_model::{Cid, Instant, canonical};
 
 use crate::RecordHash;
+use crate::digest::digest;
 use crate::record::{Body, Record, StartRecord};
 
 const RECORD_DOMAIN: &[u8] = b"agentic record 1\0";
@@ -221,8 +222,5 @@ pub fn sub_chain_hash(hashes: impl IntoIterator<Item = RecordHash>) -> RecordHas
 }
 
 fn hash_bytes(bytes: &[u8]) -> RecordHash {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(RECORD_DOMAIN);
-    hasher.update(bytes);
-    RecordHash::from_bytes(*hasher.finalize().as_bytes())
+    RecordHash::from_bytes(digest(&[RECORD_DOMAIN, bytes]))
 }

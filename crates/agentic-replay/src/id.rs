@@ -4,7 +4,7 @@ use std::fmt;
 
 use agentic_model::{AgentName, Cid};
 
-use crate::request::update_framed;
+use crate::digest::{digest, length_of};
 use crate::{RequestId, Seed};
 
 const SESSION_DOMAIN: &[u8] = b"agentic session id 1\0";
@@ -25,13 +25,12 @@ pub struct RecordHash([u8; 32]);
 impl SessionId {
     /// Derives the id.
     pub fn derive(agent: &AgentName, flow: &Cid, input: &Cid, key: &str) -> SessionId {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(SESSION_DOMAIN);
-        update_framed(&mut hasher, agent.to_string().as_bytes());
-        update_framed(&mut hasher, &flow.to_bytes());
-        update_framed(&mut hasher, &input.to_bytes());
-        update_framed(&mut hasher, key.as_bytes());
-        SessionId(*hasher.finalize().as_bytes())
+        let (flow, input) = (flow.to_bytes(), input.to_bytes());
+        let parts = [agent.as_str().as_bytes(), &flow, &input, key.as_bytes()];
+        let lengths = parts.map(length_of);
+        let framed = lengths.iter().zip(parts).flat_map(|(length, part)| [length.as_slice(), part]);
+        let pieces: Vec<&[u8]> = std::iter::once(SESSION_DOMAIN).chain(framed).collect();
+        SessionId(digest(&pieces))
     }
 
     /// Takes the 32 bytes of a recorded id.

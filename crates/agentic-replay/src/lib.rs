@@ -11,6 +11,7 @@
 
 mod answer;
 mod chain;
+mod digest;
 mod divergence;
 mod id;
 mod kinds;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::sync::Arc;
 
 /// The longest path that is kept in full, in bytes. Of a longer one the beginning is replaced by
 /// its hash.
@@ -18,9 +19,9 @@ const PLAIN_DIGITS_MAX: usize = 18;
 ///
 /// A component is a counter of its context, or a name fixed by the source with an optional number:
 /// branch `b0`, plan node `n7`, iteration `i12`. Paths are ordered component by component, numbers
-/// by value, so that `b2/0` comes before `b10/0`.
+/// by value, so that `b2/0` comes before `b10/0`. To copy one is cheap.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct Path(String);
+pub struct Path(Arc<str>);
 
 /// A text that is not a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,21 +45,21 @@ impl Path {
         let valid = text.len() <= PATH_BYTES_MAX
             && !text.chars().any(char::is_control)
             && (text.is_empty() || text.split('/').all(|component| !component.is_empty()));
-        if valid { Ok(Path(text.to_owned())) } else { Err(InvalidPath { text: text.to_owned() }) }
+        if valid { Ok(Path(text.into())) } else { Err(InvalidPath { text: text.to_owned() }) }
     }
 
     /// Returns the path one component further in.
     pub fn child(&self, component: &str) -> Path {
-        let joined = if self.0.is_empty() {
-            component.to_owned()
-        } else {
-            format!("{}/{component}", self.0)
-        };
+        if self.0.is_empty() && component.len() <= PATH_BYTES_MAX {
+            return Path(component.into());
+        }
+        let slash = if self.0.is_empty() { "" } else { "/" };
+        let joined = format!("{}{slash}{component}", self.0);
         if joined.len() <= PATH_BYTES_MAX {
-            return Path(joined);
+            return Path(joined.into());
         }
         let hash = blake3::hash(self.0.as_bytes()).to_hex();
-        Path(format!("{CUT}{}/{component}", &hash[..CUT_DIGITS]))
+        Path(format!("{CUT}{}/{component}", &hash[..CUT_DIGITS]).into())
     }
 
     /// Returns the contexts that the path stands in, innermost first, without the outermost one.

@@ -7,6 +7,7 @@ use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{Cid, Instant, Value};
 
 use crate::Path;
+use crate::digest::{digest, length_of};
 
 /// Keeps request hashes apart from every other hash of the product.
 const HASH_DOMAIN: &[u8] = b"agentic request 1\0";
@@ -111,13 +112,11 @@ impl Request {
 
     /// Hashes the request, given the canonical bytes of its payload.
     pub(crate) fn hash_with(&self, payload: &[u8]) -> RequestHash {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(HASH_DOMAIN);
-        update_framed(&mut hasher, self.kind.as_bytes());
-        let schema = self.schema.map(|cid| cid.to_bytes()).unwrap_or_default();
-        update_framed(&mut hasher, &schema);
-        update_framed(&mut hasher, payload);
-        RequestHash(*hasher.finalize().as_bytes())
+        let (kind, schema) = (self.kind.as_bytes(), self.schema.map(|cid| cid.to_bytes()));
+        let schema = schema.unwrap_or_default();
+        let lengths = [kind, &schema, payload].map(length_of);
+        let [of_kind, of_schema, of_payload] = &lengths;
+        RequestHash(digest(&[HASH_DOMAIN, of_kind, kind, of_schema, &schema, of_payload, payload]))
     }
 }
 
@@ -136,12 +135,9 @@ impl RequestHash {
 impl RequestId {
     /// Derives the id from session, path and request hash.
     pub fn derive(session: &str, path: &Path, hash: &RequestHash) -> RequestId {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(ID_DOMAIN);
-        update_framed(&mut hasher, session.as_bytes());
-        update_framed(&mut hasher, path.as_str().as_bytes());
-        hasher.update(hash.as_bytes());
-        RequestId(*hasher.finalize().as_bytes())
+        let (session, path) = (session.as_bytes(), path.as_str().as_bytes());
+        let [of_session, of_path] = &[session, path].map(length_of);
+        RequestId(digest(&[ID_DOMAIN, of_session, session, of_path, path, hash.as_bytes()]))
     }
 
     /// Parses the printed form, whole.
@@ -195,10 +191,4 @@ impl fmt::Debug for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
-}
-
-/// Hashes a piece with its length before it, so that pieces cannot run into each other.
-pub(crate) fn update_framed(hasher: &mut blake3::Hasher, bytes: &[u8]) {
-    hasher.update(&(bytes.len() as u64).to_le_bytes());
-    hasher.update(bytes);
 }

@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod advance;
+mod doubt;
 mod fork;
 mod progress;
 mod replay;

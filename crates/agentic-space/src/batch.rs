@@ -8,12 +8,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
+use agentic_store::Writer;
 use agentic_store::git::Scratch;
 use agentic_store::journal::{NotesEdit, Transaction};
 
 use crate::commit::{
-    Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, Source, apply, take_trace,
-    transaction,
+    Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, RACES_MAX, Source, apply,
+    take_trace, transaction,
 };
 use crate::following::{Following, carry_out};
 use crate::space::Written;
@@ -31,17 +32,9 @@ pub fn commit_all(
     agent: &AgentName,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Committed>>> {
-    // Outside any lock: the trees, each on top of the one before.
-    let base = space.head(agent)?;
-    let mut plan = Plan::on(space, agent, base, drafts)?;
-
-    // Under the agent's lock: the same head, the pending trace, and one transaction of all.
-    let (mut writer, head) = space.writer(agent)?;
-    if head != base {
-        // Going back to the end of the queue, they would find yet another head.
-        plan = Plan::on(space, agent, head, drafts)?;
-    }
+    let Prepared { mut writer, head, plan } = prepare(space, agent, drafts)?;
     let Plan { tree, steps, following } = plan;
+    // Under the agent's lock: the pending trace, and one transaction of all.
     let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
     let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
     let mut chain = Chain { space, agent, head, tree, bound, whole: None };
@@ -59,6 +52,40 @@ pub fn commit_all(
         made.worktree_left_behind = left_behind.take();
     }
     Ok(answers)
+}
+
+/// What drafts make of the head, with the right to move it.
+struct Prepared<'a> {
+    writer: Writer<'a>,
+    head: Oid,
+    plan: Plan,
+}
+
+/// Builds the trees outside any lock, each on top of the one before; then takes the lock and looks
+/// whether the head is the same.
+fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<Prepared<'a>> {
+    let mut base = space.head(agent)?;
+    for _ in 0..RACES_MAX {
+        let plan = Plan::on(space, agent, base, drafts)?;
+        let (writer, head) = space.writer(agent)?;
+        if head == base {
+            return Ok(Prepared { writer, head, plan });
+        }
+        if may_prepare_locked(space, agent)? {
+            // Going back to the end of the queue, they would find yet another head.
+            let plan = Plan::on(space, agent, head, drafts)?;
+            return Ok(Prepared { writer, head, plan });
+        }
+        base = head;
+    }
+    let (branch, expected) = (agent.to_string(), base.to_string());
+    Err(Error::HeadMoved { branch, expected, found: None })
+}
+
+/// Tells whether edits may be prepared under the agent's lock. Where a worktree has the branch, its
+/// files are looked at, for which a program of the user's may run: not while others wait.
+pub(crate) fn may_prepare_locked(space: &Space, agent: &AgentName) -> Result<bool> {
+    Ok(space.repository().worktree_of(&agent.branch_ref())?.is_none())
 }
 
 /// Tells whether a draft can be committed together with others.

@@ -14,12 +14,13 @@ use agentic_store::{Finding, Stream, Writer};
 
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
+use crate::batch::may_prepare_locked;
 use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
 /// How often edits are applied again to a head that somebody else moved meanwhile.
-const RACES_MAX: usize = 1000;
+pub(crate) const RACES_MAX: usize = 1000;
 
 /// What is to be committed.
 #[derive(Debug, Clone)]
@@ -154,7 +155,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let Prepared { base_tree, built, following, .. } = match prepared.base == head {
         true => prepared,
         // Going back to the end of the queue, they would find yet another head.
-        false if crate::batch::edits(draft).is_some() => {
+        false if crate::batch::edits(draft).is_some() && may_prepare_locked(space, agent)? => {
             Prepared::on(head, space, agent, draft, None)?
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
@@ -190,13 +191,12 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 }
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
-/// last time, so others are before this one, and each of them moves the head. Where a worktree has
-/// the branch, its files are looked at, for which a user's program may run: not under the lock.
+/// last time, so others are before this one, and each of them moves the head.
 fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
     let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
     Ok(crate::batch::edits(draft).is_some()
         && repository.is_contended(&stream)
-        && repository.worktree_of(&agent.branch_ref())?.is_none())
+        && may_prepare_locked(space, agent)?)
 }
 
 /// What a draft makes of the commit that it builds upon.

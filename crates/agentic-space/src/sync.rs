@@ -314,10 +314,11 @@ fn update_agent(
         return Ok(());
     }
     drop(writer);
-    let (mut writer, head) = space.writer(agent)?;
-    let trees = (space.read_commit(head)?.tree, space.read_commit(theirs)?.tree);
+    // Looking at a worktree may run a program of the user's: not under the lock.
+    let trees = (space.read_commit(ours)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
     let following = Following::files(space, &agent.branch_ref(), &changed)?;
+    let (mut writer, _) = space.writer(agent)?;
     let step = BranchMove { name: branch_ref.clone(), expect: Some(ours), new: theirs };
     let forward = || repository.move_ref(&step, &transaction.committer, "agentic: fetch");
     if writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved {

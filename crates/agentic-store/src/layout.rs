@@ -95,6 +95,11 @@ impl Layout {
         self.root.join("pack").join("_begun")
     }
 
+    /// Returns the file that names the packs which the last merge has replaced.
+    pub fn replaced_packs(&self) -> PathBuf {
+        self.root.join("pack").join("_replaced")
+    }
+
     /// Returns where objects are moved that a power cut damaged.
     pub fn damaged_objects(&self) -> PathBuf {
         self.root.join("aside").join("_objects")
@@ -133,6 +138,11 @@ impl Layout {
     /// Returns the file that tells when journals were last looked at for what can be cut.
     pub fn last_round(&self) -> PathBuf {
         self.root.join("rest")
+    }
+
+    /// Returns the file whose age tells when a git was last started to index all packs.
+    pub fn last_index(&self) -> PathBuf {
+        self.root.join("indexing")
     }
 
     /// Returns the file that names the boot in which the journals were last known to be clean.

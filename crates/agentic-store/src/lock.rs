@@ -120,6 +120,12 @@ impl Lock {
         LockFile::open(path)?.try_take(git_dir)
     }
 
+    /// Turns the lock into its file: whoever has that open, a program that inherits it as well, holds
+    /// the lock.
+    pub(crate) fn into_file(self) -> File {
+        self.opened.file
+    }
+
     /// Gives the lock back and keeps its file open; nothing if it could not be given back but by
     /// closing it.
     pub(crate) fn give_back(self) -> Option<LockFile> {

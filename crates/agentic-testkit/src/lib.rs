@@ -25,7 +25,7 @@ pub use crate::sandbox::Sandbox;
 pub use crate::scale::{Made, Scale, make};
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
-pub use crate::worker::{small_draft, work};
+pub use crate::worker::{small_draft, work, work_each};
 
 /// Why a test could not be prepared or observed.
 #[derive(Debug, thiserror::Error)]

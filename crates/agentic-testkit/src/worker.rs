@@ -46,6 +46,26 @@ pub fn work(load: &Load, number: usize) {
     println!("cpu {}", cpu_seconds() - cpu_before);
 }
 
+/// Does the work of the first worker in the current folder, once for each line, and prints after each how
+/// many microseconds it took.
+///
+/// # Errors
+/// Fails when the space cannot be opened, and as the work does.
+pub fn work_each(
+    load: &Load,
+    lines: impl Iterator<Item = std::io::Result<String>>,
+) -> agentic_space::Result<()> {
+    let options = Options { durability: Some(load.durability), ..Options::default() };
+    let space = Space::open(Path::new("."), options)?;
+    let agent = agent_of(load.work, 0);
+    for (round, _) in lines.map_while(Result::ok).enumerate() {
+        let started = Moment::now();
+        one(&space, load.work, &agent, 0, round)?;
+        println!("{}", started.elapsed().as_micros());
+    }
+    Ok(())
+}
+
 fn work_alone(space: &Space, load: &Load, number: usize) {
     let agent = agent_of(load.work, number);
     for round in 0..load.n_rounds {

@@ -25,9 +25,12 @@ pub enum JsonError {
     TooLarge,
 }
 
+/// How much room a text gets before its length is known, in bytes.
+const TEXT_BYTES: usize = 30;
+
 /// Prints a value on one line, without blanks.
 pub fn to_text(value: &Data) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(TEXT_BYTES);
     write(value, &mut out);
     out
 }

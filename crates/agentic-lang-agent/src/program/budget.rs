@@ -9,6 +9,8 @@ use crate::program::options::{CLEANUP_REQUESTS_MAX, RunOptions};
 const BYTES_A_STATEMENT: u64 = 256;
 /// To begin a branch is as much work as so many statements.
 pub(super) const STATEMENTS_A_BRANCH: u64 = 16;
+/// To catch an error, whose text is made for that, is as much work as so many statements.
+pub(super) const STATEMENTS_AN_ERROR: u64 = 16;
 /// To prepare so many slots for a pipeline is as much work as a statement.
 const SLOTS_A_STATEMENT: u64 = 16;
 /// To search so many fields is as much work as a statement.

@@ -10,6 +10,9 @@ use crate::program::options::{Capture, Performer, RECURSION_MAX};
 use crate::program::strand::{Frame, Routine, Strand, StrandId};
 use crate::program::{Call, Callee};
 
+/// How much room an argument gets before its length is known, in bytes.
+const ARGUMENT_BYTES: usize = 30;
+
 impl Run {
     /// Begins a call in the strand's own environment.
     pub(super) fn call(
@@ -112,7 +115,8 @@ impl Run {
 
     /// Prints the arguments on the stack as a JSON object in the order they were written.
     pub(super) fn arguments_text(&self, call: &Call, base: usize) -> String {
-        let mut text = String::from("{");
+        let mut text = String::with_capacity(2 + call.args.len() * ARGUMENT_BYTES);
+        text.push('{');
         for (at, (arg, value)) in call.args.iter().zip(&self.stack.values[base..]).enumerate() {
             text.push_str(if at == 0 { "" } else { "," });
             json::write_text(&arg.name, &mut text);

@@ -12,7 +12,7 @@ use agentic_replay::{Delivery, End, Path, Program, Seed, Start, Turn};
 use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
-use crate::program::budget::Budget;
+use crate::program::budget::{Budget, STATEMENTS_AN_ERROR};
 use crate::program::evaluate::Stack;
 use crate::program::fault::Fault;
 use crate::program::options::{Capture, Performer, RunOptions};
@@ -293,6 +293,7 @@ impl Run {
             self.trace_frame_error(&frame, &fault);
         }
         let Some(guard) = guard else { return Err(fault) };
+        self.stack.work += STATEMENTS_AN_ERROR;
         let frame = strand.frames.last_mut().expect("a guard stands in a frame");
         frame.at = guard.target;
         strand.set(guard.slot, Data::text(fault.text));

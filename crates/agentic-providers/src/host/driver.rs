@@ -54,7 +54,8 @@ struct Driver<'h, P> {
     ticket: u64,
     stages: HashMap<Path, Stage>,
     queue: BTreeMap<u64, Arc<Request>>,
-    inline: BTreeMap<u64, Arc<Request>>,
+    /// By ticket; those that were withdrawn have left their places empty.
+    inline: VecDeque<(u64, Option<Arc<Request>>)>,
     working: BTreeMap<u64, Effect>,
     deadlines: BTreeSet<(Tick, u64)>,
     asleep: BTreeSet<(Instant, Path)>,
@@ -90,7 +91,7 @@ pub(super) fn run(
         ticket: 0,
         stages: HashMap::new(),
         queue: BTreeMap::new(),
-        inline: BTreeMap::new(),
+        inline: VecDeque::new(),
         working: BTreeMap::new(),
         deadlines: BTreeSet::new(),
         asleep: BTreeSet::new(),
@@ -130,7 +131,7 @@ impl<P: Program> Driver<'_, P> {
             self.asleep.insert((until, path.clone()));
             Stage::Asleep { until }
         } else if self.host.executor.place(&request) == Place::Inline {
-            self.inline.insert(ticket, request);
+            self.inline.push_back((ticket, Some(request)));
             Stage::Inline { ticket }
         } else {
             self.queue.insert(ticket, request);
@@ -143,7 +144,11 @@ impl<P: Program> Driver<'_, P> {
     fn withdraw(&mut self, path: &Path) {
         match self.stages.remove(path) {
             Some(Stage::Queued { ticket }) => drop(self.queue.remove(&ticket)),
-            Some(Stage::Inline { ticket }) => drop(self.inline.remove(&ticket)),
+            Some(Stage::Inline { ticket }) => {
+                if let Ok(at) = self.inline.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
+                    self.inline[at].1 = None;
+                }
+            }
             Some(Stage::Asleep { until }) => drop(self.asleep.remove(&(until, path.clone()))),
             Some(Stage::Working { ticket }) => self.let_go(ticket),
             None => {}
@@ -199,7 +204,8 @@ impl<P: Program> Driver<'_, P> {
             self.let_go(ticket);
             return Some((path, Answer::TimedOut));
         }
-        if let Some((_, request)) = self.inline.pop_first() {
+        while let Some((_, request)) = self.inline.pop_front() {
+            let Some(request) = request else { continue };
             let answer = perform(&*self.host.executor, &request, &CancelFlag::new());
             return Some((request.path.clone(), answer));
         }

@@ -192,8 +192,9 @@ impl Server {
 
     fn open(&self) -> Result<(u64, Receiver<Reply>), ToolFault> {
         let mut waiting = lock(&self.waiting);
-        if let Some(why) = &waiting.gone {
-            return Err(self.fault(why));
+        if let Some(why) = waiting.gone.clone() {
+            drop(waiting);
+            return Err(self.refusal(&why));
         }
         let (sender, reply) = channel();
         waiting.next_id += 1;

@@ -4,7 +4,8 @@
 //! A model chooses the address, so it is held to the public web: what stands on this machine or in a
 //! private network is read only where the configuration names it.
 
-use std::net::{IpAddr, ToSocketAddrs as _};
+mod public;
+
 use std::time::Duration;
 
 use agentic_model::Value;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use ureq::http::Uri;
 
-use crate::configuration::{Configuration, check_server};
+use self::public::PublicWeb;
+use crate::configuration::Configuration;
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, Message, Received, percent_encoded};
 use crate::model::TIMEOUT_VARIABLE;
@@ -33,12 +35,14 @@ const PAGE_BYTES_MAX: u64 = 50_000;
 const SEARCH_BYTES_MAX: u64 = 1 << 20;
 /// How long the title of a hit is that has none of its own, in characters.
 const TITLE_CHARS_MAX: usize = 80;
+/// How often a page may say that it is elsewhere.
+const REDIRECTS_MAX: usize = 5;
 
 /// What is read of the web.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Web {
     search: Option<String>,
-    hosts: Vec<String>,
+    public: PublicWeb,
     results: Option<String>,
     limit: Option<String>,
 }
@@ -68,7 +72,7 @@ impl Web {
         let variable = |name: &str| configuration.variables.get(name).cloned();
         Web {
             search: configuration.tools.search.clone(),
-            hosts: configuration.tools.hosts.clone(),
+            public: PublicWeb { hosts: configuration.tools.hosts.clone() },
             results: variable(RESULTS_VARIABLE),
             limit: variable(TIMEOUT_VARIABLE),
         }
@@ -103,7 +107,8 @@ impl Web {
         let sign = if server.contains('?') { '&' } else { '?' };
         let query = percent_encoded(query);
         let url = format!("{server}{sign}q={query}&format=json&no_redirect=1&no_html=1");
-        let received = self.get(&url, limit, cancel)?;
+        let client = Client::new(self.limit(limit)?, cancel);
+        let received = whole(get(&client, &url)?, server)?;
         let bytes = received.read_all(SEARCH_BYTES_MAX).map_err(fault)?;
         let found: Found = serde_json::from_slice(&bytes)
             .map_err(|error| ("invalid", format!("`{server}` makes no sense: {error}")))?;
@@ -116,9 +121,8 @@ impl Web {
         limit: Option<Duration>,
         cancel: &CancelFlag,
     ) -> Result<Json, Fault> {
-        let url = argument(args, "url")?;
-        self.check(url).map_err(|reason| ("refused", reason))?;
-        let received = self.get(url, limit, cancel)?;
+        let client = Client::by(self.public.clone(), self.limit(limit)?, cancel);
+        let received = self.find_page(&client, argument(args, "url")?)?;
         let is_page = received.is_of_type("text/html");
         let bytes = received.read_beginning(PAGE_BYTES_MAX);
         if cancel.is_set() {
@@ -129,20 +133,18 @@ impl Web {
         Ok(serde_json::json!({"content": content}))
     }
 
-    fn get(
-        &self,
-        url: &str,
-        limit: Option<Duration>,
-        cancel: &CancelFlag,
-    ) -> Result<Received, Fault> {
-        let own = self.limit()?;
-        let client = Client::new(limit.map_or(own, |limit| limit.min(own)), cancel);
-        let message = Message { method: "GET", url, headers: &[], body: None };
-        let received = client.send(&message).map_err(fault)?;
-        match received.status {
-            200..300 => Ok(received),
-            status => Err(("refused", format!("`{url}` answered with status {status}"))),
+    /// Goes where a page says that it is. Each address must be one of the public web.
+    fn find_page(&self, client: &Client, url: &str) -> Result<Received, Fault> {
+        let mut url = url.to_owned();
+        for _ in 0..=REDIRECTS_MAX {
+            self.public.check(&url).map_err(|reason| ("refused", reason))?;
+            let received = get(client, &url)?;
+            match received.header("location").and_then(|place| joined(&url, place)) {
+                Some(place) if received.is_elsewhere() => url = place,
+                Some(_) | None => return whole(received, &url),
+            }
         }
+        Err(("refused", format!("`{url}` is elsewhere again, after {REDIRECTS_MAX} other places")))
     }
 
     fn hits_max(&self) -> Result<usize, Fault> {
@@ -152,61 +154,52 @@ impl Web {
         })
     }
 
-    fn limit(&self) -> Result<Duration, Fault> {
-        let Some(given) = &self.limit else { return Ok(TIME_LIMIT) };
-        let seconds = given.trim().parse().ok().filter(|seconds: &f64| *seconds > 0.0);
-        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).ok_or_else(|| {
-            ("unconfigured", format!("`{TIMEOUT_VARIABLE}` is no number of seconds: `{given}`"))
-        })
-    }
-
-    /// Refuses an address that is not one of the public web, unless it is configured.
-    fn check(&self, url: &str) -> Result<(), String> {
-        check_server(url)?;
-        let uri: Uri = url.parse().map_err(|_| format!("`{url}` is no address"))?;
-        let authority = uri.authority().map(|it| it.as_str()).unwrap_or_default();
-        let host = uri.host().unwrap_or_default();
-        if self.hosts.iter().any(|known| known == host || known == authority) {
-            return Ok(());
-        }
-        let name = host.trim_matches(['[', ']']);
-        // One whose name cannot be found here may be found by a proxy.
-        let found = (name, 0).to_socket_addrs().into_iter().flatten();
-        let is_near = found.into_iter().any(|address| !is_public(address.ip()));
-        if is_near || name == "localhost" {
-            return Err(format!(
-                "`{host}` is not of the public web; `tools.hosts` of `agentic.toml` does not name it"
-            ));
-        }
-        Ok(())
+    fn limit(&self, asked: Option<Duration>) -> Result<Duration, Fault> {
+        let own = match &self.limit {
+            None => TIME_LIMIT,
+            Some(given) => seconds(given).ok_or_else(|| {
+                ("unconfigured", format!("`{TIMEOUT_VARIABLE}` is no number of seconds: `{given}`"))
+            })?,
+        };
+        Ok(asked.map_or(own, |asked| asked.min(own)))
     }
 }
 
-/// Tells whether an address is one of the public web.
-fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(it) => {
-            let [first, second, ..] = it.octets();
-            let is_shared = first == 100 && second & 0xc0 == 64;
-            !(it.is_loopback()
-                || it.is_private()
-                || it.is_link_local()
-                || it.is_broadcast()
-                || it.is_multicast()
-                || first == 0
-                || is_shared)
-        }
-        IpAddr::V6(it) => match it.to_ipv4_mapped() {
-            Some(inner) => is_public(IpAddr::V4(inner)),
-            None => {
-                !(it.is_loopback()
-                    || it.is_unspecified()
-                    || it.is_multicast()
-                    || it.is_unique_local()
-                    || it.is_unicast_link_local())
-            }
-        },
+fn seconds(text: &str) -> Option<Duration> {
+    let seconds = text.trim().parse().ok().filter(|seconds: &f64| *seconds > 0.0)?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+fn get(client: &Client, url: &str) -> Result<Received, Fault> {
+    client.send(&Message { method: "GET", url, headers: &[], body: None }).map_err(fault)
+}
+
+fn whole(received: Received, url: &str) -> Result<Received, Fault> {
+    match received.status {
+        200..300 => Ok(received),
+        status => Err(("refused", format!("`{url}` answered with status {status}"))),
     }
+}
+
+/// Returns the address that a reference means in a page (RFC 3986, section 5.2, without dots);
+/// nothing if it makes no sense.
+fn joined(base: &str, reference: &str) -> Option<String> {
+    let base: Uri = base.parse().ok()?;
+    let (scheme, authority) = (base.scheme_str()?, base.authority()?);
+    if reference.contains("://") {
+        return Some(reference.to_owned());
+    }
+    if reference.starts_with("//") {
+        return Some(format!("{scheme}:{reference}"));
+    }
+    let path = base.path();
+    let folder = match reference.bytes().next() {
+        Some(b'/') => "",
+        Some(b'?') => path,
+        Some(_) => &path[..=path.rfind('/')?],
+        None => return None,
+    };
+    Some(format!("{scheme}://{authority}{folder}{reference}"))
 }
 
 /// Returns an argument by the name that these tools give it.
@@ -291,36 +284,16 @@ mod tests {
     }
 
     #[test]
-    fn only_the_public_web_is_read_unasked() {
-        let web = Web { hosts: vec!["10.0.0.1".into(), "[::1]:80".into()], ..Web::default() };
-        let refused = [
-            "http://127.0.0.1/",
-            "http://localhost:1/",
-            "http://10.0.0.2/",
-            "http://192.168.1.1/",
-            "http://169.254.169.254/latest",
-            "http://[::1]/",
-            "http://[::ffff:127.0.0.1]/",
-            "http://0.0.0.0/",
-            "http://100.64.0.1/",
-            "http://2130706433/",
-            "ftp://1.1.1.1/",
-            "http://a@1.1.1.1/",
-            "file:///etc/passwd",
-            "",
-            "/x",
-        ];
-        for url in refused {
-            assert!(web.check(url).is_err(), "{url}");
-        }
-        for url in [
-            "http://1.1.1.1/",
-            "https://[2606:4700::1]/x",
-            "http://10.0.0.1:8/",
-            "http://[::1]:80/",
-        ] {
-            assert_eq!(web.check(url), Ok(()), "{url}");
-        }
+    fn references_are_joined_to_where_they_stand() {
+        let check = |reference: &str, wanted: Option<&str>| {
+            assert_eq!(joined("http://a.b:8/c/d?e", reference).as_deref(), wanted, "{reference}");
+        };
+        check("https://x/y", Some("https://x/y"));
+        check("//x/y", Some("http://x/y"));
+        check("/y?z", Some("http://a.b:8/y?z"));
+        check("y", Some("http://a.b:8/c/y"));
+        check("?y", Some("http://a.b:8/c/d?y"));
+        check("", None);
     }
 
     #[test]

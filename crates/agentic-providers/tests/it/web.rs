@@ -8,9 +8,20 @@ use agentic_replay::{Answer, Path, Request};
 
 use crate::server::{End, Play, Server, reply};
 
-/// Calls a tool while a server plays; returns what it gives, and what the server was asked.
+/// Calls a tool while a server plays; returns what it gives, and what the server was asked first.
 fn call(tool: &str, args: &str, play: Play, limit_ms: Option<u64>) -> (String, String) {
-    let server = Server::start(vec![play]);
+    let (shown, asked) = call_in_turn(tool, args, vec![play], limit_ms);
+    (shown, asked.into_iter().next().unwrap_or_default())
+}
+
+/// Does the same with a server that plays several times; returns all that it was asked.
+fn call_in_turn(
+    tool: &str,
+    args: &str,
+    plays: Vec<Play>,
+    limit_ms: Option<u64>,
+) -> (String, Vec<String>) {
+    let server = Server::start(plays);
     let host = server.address.trim_start_matches("http://");
     let toml = format!("[tools]\nsearch = \"{}/s\"\nhosts = [\"{host}\"]\n", server.address);
     let configuration = Configuration::parse(&toml, "agentic.toml".as_ref()).expect("it is right");
@@ -27,7 +38,7 @@ fn call(tool: &str, args: &str, play: Play, limit_ms: Option<u64>) -> (String, S
         Some(Answer::Failed(failure)) => format!("{}: {}", failure.code, failure.message),
         other => format!("{other:?}"),
     };
-    (shown, server.asked_already().map(|asked| asked.line).unwrap_or_default())
+    (shown, std::iter::from_fn(|| server.asked_already()).map(|asked| asked.line).collect())
 }
 
 fn page(kind: &str, body: &str) -> Play {
@@ -65,8 +76,12 @@ fn pages_that_are_too_long_are_cut_and_what_is_no_text_is_shown_somehow() {
 
 #[test]
 fn pages_that_are_not_there_or_elsewhere_are_failures() {
-    let moved = reply("HTTP/1.1 302 Found\nlocation: http://127.0.0.1:1/\n\n\n");
-    check("fetch_url", URL, moved, "answered with status 302");
+    let lost = reply("HTTP/1.1 302 Found\n\n\n");
+    check("fetch_url", URL, lost, "answered with status 302");
+    for near in ["http://127.0.0.1:1/", "//localhost/", "file:///etc/passwd"] {
+        let moved = reply(&format!("HTTP/1.1 302 Found\nlocation: {near}\n\n\n"));
+        check("fetch_url", URL, moved, "refused: `");
+    }
     check("fetch_url", URL, reply("HTTP/1.1 404 Gone\n\n\n"), "answered with status 404");
     check("fetch_url", URL, reply("garbage"), "transport: ");
     check("fetch_url", "{}", Play::default(), "KeyError: 'url'");
@@ -79,6 +94,21 @@ fn pages_that_are_not_there_or_elsewhere_are_failures() {
     let silent = Play { end: End::Stall, ..Play::default() };
     let (shown, _) = call("fetch_url", URL, silent, Some(50));
     assert_eq!(shown, "Some(TimedOut)");
+}
+
+#[test]
+fn a_page_that_is_elsewhere_is_found_there() {
+    let moved = |place: &str| {
+        reply(&format!("HTTP/1.1 301 Moved\nlocation: {place}\nconnection: close\n\n\n"))
+    };
+    let there = page("text/plain", "there");
+    let (shown, asked) =
+        call_in_turn("fetch_url", URL, vec![moved("/b"), moved("c?d"), there], None);
+    assert_eq!(shown, r#"{"content":"there"}"#);
+    let lines = ["GET /a?b=c HTTP/1.1", "GET /b HTTP/1.1", "GET /c?d HTTP/1.1"];
+    assert_eq!(asked, lines);
+    let (shown, asked) = call_in_turn("fetch_url", URL, vec![moved("/"); 9], None);
+    assert!(shown.contains("elsewhere again") && asked.len() == 6, "{shown}");
 }
 
 #[test]

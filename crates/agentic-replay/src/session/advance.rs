@@ -195,20 +195,28 @@ impl<P: Program> Session<P> {
     /// Lists an unanswered request under what has to be done about it.
     pub(super) fn list(&self, path: &Path, progress: &mut Progress) {
         let ask = self.asks.get(path).expect("only unanswered requests are listed");
-        let id = self.id(path, &ask.hash);
         if ask.standing == Standing::Withdrawn {
-            let request = Arc::clone(&ask.request);
+            let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
             progress.withdrawn.push(Withdrawn { request, id, stopped: Stopped::NotStarted });
         } else if let Some(hold) = self.hold(path) {
             progress.holds.push(hold);
         } else if let Handling::Effect(class) = ask.handling {
-            let request = ask.permitted_request();
-            let (attempt, not_before, found) = (ask.attempt, ask.next_at, ask.found.clone());
-            let performance = Performance { request, id, class, attempt, not_before, found };
-            progress.perform.push(performance);
+            progress.perform.push(self.performance(path, ask, class));
         } else {
             let until = ask.request.sleeps_until().unwrap_or(self.chain.at());
             progress.timers.push((until, path.clone()));
+        }
+    }
+
+    /// Says how the effect of a request is to be performed.
+    pub(super) fn performance(&self, path: &Path, ask: &Ask, class: EffectClass) -> Performance {
+        Performance {
+            request: ask.permitted_request(),
+            id: self.id(path, &ask.hash),
+            class,
+            attempt: ask.attempt,
+            not_before: ask.next_at,
+            found: ask.found.clone(),
         }
     }
 

@@ -12,7 +12,7 @@ use agentic_model::Value;
 use crate::record::ScopeEndRecord;
 use crate::session::advance::place;
 use crate::settle::settle;
-use crate::{Body, Journal, Path, RecordHash, ScopeStep, sub_chain_hash};
+use crate::{Body, Journal, Path, Record, RecordHash, ScopeStep, sub_chain_hash};
 
 /// The scopes of a session that have begun and not ended.
 #[derive(Debug, Default)]
@@ -86,6 +86,10 @@ pub(super) struct FinishedScopes(BTreeMap<String, Path>);
 impl FinishedScopes {
     /// Finds them: those that ended, with every request inside answered.
     pub(super) fn of(journal: &Journal) -> FinishedScopes {
+        let ends = |record: &Record| matches!(record.body, Body::ScopeEnd(_));
+        if !journal.records().iter().any(ends) {
+            return FinishedScopes::default();
+        }
         let (mut finished, mut open) = (BTreeMap::new(), BTreeSet::new());
         for record in journal.records() {
             if let Body::Ask(ask) = &record.body {

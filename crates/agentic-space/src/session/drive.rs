@@ -36,7 +36,7 @@ type Arrived = (Path, Came);
 /// An effect that a thread works on.
 pub(super) struct Running {
     pub(super) work: Work,
-    performance: Performance,
+    pub(super) performance: Performance,
 }
 
 /// A session being driven.
@@ -193,8 +193,19 @@ impl<'a> Driver<'a> {
         if self.was_over {
             return self.folder.retire(self.space);
         }
+        let ran = self.run_on();
+        self.or_put_off(ran)?;
+        let settled = self.settle_down();
+        match std::mem::take(&mut self.faulted).pop_first() {
+            Some((_, fault)) => Err(fault),
+            None => settled,
+        }
+    }
+
+    fn run_on(&mut self) -> Result<()> {
         self.take_letters()?;
         self.apply_decisions()?;
+        self.probe_doubts()?;
         loop {
             if self.space.is_stopping() {
                 self.put_off()?;
@@ -211,13 +222,8 @@ impl<'a> Driver<'a> {
                 self.flush()?;
                 self.wait_for_work()?;
             } else if self.ready.is_empty() {
-                break;
+                return Ok(());
             }
-        }
-        let settled = self.settle_down();
-        match std::mem::take(&mut self.faulted).pop_first() {
-            Some((_, fault)) => Err(fault),
-            None => settled,
         }
     }
 
@@ -285,6 +291,7 @@ impl<'a> Driver<'a> {
         let path = &running.performance.request.path;
         let answer = match came {
             Came::Exec(ended) => ended.answer,
+            Came::Probe(ended) => return self.probed(&running.performance, ended),
             Came::Answer(answer) => answer,
             Came::Program { name, outcome } => self.executor.printed(&name, outcome),
             Came::Reply { url, reply } => self.executor.responded(&url, reply),
@@ -330,8 +337,13 @@ impl<'a> Driver<'a> {
             timeout_ms: request.timeout_ms,
             grace: self.space.grace(),
             caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
-            waiting: self.arrivals.0.clone(),
+            waiting: self.arrivals(),
         }
+    }
+
+    /// Returns where work under way tells what it came to.
+    pub(super) fn arrivals(&self) -> mpsc::Sender<Arrived> {
+        self.arrivals.0.clone()
     }
 
     /// Programs run in the agent's worktree if it has one, else where the repository is.
@@ -355,7 +367,7 @@ impl<'a> Driver<'a> {
     fn due_timer(&self) -> Option<Path> {
         let now = self.space.now();
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
-        due.min_by_key(|(path, until)| (**until, (*path).clone())).map(|(path, _)| path.clone())
+        due.min_by_key(|(path, until)| (*until, *path)).map(|(path, _)| path.clone())
     }
 
     /// Records an answer and takes in what the program makes of it.

@@ -42,8 +42,8 @@ pub enum Letter {
 /// Fails with [`Error::SessionOver`] when the session is over.
 pub fn send<'a>(space: &'a Space, id: &SessionId, letter: Letter) -> Result<Option<Driver<'a>>> {
     if let Some(mut driver) = Driver::try_load(space, id)? {
-        driver.take_letters()?;
-        driver.receive(letter)?;
+        let received = driver.take_letters().and_then(|()| driver.receive(letter));
+        driver.or_put_off(received)?;
         return Ok(Some(driver));
     }
     let name = token();

@@ -69,14 +69,17 @@ pub fn list_known(space: &Space) -> Result<BTreeSet<SessionId>> {
     Ok(ids)
 }
 
-/// Lists all sessions that are known here, oldest first.
+/// Lists all sessions that are known here, oldest first. A folder in which nothing was recorded is
+/// what is left of a start that was broken off: there is no such session.
 pub fn list_all(space: &Space) -> Result<Vec<SessionId>> {
-    let mut ids: Vec<SessionId> = list_known(space)?.into_iter().collect();
-    ids.sort_by_cached_key(|id| {
-        let at = Beginning::of(space, id).map_or(i64::MAX, |beginning| beginning.at.millis());
-        (at, *id)
-    });
-    Ok(ids)
+    let begun = |id: SessionId| match Beginning::of(space, &id) {
+        Ok(beginning) => Some((beginning.at.millis(), id)),
+        Err(Error::UnknownSession { .. }) => None,
+        Err(_) => Some((i64::MAX, id)),
+    };
+    let mut ids: Vec<(i64, SessionId)> = list_known(space)?.into_iter().filter_map(begun).collect();
+    ids.sort();
+    Ok(ids.into_iter().map(|(_, id)| id).collect())
 }
 
 /// Finds the sessions that were started, by nobody's fork, as an agent with a key.
@@ -169,7 +172,7 @@ impl Search<'_> {
                 Ok(beginning) if beginning.start.agent == *self.agent => {
                     own.push((beginning.at, id));
                 }
-                Ok(_) => {}
+                Ok(_) | Err(Error::UnknownSession { .. }) => {}
                 Err(error) => self.damage = Some(error),
             }
         }

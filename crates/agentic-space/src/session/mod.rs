@@ -23,6 +23,7 @@ mod look;
 mod overtaken;
 mod performer;
 pub(crate) mod pipeline;
+mod probe;
 mod process;
 pub(crate) mod publish;
 mod rebuild;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant as Moment};
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
 
+use super::probe::{self, probe_of};
 use super::work::Came;
 
 /// How long a program may run unless the request says otherwise.
@@ -56,21 +57,40 @@ impl Process {
         folder: &std::path::Path,
         arrivals: mpsc::Sender<(Path, Came)>,
     ) -> Process {
-        let stop = Arc::new(AtomicBool::new(false));
         let request = Arc::clone(&performance.request);
-        let folder = folder.to_owned();
-        let key = performance.id.to_string();
-        let flag = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || {
+        let (folder, key) = (folder.to_owned(), performance.id.to_string());
+        Process::begin(move |stop| {
             let own = request.payload.get("timeout_ms").and_then(Value::as_int);
             let own = own.and_then(|millis| u64::try_from(millis).ok());
             let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
-            let bounds = Bounds { limit, stop: &flag };
-            let ended = run(&request.payload, &folder, &key, bounds);
+            let ended = match probe_of(&request.payload) {
+                Some(Err(message)) => failed("bad-request", message).into(),
+                Some(Ok(_)) | None => run(&request.payload, &folder, &key, Bounds { limit, stop }),
+            };
             // A driver that has gone away reads the doubt from its records.
             let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
-        });
-        Process { stop, thread }
+        })
+    }
+
+    /// Starts the program that knows whether the effect of a request happened.
+    pub fn probe(
+        performance: &Performance,
+        probe: Value,
+        folder: &std::path::Path,
+        arrivals: mpsc::Sender<(Path, Came)>,
+    ) -> Process {
+        let path = performance.request.path.clone();
+        let (folder, key) = (folder.to_owned(), performance.id.to_string());
+        Process::begin(move |stop| {
+            let ended = run(&probe, &folder, &key, Bounds { limit: probe::TIME_LIMIT, stop });
+            let _ = arrivals.send((path, Came::Probe(ended)));
+        })
+    }
+
+    fn begin(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Process {
+        let stop = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&stop);
+        Process { stop, thread: std::thread::spawn(move || work(&flag)) }
     }
 
     /// Stops the program, waits for its end and says what is known about it then.
@@ -148,6 +168,11 @@ fn not_started(error: &std::io::Error) -> Ended {
     let passes =
         matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
     Ended { answer: failed("exec", &message), fault: passes.then_some(message) }
+}
+
+/// Says whether a payload names a program that can be started.
+pub fn is_program(payload: &Value) -> bool {
+    command_of(payload).is_some()
 }
 
 fn command_of(payload: &Value) -> Option<Command> {

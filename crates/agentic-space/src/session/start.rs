@@ -251,6 +251,8 @@ pub fn tick(space: &Space) -> Result<Vec<SessionId>> {
     for id in list_open(space)? {
         match super::summary::read(space, &id) {
             Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
+            // What is left of a start that was broken off before anything was recorded.
+            Err(Error::UnknownSession { .. }) => {}
             Err(error) => {
                 space.note_mended(format!("session {} cannot go on: {error}", id.short()));
             }

@@ -13,6 +13,7 @@ use super::effect::ended_child;
 use super::folder::damaged;
 use super::inbox::{self, Letter};
 use super::listing::newest_with_key;
+use super::recent::read_journal;
 use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
 use crate::{Error, Result, Space};
@@ -53,6 +54,17 @@ impl Driver<'_> {
             self.append(&progress.objects, progress.links)?;
         }
         Ok(())
+    }
+
+    /// Passes on what stopped the driver, after it is recorded of what has not begun that it has not.
+    /// Where that cannot be recorded either, the next driver has to doubt it.
+    pub(super) fn or_put_off<T>(&mut self, result: Result<T>) -> Result<T> {
+        let head = || read_journal(self.space, &self.folder.id).map(|it| it.chain().head());
+        // A record that was refused is one that no other may follow.
+        if result.is_err() && head().is_ok_and(|head| head == self.session.chain().head()) {
+            let _ = self.put_off();
+        }
+        result
     }
 
     /// Stops what nobody waits for any more, and answers it all the same.

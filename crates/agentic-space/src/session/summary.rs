@@ -1,11 +1,12 @@
 //! How a session stands, read from its records without running anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
 use agentic_replay::{
-    Body, By, Engine, Failure, HoldReason, Journal, Path, RecordHash, RequestId, SessionId, State,
+    Body, By, Engine, Failure, HoldReason, Journal, Path, Record, RecordHash, RequestId, SessionId,
+    State,
 };
 
 use self::reading::Reading;
@@ -138,30 +139,42 @@ fn open_holds(
     journal: &Journal,
     is_driven: &dyn Fn() -> Result<bool>,
 ) -> Result<Vec<OpenHold>> {
-    // Where each request stands that has no answer, by its path.
-    let mut open: BTreeMap<&Path, u64> = BTreeMap::new();
-    for record in journal.records() {
-        if let Body::Start(_) = &record.body {
-            open.clear();
-        } else if let Body::Ask(ask) = &record.body {
-            open.insert(&ask.path, record.seq);
-        } else if let Body::Answer(answer) = &record.body {
-            open.remove(&answer.path);
-        }
-    }
-    if open.is_empty() {
-        return Ok(Vec::new());
-    }
+    let (start, open) = unanswered(journal.records());
+    let Some(oldest) = open.values().min().copied() else { return Ok(Vec::new()) };
     let values = Values::of(space, journal);
     let mut reading = Reading::new(&values);
-    for record in journal.records() {
-        let is_start = matches!(record.body, Body::Start(_));
+    reading.read(&journal.records()[start])?;
+    for (at, record) in journal.records().iter().enumerate().skip(oldest) {
         let since = record.body.path().and_then(|path| open.get(path));
-        if is_start || since.is_some_and(|seq| record.seq >= *seq) {
+        if since.is_some_and(|since| at >= *since) {
             reading.read(record)?;
         }
     }
     reading.holds(journal.start(), is_driven)
+}
+
+/// Finds the last start of a journal, and the requests since then that have no answer, by their
+/// paths, with their places. Looks back from the end, no further than the oldest of them.
+fn unanswered(records: &[Record]) -> (usize, BTreeMap<&Path, usize>) {
+    let is_start = |record: &Record| matches!(record.body, Body::Start(_));
+    let start = records.iter().rposition(is_start).expect("a journal begins with a start");
+    let own = &records[start..];
+    let n_asked = own.iter().filter(|record| matches!(record.body, Body::Ask(_))).count();
+    let n_answered = own.iter().filter(|record| matches!(record.body, Body::Answer(_))).count();
+    let (mut answered, mut open) = (HashSet::new(), BTreeMap::new());
+    for (at, record) in records.iter().enumerate().skip(start).rev() {
+        if open.len() + n_answered >= n_asked {
+            break;
+        }
+        if let Body::Answer(answer) = &record.body {
+            answered.insert(&answer.path);
+        } else if let Body::Ask(ask) = &record.body
+            && !answered.contains(&ask.path)
+        {
+            open.insert(&ask.path, at);
+        }
+    }
+    (start, open)
 }
 
 /// Summarises a journal as it stood, when whoever appended to it was at work.

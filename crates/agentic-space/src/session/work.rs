@@ -32,6 +32,8 @@ const POLL: Duration = Duration::from_millis(2);
 pub(super) enum Came {
     /// The program of an `exec` ended.
     Exec(Ended),
+    /// The probe of an effect in doubt ended.
+    Probe(Ended),
     /// A program of the language ended.
     Program {
         /// Its name.
@@ -72,6 +74,8 @@ pub(super) struct Order {
 pub(super) enum Work {
     /// The program of an `exec`.
     Process(Process),
+    /// The probe of an effect in doubt.
+    Probe(Process),
     /// A program of the language, and the thread that watches it.
     Program(CancelFlag, JoinHandle<()>),
     /// Anything else, and what is known about it once it was told to stop.
@@ -177,7 +181,7 @@ impl Work {
     pub fn ask_to_end(&self) {
         match self {
             Work::Program(cancel, _) => cancel.set(),
-            Work::Process(_) | Work::Thread(..) => {}
+            Work::Process(_) | Work::Probe(_) | Work::Thread(..) => {}
         }
     }
 
@@ -186,6 +190,11 @@ impl Work {
     pub fn stop(&self) -> Stopped {
         match self {
             Work::Process(process) => process.stop(),
+            Work::Probe(process) => {
+                process.stop();
+                // The effect itself is what it was: in doubt.
+                Stopped::Unknown
+            }
             Work::Program(cancel, thread) => {
                 cancel.set();
                 let deadline = Moment::now() + cancel.grace() + KILLED_WITHIN;

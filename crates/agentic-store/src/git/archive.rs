@@ -183,7 +183,8 @@ impl Repository {
         files: &mut Vec<(String, Oid)>,
     ) -> Result<()> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()))?;
+        let find = || self.inner.find_tree(to_id(tree)).map_err(Error::git(doing()));
+        let object = self.again(find)?;
         for entry in object.iter() {
             let entry = entry.map_err(Error::git(doing()))?;
             let (path, oid) = (format!("{above}{}", entry.filename()), to_oid(&entry.object_id()));

@@ -33,7 +33,8 @@ impl Repository {
         id: gix::ObjectId,
         gains: &Gains,
     ) -> Result<()> {
-        let tree = self.inner.find_tree(id).map_err(Error::git(format!("read the tree {id}")))?;
+        let doing = || format!("read the tree {id}");
+        let tree = self.again(|| self.inner.find_tree(id).map_err(Error::git_with(doing)))?;
         node.id = id;
         node.num_entries = count(node.num_entries, gains);
         for (folder, gains) in by_folder(gains) {

@@ -28,11 +28,10 @@ impl Scratch {
             return Err(Error::corrupt(format!("tree {tree}"), "its folders nest too deep"));
         }
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let object = self
-            .inner
-            .find_tree(to_id(tree))
-            .map_err(Error::git_with(|| format!("read tree {tree}")))?;
-        let decoded = object.decode().map_err(Error::git_with(|| format!("read tree {tree}")))?;
+        let doing = || format!("read tree {tree}");
+        let find = || self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing));
+        let object = self.again(find)?;
+        let decoded = object.decode().map_err(Error::git_with(doing))?;
         for entry in &decoded.entries {
             check_path(entry.filename)?;
             let path = folder.join(std::ffi::OsStr::from_bytes(entry.filename));
@@ -61,10 +60,8 @@ impl Scratch {
     }
 
     fn content(&self, oid: Oid) -> Result<Vec<u8>> {
-        let mut blob = self
-            .inner
-            .find_blob(to_id(oid))
-            .map_err(Error::git_with(|| format!("read blob {oid}")))?;
-        Ok(blob.take_data())
+        let doing = || format!("read blob {oid}");
+        let find = || self.inner.find_blob(to_id(oid)).map_err(Error::git_with(doing));
+        Ok(self.again(find)?.take_data())
     }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::Repository;
+use crate::lock::Lock;
 use crate::{Error, Result};
 
 /// How the `git` program ended.
@@ -78,10 +79,11 @@ pub(super) fn run_git_with(
 }
 
 /// Starts the `git` program in a folder and does not wait for it, nor does a terminal end it
-/// together with this process. Returns nothing if there is no such program.
-pub(super) fn start_git(directory: &Path, arguments: &[&str]) -> Option<Child> {
+/// together with this process. As long as it runs it holds a lock. Returns nothing if there is no
+/// such program.
+pub(super) fn start_git(directory: &Path, arguments: &[&str], lock: Lock) -> Option<Child> {
     let mut command = git_command(directory, arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdin(lock.into_file()).stdout(Stdio::null()).stderr(Stdio::null());
     command.process_group(0).spawn().ok()
 }
 

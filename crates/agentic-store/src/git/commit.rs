@@ -41,7 +41,8 @@ impl Repository {
     /// Fails when it is missing, damaged or not a commit.
     pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
         let doing = || format!("read commit {oid}");
-        let commit = self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing))?;
+        let find = || self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing));
+        let commit = self.again(find)?;
         let decoded = commit.decode().map_err(Error::git_with(doing))?;
         let author = decoded.author().map_err(Error::git_with(doing))?;
         let committer = decoded.committer().map_err(Error::git_with(doing))?;
@@ -88,12 +89,14 @@ impl Repository {
             return Ok(Some(left));
         }
         let cache = self.inner.commit_graph_if_enabled().map_err(Error::git("read history"))?;
-        let mut graph = self.inner.revision_graph(cache.as_ref());
-        let bases = self
-            .inner
-            .merge_bases_many_with_graph(to_id(left), &[to_id(right)], &mut graph)
-            .map_err(Error::git("find the common ancestor"))?;
-        Ok(bases.first().map(|id| to_oid(id)))
+        self.again(|| {
+            let mut graph = self.inner.revision_graph(cache.as_ref());
+            let bases = self
+                .inner
+                .merge_bases_many_with_graph(to_id(left), &[to_id(right)], &mut graph)
+                .map_err(Error::git("find the common ancestor"))?;
+            Ok(bases.first().map(|id| to_oid(id)))
+        })
     }
 
     /// Tells whether `old` is `new` or one of its ancestors.

@@ -35,10 +35,10 @@ impl Scratch {
         // Folders come before what is in them.
         for (mode, id) in changes.iter().rev().filter_map(fresh) {
             if !mode.is_commit() && seen.insert(id) {
-                found.push(self.read(to_oid(&id))?);
+                found.push(self.find(to_oid(&id))?);
             }
         }
-        found.push(self.read(new)?);
+        found.push(self.find(new)?);
         Ok(found)
     }
 
@@ -63,26 +63,22 @@ impl Scratch {
     /// branch for attributes which nobody asks for here.
     fn changes(&self, old: Oid, new: Oid) -> Result<Vec<Change>> {
         let read = |oid| self.inner.find_tree(to_id(oid)).map_err(Error::git("compare trees"));
-        let (old, new, hash) = (read(old)?, read(new)?, self.inner.object_hash());
-        let entries = |data| TreeRefIter::from_bytes(data, hash);
-        let mut found = Recorder::default();
-        let objects = &self.inner.objects;
-        gix::diff::tree(
-            entries(&old.data),
-            entries(&new.data),
-            State::default(),
-            objects,
-            &mut found,
-        )
-        .map_err(Error::git("compare trees"))?;
-        Ok(found.records)
+        let hash = self.inner.object_hash();
+        self.again(|| {
+            let (old, new, objects) = (read(old)?, read(new)?, &self.inner.objects);
+            let entries = |data| TreeRefIter::from_bytes(data, hash);
+            let (old, new) = (entries(&old.data), entries(&new.data));
+            let mut found = Recorder::default();
+            gix::diff::tree(old, new, State::default(), objects, &mut found)
+                .map_err(Error::git("compare trees"))?;
+            Ok(found.records)
+        })
     }
 
-    fn read(&self, oid: Oid) -> Result<GitObject> {
-        let object = self
-            .inner
-            .find_object(to_id(oid))
-            .map_err(Error::git_with(|| format!("read object {oid}")))?;
+    pub(super) fn find(&self, oid: Oid) -> Result<GitObject> {
+        let doing = || format!("read object {oid}");
+        let find = || self.inner.find_object(to_id(oid)).map_err(Error::git_with(doing));
+        let object = self.again(find)?;
         Ok(GitObject { kind: from_gix(object.kind)?, bytes: object.data.clone() })
     }
 }

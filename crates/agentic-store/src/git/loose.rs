@@ -2,8 +2,9 @@
 //!
 //! A small commit with its trace is ten of them, and most of what it costs the system is to make
 //! files. So each takes no more than it must: one file made in the folder where it stays, one
-//! write, one rename within that folder. The state of the compressor, several hundred kilobytes
-//! that are cleared when it is made, is kept from object to object.
+//! write, one rename within that folder. To begin a compressed stream takes longer than all else
+//! that is done with a small object, its tables are cleared for it; so what fits into one block of
+//! a filesystem anyway stands in its stream as it is. Git packs it compressed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -17,6 +18,7 @@ use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
+use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
 /// How often a file is made again because a prune took it, or its folder, away.
@@ -24,9 +26,21 @@ const RACES_MAX: usize = 64;
 /// What a compressed object may be larger than its content, besides a thousandth of it.
 const COMPRESSION_SLACK: usize = 128;
 
+/// How much content a loose object may have to stand in it as it is: with what stands around it,
+/// less than the smallest block that filesystems have.
+const STORED_MAX: usize = 3 << 10;
+/// The same for a tree: two thirds of it are ids, which cannot be compressed.
+const TREE_STORED_MAX: usize = STREAM_STORED_MAX;
+/// How much content a stream can hold as it is, in one block.
+const STREAM_STORED_MAX: usize = u16::MAX as usize;
+/// How a stream begins that has one block, of content as it is.
+const STORED_HEAD: [u8; 3] = [0x78, 0x01, 0x01];
+
 /// Makes streams as zlib has them, one after the other.
 pub(super) struct Compressor {
-    state: Compress,
+    level: Compression,
+    /// Made for the first that is compressed.
+    state: Option<Compress>,
 }
 
 /// What became of an attempt to write an object.
@@ -41,49 +55,98 @@ enum Attempt {
 impl Compressor {
     /// Makes one that compresses as well as `level` asks.
     pub fn new(level: Compression) -> Compressor {
-        Compressor { state: Compress::new(level) }
+        Compressor { level, state: None }
     }
 
-    /// Appends the compressed form of `parts`, one after the other, as one stream.
+    /// Appends a loose object, with its header, as one stream.
     ///
     /// # Errors
     /// Fails when there is no memory.
-    pub fn deflate(&mut self, parts: &[&[u8]], out: &mut Vec<u8>) -> Result<()> {
-        self.state.reset();
+    pub fn loosen(&mut self, header: &[u8], object: &GitObject, out: &mut Vec<u8>) -> Result<()> {
+        let stored_max = match object.kind {
+            GitKind::Tree => TREE_STORED_MAX,
+            GitKind::Blob | GitKind::Commit => STORED_MAX,
+        };
+        self.deflate(&[header, &object.bytes], stored_max, out)
+    }
+
+    /// Appends `parts`, one after the other, as one stream. What is not longer than `stored_max`
+    /// stands in it as it is.
+    ///
+    /// # Errors
+    /// Fails when there is no memory.
+    pub fn deflate(
+        &mut self,
+        parts: &[&[u8]],
+        stored_max: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        if let Some(length) = u16::try_from(length).ok().filter(|_| length <= stored_max) {
+            store(parts, length, out);
+            return Ok(());
+        }
+        match &mut self.state {
+            Some(state) => state.reset(),
+            None => self.state = Some(Compress::new(self.level)),
+        }
+        let state = self.state.as_mut().expect("it was made");
         let begin = out.len();
         for (number, part) in parts.iter().enumerate() {
             let flush = match number + 1 == parts.len() {
                 true => FlushCompress::Finish,
                 false => FlushCompress::None,
             };
-            self.deflate_part(part, flush, begin, out)?;
+            deflate_part(state, part, flush, begin, out)?;
         }
-        out.truncate(begin + self.state.total_out() as usize);
+        out.truncate(begin + state.total_out() as usize);
         Ok(())
     }
+}
 
-    fn deflate_part(
-        &mut self,
-        part: &[u8],
-        flush: FlushCompress,
-        begin: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let before = self.state.total_in();
-        loop {
-            let rest = &part[(self.state.total_in() - before) as usize..];
-            if rest.is_empty() && flush == FlushCompress::None {
-                return Ok(());
-            }
-            let end = begin + self.state.total_out() as usize;
-            out.resize(end + rest.len() + rest.len() / 1000 + COMPRESSION_SLACK, 0);
-            let status = self.state.compress(rest, &mut out[end..], flush);
-            match status.map_err(Error::git("compress an object"))? {
-                Status::StreamEnd => return Ok(()),
-                Status::Ok | Status::BufError => {}
-            }
+fn deflate_part(
+    state: &mut Compress,
+    part: &[u8],
+    flush: FlushCompress,
+    begin: usize,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let before = state.total_in();
+    loop {
+        let rest = &part[(state.total_in() - before) as usize..];
+        if rest.is_empty() && flush == FlushCompress::None {
+            return Ok(());
+        }
+        let end = begin + state.total_out() as usize;
+        out.resize(end + rest.len() + rest.len() / 1000 + COMPRESSION_SLACK, 0);
+        let status = state.compress(rest, &mut out[end..], flush);
+        match status.map_err(Error::git("compress an object"))? {
+            Status::StreamEnd => return Ok(()),
+            Status::Ok | Status::BufError => {}
         }
     }
+}
+
+/// Appends a stream of one block that holds `parts`, `length` bytes, as they are.
+fn store(parts: &[&[u8]], length: u16, out: &mut Vec<u8>) {
+    out.reserve(usize::from(length) + COMPRESSION_SLACK);
+    out.extend_from_slice(&STORED_HEAD);
+    out.extend_from_slice(&length.to_le_bytes());
+    out.extend_from_slice(&(!length).to_le_bytes());
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+    out.extend_from_slice(&adler32(parts).to_be_bytes());
+}
+
+/// Computes the checksum at the end of a stream, of at most 65,535 bytes.
+fn adler32(parts: &[&[u8]]) -> u32 {
+    /// The largest prime below 65,536.
+    const MODULUS: u64 = 65_521;
+    let (mut sum, mut sum_of_sums) = (1_u64, 0_u64);
+    for byte in parts.iter().copied().flatten() {
+        sum += u64::from(*byte);
+        sum_of_sums += sum;
+    }
+    (((sum_of_sums % MODULUS) << 16) | (sum % MODULUS)) as u32
 }
 
 /// Puts a compressed object into the folder of objects, unless it is there.
@@ -164,9 +227,11 @@ mod tests {
     fn streams_of_one_compressor_can_be_read_one_by_one() {
         let mut compressor = Compressor::new(Compression::BEST_SPEED);
         let long: Vec<u8> = (0..100_000_u32).flat_map(|n| n.to_le_bytes()).collect();
-        for parts in [&[b"blob 3\0".as_slice(), b"abc"][..], &[b"x", &long, b""], &[b""]] {
+        let full = vec![0xff; STREAM_STORED_MAX];
+        let small = [b"blob 3\0".as_slice(), b"abc"];
+        for parts in [&small[..], &[b"x", &long, b""], &[b""], &[&full], &[&full, b"x"]] {
             let mut stream = b"before".to_vec();
-            compressor.deflate(parts, &mut stream).expect("there is memory");
+            compressor.deflate(parts, STREAM_STORED_MAX, &mut stream).expect("there is memory");
             let mut read = vec![0; parts.concat().len() + 1];
             let mut inflate = gix::zlib::Inflate::default();
             let (status, _, n_read) = inflate.once(&stream[6..], &mut read).expect("a stream");

@@ -52,14 +52,14 @@ impl Scratch {
         names: (&str, &str),
     ) -> Result<MergeOutcome> {
         let failed = || Error::git::<gix::Error>("merge");
-        let options = self.inner.tree_merge_options().map_err(failed())?;
-        let options = gix::merge::commit::Options::from(plumbing(options))
-            .with_allow_missing_merge_base(true);
-        let labels = labels(names);
-        let outcome = self
-            .inner
-            .merge_commits(to_id(ours), to_id(theirs), labels, options)
-            .map_err(failed())?;
+        let outcome = self.again(|| {
+            let options = self.inner.tree_merge_options().map_err(failed())?;
+            let options = gix::merge::commit::Options::from(plumbing(options))
+                .with_allow_missing_merge_base(true);
+            self.inner
+                .merge_commits(to_id(ours), to_id(theirs), labels(names), options)
+                .map_err(failed())
+        })?;
         self.finish(outcome.tree_merge)
     }
 
@@ -75,10 +75,11 @@ impl Scratch {
         names: (&str, &str),
     ) -> Result<MergeOutcome> {
         let failed = || Error::git::<gix::Error>("merge");
-        let options = self.inner.tree_merge_options().map_err(failed())?;
         let (base, ours, theirs) = (to_id(base), to_id(ours), to_id(theirs));
-        let outcome =
-            self.inner.merge_trees(base, ours, theirs, labels(names), options).map_err(failed())?;
+        let outcome = self.again(|| {
+            let options = self.inner.tree_merge_options().map_err(failed())?;
+            self.inner.merge_trees(base, ours, theirs, labels(names), options).map_err(failed())
+        })?;
         self.finish(outcome)
     }
 

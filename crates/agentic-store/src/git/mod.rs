@@ -18,6 +18,7 @@ mod pack;
 mod pack_file;
 mod pack_index;
 mod pack_merge;
+mod pack_replaced;
 mod reference;
 mod repair;
 mod repository;

@@ -77,7 +77,8 @@ impl Repository {
 
     fn load_tree(&self, oid: Oid) -> Result<Tree> {
         let doing = || format!("read notes tree {oid}");
-        let tree = self.inner.find_tree(to_id(oid)).map_err(Error::git_with(doing))?;
+        let find = || self.inner.find_tree(to_id(oid)).map_err(Error::git_with(doing));
+        let tree = self.again(find)?;
         Ok(tree.decode().map_err(Error::git_with(doing))?.into())
     }
 }

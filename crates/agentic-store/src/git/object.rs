@@ -93,7 +93,7 @@ impl Repository {
         let mut kept = self.compressor.borrow_mut();
         let level = self.inner.objects.loose_compression;
         let compressor = kept.get_or_insert_with(|| Compressor::new(level));
-        compressor.deflate(&[&header, &object.bytes], &mut compressed)?;
+        compressor.loosen(&header, object, &mut compressed)?;
         let objects = self.inner.objects.store_ref().path();
         loose::place(objects, &oid.to_string(), &compressed)?;
         self.cache.remember(to_id(oid), kind, &object.bytes);
@@ -108,7 +108,9 @@ impl Repository {
     /// Tells whether an object is there, without reading it.
     pub fn has_object(&self, oid: Oid) -> bool {
         // The repository itself would claim to have the empty tree even where nothing holds it.
-        self.inner.objects.exists(&to_id(oid))
+        let id = to_id(oid);
+        self.inner.objects.exists(&id)
+            || (self.cache.look_anew(&self.inner) && self.cache.is_on_disk(&id))
     }
 
     /// Reads a blob.
@@ -116,11 +118,9 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing, damaged or not a blob.
     pub fn read_blob(&self, oid: Oid) -> Result<Vec<u8>> {
-        let mut blob = self
-            .inner
-            .find_blob(to_id(oid))
-            .map_err(Error::git_with(|| format!("read blob {oid}")))?;
-        Ok(blob.take_data())
+        let doing = || format!("read blob {oid}");
+        let find = || self.inner.find_blob(to_id(oid)).map_err(Error::git_with(doing));
+        Ok(self.again(find)?.take_data())
     }
 
     /// Reads an object whole and checks that its bytes match its id.
@@ -132,8 +132,15 @@ impl Repository {
         let mut bytes = Vec::new();
         // What is remembered says nothing about the disk.
         let disk: &gix::odb::store::Handle<Arc<gix::odb::Store>> = &self.inner.objects;
-        let found = disk.find(&to_id(oid), &mut bytes).map_err(failed())?;
-        let kind = from_gix(found.kind)?;
+        let kind = match disk.find(&to_id(oid), &mut bytes).map(|found| found.kind) {
+            Ok(kind) => kind,
+            Err(missed) => {
+                self.cache.look_anew(&self.inner);
+                let found = self.cache.read_disk(&to_id(oid), &mut bytes);
+                found.ok_or(missed).map_err(failed())?
+            }
+        };
+        let kind = from_gix(kind)?;
         let object = GitObject { kind, bytes };
         if self.name_object(&object) != oid {
             return Err(Error::corrupt(format!("object {oid}"), "its bytes do not match its id"));

@@ -1,41 +1,84 @@
-//! Objects that were read or written lately, kept in memory.
+//! Objects that were read or written lately, kept in memory; and a second look at the disk.
 //!
 //! Who writes again and again reads first what it wrote last: the commit and its trees, the notes
 //! commit and its. An object never changes, so what is remembered is true as long as it is named.
 //! Whether the disk has an object whole is another question, and never answered from here.
+//!
+//! The cache is asked for every object first, by gix too, which makes it the place to mend a flaw
+//! of it: a store of gix that has seen more packs come than it has slots, five hundred, may put
+//! one where another was that has gone, and then drop both; it lists packs anew and finds nothing
+//! new. What is in that pack is missing to it until another one comes. So whoever misses an object
+//! has the cache look at the disk with eyes that remember nothing, and asks again.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use gix::hash::ObjectId;
-use gix::objs::Kind;
+use gix::hash::{ObjectId, oid};
+use gix::objs::{Exists as _, FindExt as _, Kind};
 use gix::odb::pack::cache::Object;
 use gix::odb::pack::cache::object::MemoryCappedHashmap;
+use gix::odb::store::init::{Options, Slots};
+use gix::odb::{Store, store};
+
+use super::pack_merge::PACKS_MAX;
+use super::{Repository, Scratch};
+use crate::{Error, Result};
 
 /// How much is kept, in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 /// Larger objects are not kept when they are written: nobody reads them again soon.
 const OBJECT_BYTES_MAX: usize = 64 << 10;
+/// How often something that could not be read is read again, each time with fresh eyes.
+const LOOKS_MAX: usize = 2;
 
 /// What all views of one open repository remember together.
 #[derive(Clone)]
 pub(super) struct ObjectCache {
-    kept: Arc<Mutex<MemoryCappedHashmap>>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+struct Kept {
+    objects: MemoryCappedHashmap,
+    /// The newest eyes, once something was missed.
+    disk: Option<store::Handle<Arc<Store>>>,
 }
 
 impl ObjectCache {
     /// Makes an empty one.
     pub fn new() -> ObjectCache {
-        ObjectCache { kept: Arc::new(Mutex::new(MemoryCappedHashmap::new(CACHE_BYTES))) }
+        let kept = Kept { objects: MemoryCappedHashmap::new(CACHE_BYTES), disk: None };
+        ObjectCache { kept: Arc::new(Mutex::new(kept)) }
     }
 
     /// Remembers an object that was just written.
     pub fn remember(&self, id: ObjectId, kind: Kind, bytes: &[u8]) {
         if bytes.len() <= OBJECT_BYTES_MAX {
-            self.kept().put(id, kind, bytes);
+            self.kept().objects.put(id, kind, bytes);
         }
     }
 
-    fn kept(&self) -> MutexGuard<'_, MemoryCappedHashmap> {
+    /// Looks at the disk anew from now on. Tells whether that can be done.
+    pub fn look_anew(&self, view: &gix::Repository) -> bool {
+        let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
+        let options = Options { slots, ..Options::default() };
+        let folder = view.objects.store_ref().path().to_owned();
+        let opened = Store::at_opts(folder, view.object_hash(), &mut std::iter::empty(), options);
+        let is_open = opened.is_ok();
+        self.kept().disk = opened.ok().map(|store| Arc::new(store).to_handle_arc());
+        is_open
+    }
+
+    /// Tells whether the disk has an object, to the newest eyes.
+    pub fn is_on_disk(&self, id: &oid) -> bool {
+        self.kept().disk.as_ref().is_some_and(|disk| disk.exists(id))
+    }
+
+    /// Reads an object from the disk by the newest eyes.
+    pub fn read_disk(&self, id: &oid, out: &mut Vec<u8>) -> Option<Kind> {
+        let kept = self.kept();
+        Some(kept.disk.as_ref()?.find(id, out).ok()?.kind)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         // A panic half-way leaves an entry or none, both of which are right.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -43,10 +86,40 @@ impl ObjectCache {
 
 impl Object for ObjectCache {
     fn put(&mut self, id: ObjectId, kind: Kind, data: &[u8]) {
-        self.kept().put(id, kind, data);
+        self.kept().objects.put(id, kind, data);
     }
 
     fn get(&mut self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
-        self.kept().get(id, out)
+        let found = self.kept().objects.get(id, out);
+        found.or_else(|| self.read_disk(id, out))
     }
+}
+
+impl Repository {
+    /// Reads, and again if an object may have been missed that is there.
+    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
+        again(&self.inner, &self.cache, read)
+    }
+}
+
+impl Scratch {
+    /// Reads, and again if an object may have been missed that is there.
+    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
+        again(&self.inner, &self.cache, read)
+    }
+}
+
+fn again<T>(
+    view: &gix::Repository,
+    cache: &ObjectCache,
+    read: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let mut outcome = read();
+    for _ in 0..LOOKS_MAX {
+        if !matches!(outcome, Err(Error::Git { .. })) || !cache.look_anew(view) {
+            break;
+        }
+        outcome = read();
+    }
+    outcome
 }

@@ -30,6 +30,8 @@ const UNSYNCED: &str = "pack-a6e77c50";
 const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
 const LARGE_OFFSET: u64 = 1 << 31;
+/// Shorter objects than this hardly become shorter; what is in a pack stays as it is for long.
+const STORED_MAX: usize = 128;
 /// How much of a file is hashed at a time, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
 
@@ -157,7 +159,7 @@ impl<'a> PackWriter<'a> {
         entry.clear();
         let size = object.bytes.len() as u64;
         header.write_to(size, &mut entry).map_err(Error::io("write", &self.begun.path))?;
-        self.compressor.deflate(&[&object.bytes], &mut entry)?;
+        self.compressor.deflate(&[&object.bytes], STORED_MAX, &mut entry)?;
         let added = self.add_entry(id, &entry, crc32fast::hash(&entry));
         self.buffer = entry;
         added

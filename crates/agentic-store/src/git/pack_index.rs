@@ -7,15 +7,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{Repository, start_git};
+use crate::file::{self, Persistence};
+use crate::lock::Lock;
 
 /// The file that git keeps the index over all packs in.
 pub(super) const MULTI_PACK_INDEX: &str = "multi-pack-index";
 
 /// From how many bytes on the index of one pack is slow to open: some thirty thousand objects.
 const LARGE_INDEX_BYTES: u64 = 1 << 20;
+
+/// How long nobody starts another git that would index packs: the last one may have failed.
+const INDEX_AGE: Duration = Duration::from_secs(60);
 
 /// What makes an index of all packs.
 const INDEX_PACKS: [&str; 2] = ["multi-pack-index", "write"];
@@ -32,13 +37,24 @@ impl Repository {
 
     /// Starts a git that does so, if one of these packs is so large that every command pays for it,
     /// as after a collection. Nobody waits for it: it takes about a second for a million objects.
-    /// Returns the process, if there is one.
+    /// Meanwhile packs are not merged, and no other one is started; nor within a minute. Returns the
+    /// process, if there is one.
     pub fn start_to_index_large_packs(&self) -> Option<Child> {
         let is_large = |index: &PathBuf| {
             fs::metadata(index).is_ok_and(|found| found.len() >= LARGE_INDEX_BYTES)
         };
         let is_worth_it = self.packs_to_index().iter().any(is_large) && self.may_index_packs();
-        is_worth_it.then(|| start_git(self.common_dir(), &INDEX_PACKS)).flatten()
+        if !is_worth_it || self.common_dir().join("gc.pid").exists() {
+            return None;
+        }
+        let lock = Lock::try_take(&self.layout().space_lock("packs"), self.common_dir()).ok()??;
+        let stamp = self.layout().last_index();
+        let age = modified_at(&stamp).and_then(|at| SystemTime::now().duration_since(at).ok());
+        if age.is_some_and(|age| age < INDEX_AGE) {
+            return None;
+        }
+        file::replace(&stamp, b"", Persistence::Lazy).ok()?;
+        start_git(self.common_dir(), &INDEX_PACKS, lock)
     }
 
     fn may_index_packs(&self) -> bool {
@@ -91,6 +107,7 @@ mod tests {
         assert!(repository.start_to_index_large_packs().is_none());
         let (_folder, repository) = with_pack(40_000);
         let mut git = repository.start_to_index_large_packs().expect("the pack is large");
+        assert!(repository.start_to_index_large_packs().is_none(), "one is enough");
         assert!(git.wait().is_ok_and(|status| status.success()));
         // One that was indexed in the second in which it was made may be indexed once more.
         let index = repository.common_dir().join("objects/pack").join(MULTI_PACK_INDEX);

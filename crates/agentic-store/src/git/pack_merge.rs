@@ -2,8 +2,8 @@
 //!
 //! Git has its own collection for everything else, but it runs when somebody runs git. Packs made
 //! here hold every object whole, so becoming one is copying. A merged pack is synced before those
-//! go that it replaces. Packs that git keeps, and those that its index of all packs names, are left
-//! alone.
+//! go that it replaces, which they do later (`pack_replaced`). Packs that git keeps, and those that
+//! its index of all packs names, are left alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -30,7 +30,7 @@ const GROWTH: u64 = 2;
 /// How many bytes of packs are merged at most; they are in memory meanwhile.
 const MERGED_BYTES_MAX: u64 = 128 << 20;
 /// A file of a pack that has not grown for so long was left by a crash.
-const BEGUN_AGE: Duration = Duration::from_secs(600);
+pub(super) const BEGUN_AGE: Duration = Duration::from_secs(600);
 
 /// One object in one of several packs.
 struct Source {
@@ -57,6 +57,7 @@ impl Repository {
     /// Fails when the folder of packs cannot be read.
     pub(super) fn has_room_for_packs(&self) -> Result<bool> {
         let n_packs = packs_in(&self.pack_folder().placed)?.len();
+        let n_packs = n_packs.saturating_sub(self.n_replaced_packs());
         if n_packs < PACKS_MERGED_MIN {
             return Ok(true);
         }
@@ -75,18 +76,14 @@ impl Repository {
             return Ok(());
         }
         let folder = self.pack_folder();
+        self.drop_replaced_packs()?;
         let packs = self.packs_to_merge(&folder)?;
         if packs.len() < PACKS_MERGED_MIN / 2 {
             return Ok(());
         }
         let merged = merge(&folder, &packs)?;
         fault::point("packs-merged")?;
-        for pack in packs.iter().filter(|pack| **pack != merged) {
-            for path in [pack.with_extension("idx"), pack.with_extension("rev"), pack.clone()] {
-                remove(&path)?;
-            }
-            fault::point("pack-dropped")?;
-        }
+        self.note_replaced_packs(&merged, &packs)?;
         self.sweep_begun_packs();
         Ok(())
     }
@@ -196,7 +193,7 @@ fn merge(folder: &PackFolder, packs: &[PathBuf]) -> Result<PathBuf> {
 }
 
 /// Lists the packs that git's index of all packs names, without their extensions.
-fn indexed_packs(folder: &Path) -> BTreeSet<String> {
+pub(super) fn indexed_packs(folder: &Path) -> BTreeSet<String> {
     let found = pack::multi_index::File::at(folder.join(MULTI_PACK_INDEX), None);
     let names = found.map(|index| index.index_names().to_vec()).unwrap_or_default();
     let stem = |name: PathBuf| Some(name.file_stem()?.to_string_lossy().into_owned());
@@ -216,7 +213,7 @@ fn remove_lone_indices(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn remove(path: &Path) -> Result<()> {
+pub(super) fn remove(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("remove", path)(error))
@@ -224,3 +221,6 @@ fn remove(path: &Path) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

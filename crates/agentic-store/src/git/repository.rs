@@ -27,12 +27,16 @@ pub struct Repository {
     kept: RefCell<Option<Kept>>,
     /// Whether a write has asked for a round of checkpoints.
     is_rest_due: Cell<bool>,
+    /// Whether anything was written.
+    has_written: Cell<bool>,
 }
 
 /// A view of a repository whose writes stay in memory, so that a tree can be built and compared
 /// before anything is decided.
 pub struct Scratch {
     pub(super) inner: gix::Repository,
+    /// What was read or written lately, by the repository too.
+    pub(super) cache: ObjectCache,
 }
 
 /// Where git's configuration, or its environment seen as such, names the committer.
@@ -108,8 +112,8 @@ impl Repository {
     fn with_cache(inner: gix::Repository, common_dir: PathBuf, cache: ObjectCache) -> Repository {
         let layout = Layout::new(&common_dir);
         let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
-        let is_rest_due = Cell::new(false);
-        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due }
+        let (is_rest_due, has_written) = (Cell::new(false), Cell::new(false));
+        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due, has_written }
     }
 
     /// Returns where journals and locks are kept.
@@ -133,6 +137,16 @@ impl Repository {
     pub fn is_contended(&self, stream: &Stream) -> bool {
         let kept = self.kept.borrow();
         kept.as_ref().is_some_and(|kept| kept.stream == *stream && kept.lock.has_waited())
+    }
+
+    /// Notes that something was written.
+    pub(crate) fn note_write(&self) {
+        self.has_written.set(true);
+    }
+
+    /// Tells whether anything was written by this handle.
+    pub fn has_written(&self) -> bool {
+        self.has_written.get()
     }
 
     /// Notes that a round of checkpoints would be in place.
@@ -196,7 +210,8 @@ impl Repository {
 
     /// Opens a view whose writes stay in memory.
     pub fn scratch(&self) -> Scratch {
-        Scratch { inner: self.inner.clone().with_object_memory() }
+        let inner = self.inner.clone().with_object_memory();
+        Scratch { inner, cache: self.cache.clone() }
     }
 
     /// Opens a view whose worktree is `folder` and whose writes stay in memory.
@@ -207,7 +222,7 @@ impl Repository {
         let folder = absolute(folder)?;
         let mut inner = self.inner.clone().with_object_memory();
         inner.set_workdir(folder).map_err(Error::git("use the folder as worktree"))?;
-        Ok(Scratch { inner })
+        Ok(Scratch { inner, cache: self.cache.clone() })
     }
 }
 

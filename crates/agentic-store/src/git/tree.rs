@@ -106,10 +106,13 @@ impl Repository {
     /// Fails when the tree cannot be read.
     pub fn find_in_tree(&self, tree: Oid, path: &[u8]) -> Result<Option<Oid>> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
-        let parts = path.split(|byte| *byte == b'/').map(BString::from);
-        let entry = object.lookup_entry(parts).map_err(Error::git_with(doing))?;
-        Ok(entry.filter(|entry| !entry.mode().is_tree()).map(|entry| to_oid(&entry.object_id())))
+        self.again(|| {
+            let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
+            let parts = path.split(|byte| *byte == b'/').map(BString::from);
+            let entry = object.lookup_entry(parts).map_err(Error::git_with(doing))?;
+            let entry = entry.filter(|entry| !entry.mode().is_tree());
+            Ok(entry.map(|entry| to_oid(&entry.object_id())))
+        })
     }
 
     /// Tells whether a tree has a file or a folder at a path.
@@ -118,9 +121,11 @@ impl Repository {
     /// Fails when the tree cannot be read.
     pub fn is_in_tree(&self, tree: Oid, path: &[u8]) -> Result<bool> {
         let doing = || format!("read tree {tree}");
-        let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
-        let parts = path.split(|byte| *byte == b'/').map(BString::from);
-        Ok(object.lookup_entry(parts).map_err(Error::git_with(doing))?.is_some())
+        self.again(|| {
+            let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
+            let parts = path.split(|byte| *byte == b'/').map(BString::from);
+            Ok(object.lookup_entry(parts).map_err(Error::git_with(doing))?.is_some())
+        })
     }
 }
 
@@ -146,6 +151,10 @@ impl Scratch {
     /// # Errors
     /// Fails when a path may not be committed, or a tree cannot be read.
     pub fn edit_tree(&self, base: Oid, edit: &TreeEdit) -> Result<Oid> {
+        self.again(|| self.edited_tree(base, edit))
+    }
+
+    fn edited_tree(&self, base: Oid, edit: &TreeEdit) -> Result<Oid> {
         let failed = || Error::git::<gix::Error>(format!("edit tree {base}"));
         let mut editor = self.inner.edit_tree(to_id(base)).map_err(failed())?.detach();
         // Removals first, so that a file may take the place of a folder and the other way round.

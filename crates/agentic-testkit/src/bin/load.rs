@@ -1,5 +1,9 @@
 //! Puts a repository under load:
 //! `load [--work NAME] [--processes N] [--threads N] [--rounds N] [--files N] [--durability full|git] [--in DIR]`.
+//!
+//! `load each [--work NAME] [--durability full|git]` does the work of the agent `w0` of the repository
+//! that it is started in, once for each line on standard input, so that `bench/compare` can measure
+//! the library in turn with commands.
 
 use std::process::ExitCode;
 
@@ -19,6 +23,18 @@ fn main() -> ExitCode {
         };
         agentic_testkit::work(&load, number);
         return ExitCode::SUCCESS;
+    }
+    if let [first, flags @ ..] = arguments.as_slice()
+        && first == "each"
+    {
+        let Some(load) = Load::parse(flags) else { return ExitCode::from(2) };
+        return match agentic_testkit::work_each(&load, std::io::stdin().lines()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        };
     }
     let Some(load) = Load::parse(&arguments) else {
         eprintln!("{USAGE}");

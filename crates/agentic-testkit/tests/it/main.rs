@@ -1,5 +1,6 @@
 //! The sandbox isolates, the runner ends what runs too long, the state shows what changed.
 
+mod load;
 mod threads;
 
 use std::fs;

@@ -14,9 +14,10 @@ use agentic_testkit::{Ending, Sandbox, Setup, run, small_draft};
 /// How often the process is killed.
 const KILLS: usize = 12;
 /// How many batches are written.
-const BATCHES: usize = 80;
-/// How many packs there are at most meanwhile: those that are merged, and the merged ones.
-const PACKS_MAX: usize = 40;
+const BATCHES: usize = 120;
+/// How many packs there are at most meanwhile: those that come, those that were merged and stay
+/// until the next merge, and the merged ones.
+const PACKS_MAX: usize = 72;
 /// How many threads it has.
 const THREADS: &str = "8";
 

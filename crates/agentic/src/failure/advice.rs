@@ -285,7 +285,10 @@ fn moved_hint(found: Option<&agentic_model::Oid>) -> String {
 fn io_hint(kind: std::io::ErrorKind) -> &'static str {
     match kind {
         std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
-            "the disk is full: make room, then try again; nothing was changed"
+            "the disk is full: make room, then repeat the command; what is recorded already is not done twice"
+        }
+        std::io::ErrorKind::FileTooLarge => {
+            "raise the limit on the size of files, then repeat the command; what is recorded already is not done twice"
         }
         std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
             "the repository cannot be written by you; check its permissions"

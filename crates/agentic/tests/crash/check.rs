@@ -3,12 +3,12 @@
 //! An acknowledged decision is never lost. A hold has at most one decision commit. No effect
 //! happens without a commit that approves it. An effect happens once at most, and exactly once
 //! unless a human was asked about it. Every request has exactly one answer. What is decided is not
-//! held after recovery. A trace has exactly one entry for a decision. Recovering again changes
-//! nothing; `session verify`, `session replay`, `doctor` and `git fsck --strict` find nothing.
+//! held after recovery. What was told of a session stands in its records. A failure is told with
+//! what to do next. A trace has exactly one entry for a decision. Recovering again changes nothing; `session verify`, `session replay`, `doctor` and `git fsck --strict` find nothing.
 
 use std::collections::BTreeMap;
 
-use agentic_testkit::GroundState;
+use agentic_testkit::{Ending, Finished, GroundState};
 use serde_json::Value as Json;
 
 use crate::scenario::{End, Scenario, Seen, items};
@@ -78,6 +78,26 @@ pub fn is_kept(world: &World, commit: &str) -> Result<(), String> {
     demand(is_there, &format!("the acknowledged decision {commit} is lost"))
 }
 
+/// A verb that a failing step has stopped says what happened and what to do next. One that comes
+/// through all the same ends as ever.
+pub fn a_failure_is_told(finished: &Finished) -> Result<(), String> {
+    let is_told = String::from_utf8_lossy(&finished.stderr).contains("\"hint\":");
+    let ends_well = matches!(finished.ending, Ending::Exit(0 | 4));
+    let text = format!("a failure ended with {:?} and no hint", finished.ending);
+    demand(ends_well || is_told && matches!(finished.ending, Ending::Exit(1)), &text)
+}
+
+/// How a session stands was not told before it was recorded so.
+pub fn what_was_told_is_recorded(world: &World, finished: &Finished) -> Result<(), String> {
+    let Ok(told) = serde_json::from_slice::<Json>(&finished.stdout) else { return Ok(()) };
+    let (Some(id), Some(n)) = (told["session"].as_str(), told["records"].as_u64()) else {
+        return Ok(());
+    };
+    let found = world.json(&format!("agentic session show {id} --at {n} --json"), &[0])?;
+    let is_same = found["records"] == told["records"] && found["chain"] == told["chain"];
+    demand(is_same, &format!("{n} records were told, and are not there"))
+}
+
 /// Checks everything that must hold once nothing is asked any more; returns what does not.
 pub fn at_the_end(world: &World, scenario: &Scenario, seen: &Seen) -> Vec<String> {
     let end = scenario.end;
@@ -104,6 +124,7 @@ fn check_session(world: &World, agent: &str, end: End) -> Result<(), String> {
     let session = world.json(&format!("agentic session show {agent} --json"), &[0])?;
     let (state, result) = match end {
         End::Approved => ("done", Json::from("approve")),
+        End::Upgraded => ("done", Json::from("approve by another flow")),
         End::Expired => ("done", Json::from("expire")),
         End::Cancelled | End::Killed => ("cancelled", Json::Null),
     };
@@ -144,7 +165,7 @@ fn check_branch(world: &World, agent: &str, end: End, seen: &Seen) -> Result<(),
     }
     let n_results = commits.iter().filter(|commit| commit.subject == "Result").count();
     let n_wanted = match end {
-        End::Approved | End::Expired => 1,
+        End::Approved | End::Upgraded | End::Expired => 1,
         End::Cancelled | End::Killed => 0,
     };
     let text = format!("{n_results} commits by the session instead of {n_wanted}");
@@ -156,7 +177,7 @@ fn check_effects(world: &World, end: End, n_agents: usize, seen: &Seen) -> Resul
         let n_wanted = match (name, end) {
             ("before", _) | ("cleaned", End::Cancelled) => 1,
             // Every fork goes through what follows the hold by itself.
-            ("after", End::Approved) => n_agents,
+            ("after", End::Approved | End::Upgraded) => n_agents,
             _ => 0,
         };
         let n_effects = world.effects(name);

@@ -127,6 +127,11 @@ fn fork() {
 }
 
 #[test]
+fn upgrade() {
+    check_scenario(&scenario::UPGRADE);
+}
+
+#[test]
 fn start_with_a_retry() {
     check_scenario(&scenario::RETRY);
 }

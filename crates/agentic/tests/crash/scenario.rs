@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentic_testkit::crash::{Met, Schedule};
+use agentic_testkit::crash::{Harm, Met, Schedule};
 use agentic_testkit::{Ending, Finished, Templates};
 use serde_json::Value as Json;
 
@@ -26,6 +26,7 @@ const WAIT_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --
 const CAREFUL_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const FLAKY_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":true}" --json"#;
 const SCOPED_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":false}" --json"#;
+const UPGRADE_LINE: &str = r#"agentic session upgrade alice --flow "$NEXT" --json"#;
 const RESUME_LINE: &str = "agentic session resume alice --json";
 const HAPPENED: &str = r#"'{"status":0,"stdout":"","stderr":""}'"#;
 
@@ -63,6 +64,8 @@ enum Next {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
     Approved,
+    /// Approved, by another flow than it began with.
+    Upgraded,
     Expired,
     Cancelled,
     Killed,
@@ -197,6 +200,18 @@ pub const FORK: Scenario = Scenario {
     n_escalations: 0,
 };
 
+pub const UPGRADE: Scenario = Scenario {
+    name: "upgrade",
+    before: Some(START_LINE),
+    now: LATER,
+    later: LATER,
+    at_last: LATER,
+    verb: UPGRADE_LINE,
+    next: Next::Again,
+    end: End::Upgraded,
+    n_escalations: 0,
+};
+
 /// The first attempt of an effect in a scope fails; the second is due later.
 pub const RETRY: Scenario = Scenario {
     name: "start with a retry",
@@ -261,6 +276,10 @@ impl Scenario {
         schedule: &Schedule,
     ) -> Result<Seen, String> {
         let acknowledged = acknowledged_commit(broken);
+        if schedule.first.harm == Harm::Fail {
+            check::a_failure_is_told(broken)?;
+        }
+        check::what_was_told_is_recorded(world, broken)?;
         check::no_effect_before_its_decision(world)?;
         if schedule.second.is_some() {
             world.run(self.next_line(), schedule.second.as_ref())?;

@@ -31,6 +31,9 @@ commit(#{message: "Result", files: #{"result.txt": answer.action}});
 answer.action
 "#;
 
+/// How the flow ends that a session goes on with.
+const NEXT_END: &str = "\nanswer.action + \" by another flow\"\n";
+
 /// A flow whose first effect stands in a scope and, where it is flaky, has to be tried twice; its
 /// hold goes on to somebody else when nobody decides in time.
 const SCOPED: &str = r#"
@@ -59,7 +62,9 @@ impl World {
         let sandbox = templates.sandbox(Setup::Repository).map_err(|error| error.to_string())?;
         let binary = Path::new(env!("CARGO_BIN_EXE_agentic"));
         sandbox.install("agentic", binary).map_err(|error| error.to_string())?;
-        for (name, flow) in [("flow.rhai", FLOW), ("scoped.rhai", SCOPED)] {
+        let next = FLOW.replacen("\nanswer.action\n", NEXT_END, 1);
+        let flows = [("flow.rhai", FLOW), ("scoped.rhai", SCOPED), ("next.rhai", next.as_str())];
+        for (name, flow) in flows {
             fs::write(sandbox.root().join(name), flow).map_err(|error| error.to_string())?;
         }
         let world = World { sandbox, now: "2026-11-21T22:00:00.000Z".to_owned() };
@@ -79,6 +84,7 @@ impl World {
         command.env("AGENTIC_NOW", &self.now);
         command.env("FLOW", self.sandbox.root().join("flow.rhai"));
         command.env("SCOPED", self.sandbox.root().join("scoped.rhai"));
+        command.env("NEXT", self.sandbox.root().join("next.rhai"));
         command.env("LOG", self.log());
         if let Some(fault) = fault {
             fault.arm(&mut command);

@@ -12,6 +12,7 @@ mod mount;
 mod power;
 mod provider;
 mod rebuild;
+mod session;
 mod stage;
 mod state;
 mod terminal;

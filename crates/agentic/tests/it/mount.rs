@@ -10,13 +10,13 @@ use crate::verb::VERBS;
 /// The verbs that are tried; others write in the same way.
 const TRIED: [&str; 4] = ["spawn", "commit --trace", "trace add", "merge into an agent"];
 /// How much room is left on the full disk, in pages of 4 KiB.
-const PAGES_FREE: [u32; 10] = [0, 1, 2, 3, 4, 5, 6, 8, 12, 24];
+pub const PAGES_FREE: [u32; 10] = [0, 1, 2, 3, 4, 5, 6, 8, 12, 24];
 /// How a script ends that may not mount anything.
-const NOT_PERMITTED: i32 = 99;
+pub const NOT_PERMITTED: i32 = 99;
 
 /// Mounts a filesystem over the repositories, copies them into it, runs `$INSIDE` there, and brings
 /// back what it left.
-const ON_A_MOUNT: &str = r#"
+pub const ON_A_MOUNT: &str = r#"
     folder=$PWD; cd ../..; root=$PWD; export folder root
     unshare --mount bash -c '
         mount -t tmpfs -o size=64m tmpfs repos && cp -a before/. repos/ || exit 99
@@ -25,7 +25,8 @@ const ON_A_MOUNT: &str = r#"
     code=$?; [ $code != 99 ] || exit 99
     rm -rf repos/* && cp -a left/. repos/; exit $code"#;
 
-const FILL: &str = r#"
+/// Fills the filesystem up to `$PAGES` pages, and runs `$VERB`.
+pub const FILL: &str = r#"
     free=$(df --output=avail -k . | tail -1)
     head -c $(((free - 4 * PAGES) * 1024)) /dev/zero > "$root/repos/fill"
     bash -c "$VERB"; code=$?; rm "$root/repos/fill"; (exit $code)"#;

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agentic_flow::limits::LIMIT;
 use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_space::Space;
@@ -20,6 +21,9 @@ const VALUE_CHARS_MAX: usize = 400;
 
 /// A session with more records than this is named as a long one: each cold resume reads them all.
 const RECORDS_MANY: u64 = 10_240;
+
+/// What a person can do whose flow hit one of its bounds.
+const LIMIT_HINT: &str = "hint: do less between two requests, and give parts of the work to sessions of their own: `spawn` with a `flow`";
 
 /// Prints how a session stands, and returns its exit code.
 pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
@@ -44,7 +48,10 @@ pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     }
     if let Some(failure) = &summary.failure {
         talk(&format!("error: {}: {}", failure.code, failure.message));
-        talk("hint: `agentic session show` shows every request and answer");
+        talk(match failure.code.as_str() {
+            LIMIT => LIMIT_HINT,
+            _ => "hint: `agentic session show` shows every request and answer",
+        });
     }
     Ok(exit_code(space, &summary))
 }

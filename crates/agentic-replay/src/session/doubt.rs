@@ -1,0 +1,32 @@
+//! Doubts: effects that may happen once at most and were under way when their process died.
+
+use agentic_model::Instant;
+
+use super::{Performance, Progress, Refused, Session, Standing};
+use crate::{EffectClass, Handling, Path, Program};
+
+impl<P: Program> Session<P> {
+    /// Lists the effects of which nobody knows whether they happened, as they would be performed
+    /// again, by path.
+    pub fn doubted(&self) -> Vec<Performance> {
+        let doubted = self.asks.iter().filter(|(_, ask)| ask.standing == Standing::InDoubt);
+        let class = EffectClass::Once;
+        doubted.map(|(path, ask)| self.performance(path, ask, class)).collect()
+    }
+
+    /// Records that a doubted effect has not happened, as a failed attempt, and lists it to be
+    /// performed again.
+    ///
+    /// # Errors
+    /// Fails when there is no doubt about the request.
+    pub fn cleared(&mut self, path: &Path, why: &str, at: Instant) -> Result<Progress, Refused> {
+        let ask = self.ask_mut(path)?;
+        let is_doubted = ask.standing == Standing::InDoubt
+            && ask.handling == Handling::Effect(EffectClass::Once);
+        if !is_doubted {
+            return Err(Refused::NotOpen { path: path.clone() });
+        }
+        ask.standing = Standing::Open;
+        self.attempted(path, why, at, at)
+    }
+}

@@ -1,0 +1,81 @@
+//! Probes: a program that knows whether an effect happened, asked before a human is.
+//!
+//! An `exec` that was under way in a crash may have happened or not, and is never repeated on a
+//! guess. Where its payload names a `probe`, that program is run when the session is driven next. It
+//! ends with 0 if the effect has happened, and what it prints takes the place of the output that was
+//! lost; with 1 if it has not, and the effect is performed. Anything else is no answer: a human is
+//! asked as without it.
+
+use std::time::Duration;
+
+use agentic_model::{Map, Value};
+use agentic_replay::{Answer, By, Performance};
+
+use super::drive::{Driver, Running};
+use super::folder::damaged;
+use super::process::{Ended, Process, is_program};
+use super::work::Work;
+use crate::Result;
+
+/// How long a probe may run.
+pub const TIME_LIMIT: Duration = Duration::from_secs(60);
+/// The field of a payload that names the probe.
+const PROBE: &str = "probe";
+/// How a probe ends whose effect has happened.
+const HAPPENED: i64 = 0;
+/// How it ends when the effect has not.
+const DID_NOT_HAPPEN: i64 = 1;
+/// What is recorded of an effect that has not happened.
+const CLEARED: &str = "the probe says that it has not happened";
+
+impl Driver<'_> {
+    /// Begins to ask about every doubted effect that names a probe.
+    pub(super) fn probe_doubts(&mut self) -> Result<()> {
+        for performance in self.session.doubted() {
+            let Some(Ok(probe)) = probe_of(&performance.request.payload) else { continue };
+            if performance.request.kind != "exec" {
+                continue;
+            }
+            self.flush()?;
+            let path = performance.request.path.clone();
+            let process = Process::probe(&performance, probe, &self.work_folder(), self.arrivals());
+            self.running.insert(path, Running { work: Work::Probe(process), performance });
+        }
+        Ok(())
+    }
+
+    /// Takes in what a probe came to.
+    pub(super) fn probed(&mut self, performance: &Performance, ended: Ended) -> Result<()> {
+        let path = &performance.request.path;
+        let status = match &ended.answer {
+            Answer::Ok(value) => value.get("status").and_then(Value::as_int),
+            Answer::Failed(_) | Answer::TimedOut | Answer::Cancelled(_) => None,
+        };
+        match status {
+            Some(HAPPENED) => self.answer(path, ended.answer, By::System(PROBE.to_owned())),
+            Some(DID_NOT_HAPPEN) if self.is_open(path) => {
+                let cleared = self.session.cleared(path, CLEARED, self.space.now());
+                let progress =
+                    cleared.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+                self.take_in(progress)
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Reads the probe that a payload names, as the payload of an `exec` that runs in the same folder.
+/// Nothing if it names none; an error if what it names is no program.
+pub fn probe_of(payload: &Value) -> Option<std::result::Result<Value, &'static str>> {
+    let mut probe = match payload.get(PROBE)? {
+        line @ Value::Text(_) => Map::from([("command".to_owned(), line.clone())]),
+        words @ Value::List(_) => Map::from([("argv".to_owned(), words.clone())]),
+        Value::Map(probe) => probe.clone(),
+        _ => Map::new(),
+    };
+    if let Some(folder) = payload.get("cwd") {
+        probe.entry("cwd".to_owned()).or_insert_with(|| folder.clone());
+    }
+    let probe = Value::Map(probe);
+    Some(is_program(&probe).then_some(probe).ok_or("`probe` is no program"))
+}

@@ -1,0 +1,304 @@
+//! Sessions on a disk without room: whatever verb finds it full is done or refused, says so truly,
+//! and comes to the same end once there is room.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use agentic_testkit::{Ending, Finished, Sandbox, Setup};
+use serde_json::Value as Json;
+
+use crate::mount::{FILL, NOT_PERMITTED, ON_A_MOUNT, PAGES_FREE};
+use crate::stage::{VERB_AT, script, script_ok, text};
+
+/// Before the timer of the flow is due.
+const BEFORE_AT: &str = "1799999999000";
+/// After the deadline of its hold.
+const TOO_LATE_AT: &str = "1800009999000";
+/// How large a file may grow at most, in KiB, where the disk is no other one.
+const FILE_KIB_MAX: [u32; 7] = [0, 1, 2, 3, 4, 6, 8];
+/// How many questions are answered before a session counts as stuck.
+const ANSWERS_MAX: usize = 4;
+
+/// An effect outside the store, a hold, and another effect if it is approved.
+const FLOW: &str = r#"
+let log = " >> '" + input.log + "'";
+if input.nap { sleep(1000); }
+if "signal" in input { suspend(input.signal); }
+exec("echo before" + log);
+let answer = ();
+try {
+    answer = hold("Go on?", #{deadline: 1800001999000, on_expiry: "late"});
+} catch (e) {
+    exec("echo cleaned" + log);
+    throw e;
+}
+if answer.action == "approve" { exec("echo after" + log); }
+commit(#{message: "Result", files: #{"result.txt": answer.action}});
+answer.action
+"#;
+/// The same up to the hold; what comes of it is another thing.
+const NEXT_FLOW_END: &str = "\nanswer.action + \" by another flow\"\n";
+
+const START: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --input "{\"log\":\"$LOG\",\"nap\":false}""#;
+const NAP: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --input "{\"log\":\"$LOG\",\"nap\":true}""#;
+const WAIT: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow exec --input "{\"log\":\"$LOG\",\"nap\":false,\"signal\":\"go\"}""#;
+const RESUME: &str = "agentic session resume alice";
+
+/// A verb that writes a session.
+struct Case {
+    name: &'static str,
+    /// What starts the session; nothing where the verb does.
+    before: Option<&'static str>,
+    at: &'static str,
+    verb: &'static str,
+    /// What finishes it with room.
+    again: &'static str,
+}
+
+const CASES: [Case; 8] = [
+    Case { name: "start", before: None, at: VERB_AT, verb: START, again: START },
+    Case { name: "resume", before: Some(NAP), at: VERB_AT, verb: RESUME, again: RESUME },
+    Case {
+        name: "tick",
+        before: Some(START),
+        at: TOO_LATE_AT,
+        verb: "agentic session tick",
+        again: "agentic session tick",
+    },
+    Case {
+        name: "decide",
+        before: Some(START),
+        at: VERB_AT,
+        verb: "agentic decide alice approve -m Why",
+        again: "agentic session resume alice; agentic decide alice approve -m Why",
+    },
+    Case {
+        name: "cancel",
+        before: Some(START),
+        at: VERB_AT,
+        verb: "agentic session cancel alice -m Why",
+        again: "agentic session cancel alice -m Why",
+    },
+    Case {
+        name: "fork",
+        before: Some(START),
+        at: VERB_AT,
+        verb: "agentic session fork alice --as bob",
+        again: "agentic session fork alice --as bob",
+    },
+    Case {
+        name: "upgrade",
+        before: Some(START),
+        at: VERB_AT,
+        verb: r#"agentic session upgrade alice --flow "$NEXT""#,
+        again: r#"agentic session upgrade alice --flow "$NEXT""#,
+    },
+    Case {
+        name: "signal",
+        before: Some(WAIT),
+        at: VERB_AT,
+        verb: "agentic session signal alice go --value 1",
+        again: "agentic session signal alice go --value 1",
+    },
+];
+
+/// What a session has come to, as people see it.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    /// Each session: its agent, state, result and requests with their answers.
+    sessions: BTreeMap<String, String>,
+    /// The lines that the effects wrote.
+    effects: String,
+    /// The heads of the agents; not compared where somebody had to be asked what happened.
+    heads: String,
+}
+
+/// One repository in which a verb is tried again and again.
+struct Place<'c> {
+    case: &'c Case,
+    sandbox: Sandbox,
+    effects: String,
+    wanted: Outcome,
+    /// How the verb ends where nothing is in its way.
+    code: Ending,
+}
+
+impl Place<'_> {
+    fn new(case: &Case) -> Place<'_> {
+        let sandbox = Sandbox::in_memory(Setup::Repository).expect("git is installed");
+        sandbox.install("agentic", env!("CARGO_BIN_EXE_agentic").as_ref()).expect("writable");
+        let next = FLOW.replacen("\nanswer.action\n", NEXT_FLOW_END, 1);
+        for (name, flow) in [("flow.rhai", FLOW), ("next.rhai", next.as_str())] {
+            std::fs::write(sandbox.root().join(name), flow).expect("writable");
+        }
+        let wanted =
+            Outcome { sessions: BTreeMap::new(), effects: String::new(), heads: String::new() };
+        let mut place =
+            Place { case, sandbox, effects: String::new(), wanted, code: Ending::Exit(0) };
+        script_ok(&place.sandbox, "agentic spawn alice -m x", BEFORE_AT);
+        if let Some(before) = case.before {
+            let begun = place.run(before, BEFORE_AT, &[]);
+            assert!(matches!(begun.ending, Ending::Exit(0 | 4)), "{}", text(&begun));
+        }
+        place.effects = place.read_effects();
+        place.sandbox.save("before").expect("writable");
+        place.code = place.run(case.verb, case.at, &[]).ending;
+        let (wanted, n_doubts) = place.go_on().expect("nothing is in its way");
+        assert_eq!(n_doubts, 0, "{}: nothing was broken off", case.name);
+        place.wanted = wanted;
+        place
+    }
+
+    fn log(&self) -> PathBuf {
+        self.sandbox.root().join("effects")
+    }
+
+    fn read_effects(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    fn rewind(&self) {
+        self.sandbox.restore("before").expect("writable");
+        std::fs::write(self.log(), &self.effects).expect("writable");
+    }
+
+    fn run(&self, lines: &str, at: &str, variables: &[(&str, &str)]) -> Finished {
+        let path = |name: &str| self.sandbox.root().join(name).to_string_lossy().into_owned();
+        let (flow, next, log) = (path("flow.rhai"), path("next.rhai"), path("effects"));
+        let own = [("FLOW", flow.as_str()), ("NEXT", next.as_str()), ("LOG", log.as_str())];
+        let variables: Vec<(&str, &str)> =
+            own.into_iter().chain(variables.iter().copied()).collect();
+        script(&self.sandbox, lines, at, &variables)
+    }
+
+    fn json(&self, line: &str) -> Result<Json, String> {
+        let finished = self.run(line, self.case.at, &[]);
+        let said = || format!("`{line}` said: {}", text(&finished));
+        match finished.ending {
+            Ending::Exit(0) => serde_json::from_slice(&finished.stdout).map_err(|_| said()),
+            Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit => Err(said()),
+        }
+    }
+
+    /// Answers what nobody can know, and tells what there is and how often that was necessary.
+    fn go_on(&self) -> Result<(Outcome, usize), String> {
+        for n_doubts in 0..ANSWERS_MAX {
+            let pending = self.json("agentic pending --json")?;
+            let doubt = pending.as_array().and_then(|holds| {
+                let doubt = holds.iter().find(|hold| hold["reason"] == "in-doubt")?;
+                doubt["request"].as_str().zip(doubt["payload"]["command"].as_str())
+            });
+            let Some((request, command)) = doubt else { return Ok((self.outcome()?, n_doubts)) };
+            // A person looks, and lets it happen if it has not.
+            let word = command.split(' ').nth(1).unwrap_or_default();
+            let answer = match self.read_effects().lines().any(|line| line == word) {
+                true => r#"respond --value '{"status":0,"stdout":"","stderr":""}'"#,
+                false => "approve",
+            };
+            self.json(&format!("agentic decide {request} {answer} --json"))?;
+        }
+        Err("it asks again and again".to_owned())
+    }
+
+    fn outcome(&self) -> Result<Outcome, String> {
+        let mut sessions = BTreeMap::new();
+        for session in self.json("agentic session list --json")?.as_array().into_iter().flatten() {
+            let id = session["session"].as_str().unwrap_or_default();
+            let shown = self.json(&format!("agentic session show {id} --json"))?;
+            self.json(&format!("agentic session verify {id} --json"))?;
+            let asked = shown["requests"].as_array().into_iter().flatten();
+            let asked: Vec<String> =
+                asked.map(|asked| format!("{} {}", asked["path"], asked["answer"])).collect();
+            let (agent, state) = (&shown["agent"], &shown["state"]);
+            let told = format!("{state} {} {} {asked:?}", shown["flow"], shown["result"]);
+            sessions.insert(agent.to_string(), told);
+        }
+        let heads = "git for-each-ref --format='%(refname) %(objectname)' refs/heads/agents";
+        let heads = text(&self.run(heads, self.case.at, &[]));
+        Ok(Outcome { sessions, effects: self.read_effects(), heads })
+    }
+
+    /// Checks how a verb ended that found no room, and goes on with room.
+    fn check(&self, finished: &Finished) -> Vec<String> {
+        let mut broken = Vec::new();
+        let said = text(finished);
+        let is_told = said.contains("error:") && said.contains("hint:");
+        // A tick says which session could not go on, and goes on with the others.
+        let is_tick = self.case.name == "tick" && finished.ending == Ending::Exit(0);
+        if finished.ending != self.code
+            && !is_tick
+            && !(finished.ending == Ending::Exit(1) && is_told)
+        {
+            broken.push(format!("it ends with {:?}", finished.ending));
+        }
+        let sound = "git fsck --strict --no-dangling --no-progress && agentic doctor && agentic session list";
+        let sound = self.run(sound, self.case.at, &[]);
+        if sound.ending != Ending::Exit(0) {
+            broken.push(format!("it is not sound: {}", text(&sound)));
+        }
+        let again = self.run(self.case.again, self.case.at, &[]);
+        match self.go_on() {
+            Ok((found, n_doubts)) => {
+                let is_same = match n_doubts {
+                    0 => found == self.wanted,
+                    _ => {
+                        found.sessions == self.wanted.sessions
+                            && found.effects == self.wanted.effects
+                    }
+                };
+                if !is_same {
+                    broken.push(format!("it came to {found:?}, not to {:?}", self.wanted));
+                }
+            }
+            Err(wrong) => broken.push(wrong),
+        }
+        if !broken.is_empty() {
+            broken.push(format!("said: {said} then: {}", text(&again)));
+        }
+        broken.into_iter().map(|line| format!("{}: {line}", self.case.name)).collect()
+    }
+}
+
+#[test]
+fn a_session_on_a_disk_that_takes_no_long_file_comes_to_the_same_end() {
+    let mut broken = Vec::new();
+    for case in &CASES {
+        let place = Place::new(case);
+        for kib in FILE_KIB_MAX {
+            place.rewind();
+            let limited = format!("ulimit -f {kib}; trap '' XFSZ; {}", case.verb);
+            let found = place.check(&place.run(&limited, case.at, &[]));
+            broken.extend(found.into_iter().map(|line| format!("within {kib} KiB: {line}")));
+        }
+    }
+    let n_tried = CASES.len() * FILE_KIB_MAX.len();
+    println!("{n_tried} verbs of sessions, by a limit on the size of files");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_session_on_a_full_filesystem_comes_to_the_same_end() {
+    let (mut n_tried, mut n_skipped, mut broken) = (0, 0, Vec::new());
+    for case in &CASES {
+        let place = Place::new(case);
+        for pages in PAGES_FREE {
+            place.rewind();
+            let pages = pages.to_string();
+            let variables = [("INSIDE", FILL), ("VERB", case.verb), ("PAGES", pages.as_str())];
+            let finished = place.run(ON_A_MOUNT, case.at, &variables);
+            if finished.ending == Ending::Exit(NOT_PERMITTED) {
+                n_skipped += 1;
+                continue;
+            }
+            n_tried += 1;
+            let found = place.check(&finished);
+            broken.extend(found.into_iter().map(|line| format!("{pages} pages free: {line}")));
+        }
+    }
+    println!("{n_tried} verbs of sessions on a full filesystem");
+    if n_skipped > 0 {
+        eprintln!("SKIPPED {n_skipped} verbs of sessions: mounting is not permitted here");
+    }
+    assert!(n_tried + n_skipped > 0, "nothing was tried");
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
