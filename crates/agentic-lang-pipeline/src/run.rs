@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Map, Value};
 use agentic_plan::{Plan, Registry, SourceMap};
-use agentic_replay::{Delivery, End, Failure, Program, Scope, Start, Turn};
+use agentic_replay::{Delivery, End, Failure, Path, Program, Scope, Start, Turn};
 
 use crate::compile::Compiled;
 use crate::run::plan_run::PlanRun;
@@ -112,6 +112,8 @@ pub struct FlowProgram {
 struct FlowRun {
     world: World,
     blocks: Vec<BlockRun>,
+    order: BlockOrder,
+    /// Which block waits where, if several may run.
     routes: Routes,
     n_started: usize,
     n_done: usize,
@@ -185,6 +187,7 @@ impl FlowProgram {
         Ok(FlowRun {
             world,
             blocks,
+            order: self.options.blocks,
             routes: Routes::default(),
             n_started: 0,
             n_done: 0,
@@ -209,7 +212,7 @@ impl FlowProgram {
         }
         let mut end = None;
         if let Some(failure) = run.failure.take() {
-            run.routes.withdraw_all(&mut turn);
+            run.withdraw_all(&mut turn);
             let details = run.result(first_block).to_value();
             end = Some(End::Failed(Failure { details, ..failure }));
         } else if run.n_done == run.blocks.len() {
@@ -232,8 +235,33 @@ impl FlowRun {
         self.absorb(index, mark, step, turn);
     }
 
+    /// Finds the block that waits at a path. Of blocks that run one after the other it is the one
+    /// that was started last; it knows itself what it waits for.
+    fn block_at(&mut self, path: &Path) -> Option<usize> {
+        match self.order {
+            BlockOrder::Sequential => self.n_started.checked_sub(1),
+            BlockOrder::Parallel => self.routes.take(path),
+        }
+    }
+
+    /// Withdraws everything that is still waited for.
+    fn withdraw_all(&mut self, turn: &mut Turning) {
+        match self.order {
+            BlockOrder::Sequential => {
+                let running = self.n_started.checked_sub(1);
+                if let Some(index) = running {
+                    self.blocks[index].plan.withdraw_all(turn);
+                }
+            }
+            BlockOrder::Parallel => self.routes.withdraw_all(turn),
+        }
+    }
+
     fn absorb(&mut self, index: usize, mark: task::Mark, step: Step, turn: &mut Turning) {
-        self.routes.note(index, mark, turn);
+        match self.order {
+            BlockOrder::Sequential => {}
+            BlockOrder::Parallel => self.routes.note(index, mark, turn),
+        }
         let block = &mut self.blocks[index];
         block.decisions.append(&mut turn.decisions);
         let Step::Done(outcome) = step else { return };
@@ -289,7 +317,7 @@ impl Program for FlowProgram {
 
     fn deliver(&mut self, delivery: Delivery) -> Turn {
         let Some(run) = &mut self.run else { return Turn::default() };
-        let Some(index) = run.routes.take(&delivery.path) else { return Turn::default() };
+        let Some(index) = run.block_at(&delivery.path) else { return Turn::default() };
         let mut turn = Turning::at(delivery.at);
         let mark = turn.mark();
         let step = run.blocks[index].plan.deliver(delivery, &run.world, &mut turn);
@@ -300,7 +328,7 @@ impl Program for FlowProgram {
     fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {
         let mut turn = Turning::at(at);
         if let Some(mut run) = self.run.take() {
-            run.routes.withdraw_all(&mut turn);
+            run.withdraw_all(&mut turn);
         }
         Turn { withdrawn: turn.withdrawn, end: Some(End::Cancelled), ..Turn::default() }
     }

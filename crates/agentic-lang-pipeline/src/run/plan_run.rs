@@ -84,6 +84,11 @@ impl PlanRun {
         PlanRun { places, ..self }
     }
 
+    /// Withdraws everything that is still waited for.
+    pub fn withdraw_all(&mut self, turn: &mut Turning) {
+        self.routes.withdraw_all(turn);
+    }
+
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
     }
