@@ -75,12 +75,7 @@ impl Compressor {
     ///
     /// # Errors
     /// Fails when there is no memory.
-    pub fn deflate(
-        &mut self,
-        parts: &[&[u8]],
-        stored_max: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    pub fn deflate(&mut self, parts: &[&[u8]], stored_max: usize, out: &mut Vec<u8>) -> Result<()> {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if let Some(length) = u16::try_from(length).ok().filter(|_| length <= stored_max) {
             store(parts, length, out);
