@@ -3,7 +3,8 @@
 //! A registry is a value. It is built entry by entry or read from JSON, and refuses entries that
 //! could never work. Nothing registers itself at start-up.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use agentic_model::{Map, Value, json};
 
@@ -119,8 +120,9 @@ pub struct BuiltinSpec {
 /// The table of builtins.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
-    builtins: BTreeMap<String, BuiltinSpec>,
-    by_agent: BTreeMap<AgentId, String>,
+    builtins: BTreeMap<String, Arc<BuiltinSpec>>,
+    /// Asked for every node that runs.
+    by_agent: HashMap<AgentId, Arc<BuiltinSpec>>,
 }
 
 /// Why a registry, or one entry of it, is refused.
@@ -200,7 +202,8 @@ impl Registry {
         spec.backends.sort();
         spec.backends.dedup();
         self.check(&spec)?;
-        self.by_agent.entry(spec.agent.clone()).or_insert_with(|| spec.name.clone());
+        let spec = Arc::new(spec);
+        self.by_agent.entry(spec.agent.clone()).or_insert_with(|| Arc::clone(&spec));
         self.builtins.insert(spec.name.clone(), spec);
         Ok(())
     }
@@ -232,12 +235,12 @@ impl Registry {
 
     /// Returns the builtin of a name.
     pub fn get(&self, name: &str) -> Option<&BuiltinSpec> {
-        self.builtins.get(name)
+        self.builtins.get(name).map(Arc::as_ref)
     }
 
     /// Returns the first registered builtin that calls an agent.
     pub fn by_agent(&self, agent: &AgentId) -> Option<&BuiltinSpec> {
-        self.by_agent.get(agent).and_then(|name| self.builtins.get(name))
+        self.by_agent.get(agent).map(Arc::as_ref)
     }
 
     /// Returns all names, sorted.
@@ -247,7 +250,7 @@ impl Registry {
 
     /// Returns all builtins, sorted by name.
     pub fn builtins(&self) -> impl Iterator<Item = &BuiltinSpec> {
-        self.builtins.values()
+        self.builtins.values().map(Arc::as_ref)
     }
 
     /// Reads a registry from JSON text: `{"builtins":[…]}`.

@@ -62,6 +62,16 @@ impl Repository {
     /// # Errors
     /// Fails when it names no commit, or several.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
+        match self.look_up_commit(revision) {
+            // What it names may be in a pack that was missed.
+            Err(Error::UnknownRevision { .. }) if self.cache.look_anew(&self.inner) => {
+                self.look_up_commit(revision)
+            }
+            found => found,
+        }
+    }
+
+    fn look_up_commit(&self, revision: &str) -> Result<Oid> {
         let unknown = || Error::UnknownRevision { revision: revision.to_owned() };
         let id = self.inner.rev_parse_single(revision).map_err(|error| {
             let text = format!("{error:?}");
