@@ -25,6 +25,8 @@ pub enum Work {
     Entries,
     /// Each commits without a trace on its own agent.
     Commits,
+    /// All commit without a trace on one agent.
+    OneBranchCommits,
     /// Each commits batches of a hundred on its own agent.
     Batches,
     /// Each appends trace entries to its own agent, a thousand at a time.
@@ -35,12 +37,13 @@ pub enum Work {
 
 impl Work {
     /// Every sort of work with its name.
-    pub const ALL: [(Work, &'static str); 8] = [
+    pub const ALL: [(Work, &'static str); 9] = [
         (Work::OwnBranches, "own-branches"),
         (Work::OneBranch, "one-branch"),
         (Work::Spawns, "spawns"),
         (Work::Entries, "entries"),
         (Work::Commits, "commits"),
+        (Work::OneBranchCommits, "one-branch-commits"),
         (Work::Batches, "batches"),
         (Work::EntryBatches, "entry-batches"),
         (Work::ReadersAmongWriters, "readers"),
@@ -264,8 +267,10 @@ fn verify(
             .collect();
         for (_, what) in acknowledged.iter().filter(|(of, _)| of == agent) {
             // On one branch another process's commit may have taken the entry.
-            let is_noted = matches!(work, Work::OneBranch | Work::Commits | Work::Batches)
-                || noted.contains(what.as_str());
+            let is_noted = matches!(
+                work,
+                Work::OneBranch | Work::Commits | Work::OneBranchCommits | Work::Batches
+            ) || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())
                 || pending.contains(what);

@@ -133,7 +133,7 @@ fn one(
             let made = agentic_space::batch::commit_all(space, agent, &drafts)?;
             made.into_iter().map(|made| Ok(made?.commit.to_string())).collect()
         }
-        Work::Commits => {
+        Work::Commits | Work::OneBranchCommits => {
             let draft = small_draft(&place(number, round), &text, Capture::Nothing);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
@@ -172,7 +172,7 @@ pub fn small_draft(path: &str, text: &str, capture: Capture) -> Draft {
 
 fn agent_of(work: Work, number: usize) -> AgentName {
     match work {
-        Work::OneBranch | Work::Spawns => parse("w0"),
+        Work::OneBranch | Work::OneBranchCommits | Work::Spawns => parse("w0"),
         Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
         Work::OwnBranches | Work::Entries | Work::EntryBatches | Work::Commits | Work::Batches => {
             parse(&format!("w{number}"))

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use agentic_testkit::{Load, Work, put_under_load};
 
-const USAGE: &str = "usage: load [--work own-branches|one-branch|spawns|entries|commits|batches|entry-batches|readers] \
+const USAGE: &str = "usage: load [--work own-branches|one-branch|spawns|entries|commits|one-branch-commits|batches|entry-batches|readers] \
     [--processes N] [--threads N] [--rounds N] [--files N] [--durability full|git] [--in DIR]";
 
 fn main() -> ExitCode {
