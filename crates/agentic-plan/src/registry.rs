@@ -3,7 +3,7 @@
 //! A registry is a value. It is built entry by entry or read from JSON, and refuses entries that
 //! could never work. Nothing registers itself at start-up.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_model::{Map, Value, json};
@@ -121,8 +121,7 @@ pub struct BuiltinSpec {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Registry {
     builtins: BTreeMap<String, Arc<BuiltinSpec>>,
-    /// Asked for every node that runs.
-    by_agent: HashMap<AgentId, Arc<BuiltinSpec>>,
+    by_agent: BTreeMap<AgentId, Arc<BuiltinSpec>>,
 }
 
 /// Why a registry, or one entry of it, is refused.
