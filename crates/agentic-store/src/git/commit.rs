@@ -62,13 +62,7 @@ impl Repository {
     /// # Errors
     /// Fails when it names no commit, or several.
     pub fn resolve_commit(&self, revision: &str) -> Result<Oid> {
-        match self.look_up_commit(revision) {
-            // What it names may be in a pack that was missed.
-            Err(Error::UnknownRevision { .. }) if self.cache.look_anew(&self.inner) => {
-                self.look_up_commit(revision)
-            }
-            found => found,
-        }
+        self.again(|| self.look_up_commit(revision))
     }
 
     fn look_up_commit(&self, revision: &str) -> Result<Oid> {

@@ -116,7 +116,9 @@ fn again<T>(
 ) -> Result<T> {
     let mut outcome = read();
     for _ in 0..LOOKS_MAX {
-        if !matches!(outcome, Err(Error::Git { .. })) || !cache.look_anew(view) {
+        let may_be_missed =
+            matches!(outcome, Err(Error::Git { .. } | Error::UnknownRevision { .. }));
+        if !may_be_missed || !cache.look_anew(view) {
             break;
         }
         outcome = read();
