@@ -16,9 +16,7 @@ use crate::model::{
     Call, FaultClass, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of,
     role_answer, role_prompt, task_answer, task_prompt,
 };
-use crate::tool::{
-    self, AGENT_TOOL_REQUEST, BY_WEB, Setting, TOOL_REQUEST, ToolCall, Tools, refused,
-};
+use crate::tool::{self, AGENT_TOOL_REQUEST, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
 #[derive(Debug, Clone, PartialEq)]
@@ -92,8 +90,7 @@ impl Providers {
                 Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)))
             }
             AGENT_TOOL_REQUEST => {
-                let is_web = payload.get("by").and_then(Value::as_text) == Some(BY_WEB);
-                is_web.then(|| self.tools.read_web(payload, limit, cancel))
+                tool::reads_web(payload).then(|| self.tools.read_web(payload, limit, cancel))
             }
             MEMORY_REQUEST => {
                 let call = MemoryCall::of(payload);

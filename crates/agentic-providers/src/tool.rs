@@ -30,7 +30,12 @@ pub const TOOL_REQUEST: &str = "tool";
 /// The kind of a request to a tool of an agent of AgentLang.
 pub const AGENT_TOOL_REQUEST: &str = "agent-tool";
 /// Who performs such a tool here: `by` in its payload.
-pub const BY_WEB: &str = "web";
+const BY_WEB: &str = "web";
+
+/// Says whether a request of kind `agent-tool` is for a tool that only reads the web.
+pub fn reads_web(payload: &Value) -> bool {
+    payload.get("by").and_then(Value::as_text) == Some(BY_WEB)
+}
 
 /// A call of a tool: a request of kind `tool` with `tool`, `method`, `uri` and `args`.
 #[derive(Debug)]

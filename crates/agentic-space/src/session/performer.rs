@@ -12,7 +12,7 @@ use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
 use agentic_providers::provider::{Providers, Stamp};
-use agentic_providers::tool::{AGENT_TOOL_REQUEST, BY_WEB};
+use agentic_providers::tool::{AGENT_TOOL_REQUEST, reads_web};
 use agentic_replay::{Answer, Failure, Request};
 
 use super::context::{Cast, Models, Tools};
@@ -128,8 +128,7 @@ impl Performer {
             Company::Troupe(troupe) => troupe.is_outside(request),
             Company::Agents(Adapter::Mock) => false,
             Company::Agents(Adapter::Live | Adapter::Anthropic) => {
-                let by = request.payload.get("by").and_then(Value::as_text);
-                let is_web = request.kind == AGENT_TOOL_REQUEST && by == Some(BY_WEB);
+                let is_web = request.kind == AGENT_TOOL_REQUEST && reads_web(&request.payload);
                 request.kind == TASK_REQUEST || is_web
             }
             Company::Roles => RequestKind::of(request) == Some(RequestKind::Model),
