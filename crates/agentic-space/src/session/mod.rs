@@ -28,6 +28,7 @@ mod process;
 pub(crate) mod publish;
 mod rebuild;
 pub(crate) mod recent;
+mod recording;
 mod replay;
 mod reply;
 mod retell;

@@ -1,0 +1,60 @@
+//! Recording: answers, and what the program makes of them, are durable before anything follows from
+//! them.
+
+use agentic_replay::{Answer, By, Path, Progress};
+
+use super::drive::Driver;
+use super::folder::damaged;
+use crate::Result;
+
+impl Driver<'_> {
+    /// Records an answer and takes in what the program makes of it.
+    pub(super) fn answer(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
+        self.timers.remove(path);
+        self.flush()?;
+        agentic_store::fault::point("before-answer")?;
+        let agent = self.session.started().agent.clone();
+        let writer = match self.session.pending().is_empty() || self.space.head(&agent).is_err() {
+            true => None,
+            false => Some(self.lock_after_decisions(&agent)?),
+        };
+        if !self.is_open(path) {
+            return Ok(());
+        }
+        let progress = self.session.answered(path, answer, by, self.space.now());
+        let mut progress =
+            progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.persist(&mut progress)?;
+        drop(writer);
+        self.follow(progress)
+    }
+
+    /// Makes records durable, then does what they allow.
+    pub(super) fn take_in(&mut self, mut progress: Progress) -> Result<()> {
+        self.flush()?;
+        self.persist(&mut progress)?;
+        self.follow(progress)
+    }
+
+    fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+        self.publish(progress)?;
+        self.append(&progress.objects, std::mem::take(&mut progress.links))
+    }
+
+    /// Does what durable records allow: lists effects and timers, and stops what is withdrawn.
+    pub(super) fn follow(&mut self, progress: Progress) -> Result<()> {
+        self.tell(&progress.events)?;
+        let now = self.space.now();
+        self.ready.extend(self.backlog.keep_later(progress.perform, now));
+        self.timers.extend(progress.timers.into_iter().map(|(until, path)| (path, until)));
+        for withdrawn in &progress.withdrawn {
+            if let Some(running) = self.running.get(&withdrawn.request.path) {
+                running.work.ask_to_end();
+            }
+        }
+        for withdrawn in progress.withdrawn {
+            self.withdraw(&withdrawn)?;
+        }
+        Ok(())
+    }
+}
