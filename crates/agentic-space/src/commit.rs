@@ -15,7 +15,7 @@ use agentic_store::{Finding, Stream, Writer};
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, carry_out};
+use crate::following::{Following, Waited, carry_out, wait_for};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -135,16 +135,17 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let early = match will_be_overtaken(space, agent, draft)? {
         true => None,
         false => {
-            let base = base_of(space, agent, draft, worktree.as_ref())?;
-            Some(Prepared::on(base, space, agent, draft, worktree)?)
+            let base = settled_base(space, agent, draft, worktree.as_ref())?;
+            let prepared = Prepared::on(base, space, draft)?;
+            Some(prepared.followed_by(worktree, space, agent)?)
         }
     };
 
     // Under the agent's lock: the same again.
-    let (mut writer, head) = space.writer(agent)?;
+    let (writer, head) = space.writer(agent)?;
     let prepared = match early {
         Some(early) => early,
-        None => Prepared::on(head, space, agent, draft, None)?,
+        None => Prepared::on(head, space, draft)?,
     };
     if (head != prepared.base || prepared.built.tree == prepared.base_tree)
         && let Some(done) =
@@ -156,7 +157,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         true => prepared,
         // Going back to the end of the queue, they would find yet another head.
         false if crate::batch::edits(draft).is_some() && may_prepare_locked(space, agent)? => {
-            Prepared::on(head, space, agent, draft, None)?
+            Prepared::on(head, space, draft)?
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
     };
@@ -176,7 +177,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let trace = bound.as_ref().map(|bound| bound.cid);
     let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
     let transaction = transaction(space, agent, draft, making)?;
-    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
+    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Committed {
         commit: moved.head,
         agent: agent.clone(),
@@ -208,20 +209,27 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn on(
-        base: Oid,
+    fn on(base: Oid, space: &Space, draft: &Draft) -> Result<Prepared> {
+        let base_tree = space.read_commit(base)?.tree;
+        let built = draft.source.build(space, base_tree)?;
+        Ok(Prepared { base, base_tree, built, following: None })
+    }
+
+    /// Adds the worktree that comes along: the one that was committed, or whichever has the branch.
+    fn followed_by(
+        mut self,
+        worktree: Option<Worktree>,
         space: &Space,
         agent: &AgentName,
-        draft: &Draft,
-        worktree: Option<Worktree>,
     ) -> Result<Prepared> {
-        let base_tree = space.read_commit(base)?.tree;
-        let mut built = draft.source.build(space, base_tree)?;
-        let following = match worktree {
-            Some(worktree) => Some(Following::index(worktree, std::mem::take(&mut built.index))),
-            None => Following::files(space, &agent.branch_ref(), &built.changed)?,
+        let branch = agent.branch_ref();
+        self.following = match worktree {
+            Some(worktree) => {
+                Some(Following::Index(worktree, std::mem::take(&mut self.built.index)))
+            }
+            None => Following::of(space, &branch, self.base, &self.built.changed)?,
         };
-        Ok(Prepared { base, base_tree, built, following })
+        Ok(self)
     }
 }
 
@@ -287,6 +295,23 @@ pub(crate) fn transaction(
     })
 }
 
+/// Finds the commit that the new one builds upon, once the worktree is where that is. Whoever moves
+/// the branch announces it before, so that files on their way are not taken for work.
+fn settled_base(
+    space: &Space,
+    agent: &AgentName,
+    draft: &Draft,
+    worktree: Option<&Worktree>,
+) -> Result<Oid> {
+    loop {
+        let base = base_of(space, agent, draft, worktree);
+        match worktree.map(|worktree| wait_for(space, worktree)).transpose()? {
+            Some(Waited::ForAnother) => {}
+            Some(Waited::ForNobody) | None => return base,
+        }
+    }
+}
+
 /// Finds the commit that the new one builds upon.
 fn base_of(
     space: &Space,
@@ -341,10 +366,7 @@ fn same_as_rolled_forward(
     });
     let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
         Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. }
-        | Finding::GaveUp { .. }
-        | Finding::LeftBehind { .. }
-        | Finding::SetAside => None,
+        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
     });
     let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
     let found = space.read_commit(commit)?;

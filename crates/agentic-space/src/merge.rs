@@ -130,10 +130,10 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
-    let following = Following::files(space, &target.branch_ref(), &changed)?;
+    let following = Following::of(space, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
-    let mut writer = writer_of(space, target, head)?;
+    let writer = writer_of(space, target, head)?;
     let found = head_of(space, target)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
@@ -146,7 +146,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     }
     let making = Making { tree, objects, parents: [head, theirs] };
     let (transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
-    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
+    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
         commit: moved.head,
         parents: [head, theirs],

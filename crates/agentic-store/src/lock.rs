@@ -126,6 +126,20 @@ impl Lock {
         self.opened.file
     }
 
+    /// Returns where the lock file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.opened.path
+    }
+
+    /// Returns the lock's file once more: a program that inherits it holds the lock as well.
+    ///
+    /// # Errors
+    /// Fails when the process may open no more files.
+    pub(crate) fn share(&self) -> Result<File> {
+        let LockFile { file, path, .. } = &self.opened;
+        file.try_clone().map_err(Error::io("open", path))
+    }
+
     /// Gives the lock back and keeps its file open; nothing if it could not be given back but by
     /// closing it.
     pub(crate) fn give_back(self) -> Option<LockFile> {

@@ -9,6 +9,9 @@ use super::Repository;
 use crate::lock::Lock;
 use crate::{Error, Result};
 
+/// The variable in which a program that git starts for us finds which lock is held for it.
+pub(crate) const HELD_LOCK: &str = "AGENTIC_HELD_LOCK";
+
 /// How the `git` program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -58,14 +61,15 @@ pub(super) fn run_git_with(
     input: &[u8],
     environment: &[(String, String)],
 ) -> Result<Program> {
-    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = git_command(directory, arguments)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(Error::io("run `git` in", directory))?;
+    let mut command = git_command(directory, arguments);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    run(command, directory, input)
+}
+
+fn run(mut command: Command, directory: &Path, input: &[u8]) -> Result<Program> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::io("run `git` in", directory))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A git that does not read it to its end says why with its exit code.
         let _ = pipe.write_all(input);
@@ -76,6 +80,18 @@ pub(super) fn run_git_with(
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
+}
+
+/// Runs the `git` program in a folder and waits for it. As long as it runs it holds a lock, even if
+/// this process dies meanwhile.
+pub(crate) fn run_git_holding(
+    lock: &Lock,
+    directory: &Path,
+    arguments: &[&str],
+) -> Result<Program> {
+    let mut command = git_command(directory, arguments);
+    command.stdin(lock.share()?).env(HELD_LOCK, lock.path());
+    run(command, directory, b"")
 }
 
 /// Starts the `git` program in a folder and does not wait for it, nor does a terminal end it

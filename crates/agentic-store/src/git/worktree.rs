@@ -145,18 +145,13 @@ impl Worktree {
         })
     }
 
-    /// Makes the index anew from a commit, whatever state it is in.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn rebuild_index(&self) -> Result<()> {
-        let path = self.git_dir.join("index");
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &path)(error))
-            }
-            _ => self.reset_index(),
-        }
+    /// Names the worktree among those of its repository, for files of ours that are about it.
+    pub(crate) fn key(&self) -> String {
+        let name = self.git_dir.file_name().unwrap_or_default();
+        let is_linked = name != ".git"
+            && self.git_dir.parent().is_some_and(|above| above.ends_with("worktrees"));
+        let name = if is_linked { name.as_encoded_bytes() } else { b"" };
+        crate::hash_hex(name)[..16].to_owned()
     }
 
     fn recorded_base(&self) -> Result<Option<Oid>> {
@@ -210,50 +205,6 @@ impl Worktree {
         let mut arguments = vec!["--literal-pathspecs", "ls-files", "--others", "--"];
         arguments.extend(on_disk);
         Ok(!run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
-    }
-
-    /// Brings files and index from one commit to another, without touching what differs locally.
-    ///
-    /// # Errors
-    /// Fails when a local change or an untracked file is in the way; nothing is changed then.
-    pub fn bring_along(&self, from: Oid, to: Oid) -> Result<()> {
-        let (from, into) = (from.to_string(), to.to_string());
-        let arguments = ["read-tree", "-m", "-u", &from, &into];
-        run_git(&self.path, &arguments)?.checked(&arguments)?;
-        self.set_base(to)
-    }
-
-    /// Replaces the content of the folder, which is the tree `from`, by the tree `to`, and leaves
-    /// the index at `head`, so that what differs shows as uncommitted.
-    ///
-    /// # Errors
-    /// Fails when a file changed meanwhile; files may then be replaced in part, none is lost.
-    pub fn replace_content(&self, from: Oid, to: Oid, head: Oid) -> Result<()> {
-        let (from, to) = (from.to_string(), to.to_string());
-        let steps: [&[&str]; 4] = [
-            &["read-tree", &from],
-            &["update-index", "-q", "--refresh"],
-            &["read-tree", "-m", "-u", &from, &to],
-            &["reset", "--mixed", "--quiet"],
-        ];
-        for (number, arguments) in steps.into_iter().enumerate() {
-            let program = run_git(&self.path, arguments)?;
-            // `update-index --refresh` says with its exit code that something differs.
-            if number != 1 {
-                program.checked(arguments)?;
-            }
-        }
-        self.set_base(head)
-    }
-
-    /// Sets the index to the head without touching files, as after an interrupted commit.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn reset_index(&self) -> Result<()> {
-        let arguments = ["reset", "--mixed", "--quiet"];
-        run_git(&self.path, &arguments)?.checked(&arguments)?;
-        Ok(())
     }
 
     /// Returns where the last entry of this worktree's own head log leads.
