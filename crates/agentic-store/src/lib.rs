@@ -25,7 +25,7 @@ pub use crate::error::{Error, Result};
 pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
-pub use crate::lock::Lock;
+pub use crate::lock::{Lock, Wait, tell_waits};
 pub use crate::user::user_id;
 pub use crate::worktree_lock::WorktreeLock;
 pub use crate::writer::{Finding, Outcome, Writer};

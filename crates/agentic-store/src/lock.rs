@@ -9,11 +9,14 @@
 //! that just gave it back. So whoever has to wait does so behind a turnstile: a second lock that is
 //! held while waiting for the first. Where there is a turnstile, nobody passes by it.
 
+mod wait;
+
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+pub use self::wait::{Wait, tell_waits};
 use crate::{Error, Result};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
@@ -64,8 +67,10 @@ impl LockFile {
                 Some(turn) => turn,
                 None => open(&turnstile)?,
             };
-            turn.lock().map_err(Error::io("lock", &turnstile))?;
-            self.file.lock().map_err(Error::io("lock", &self.path))?;
+            wait::aloud(&self.path, &self.file, || {
+                turn.lock().map_err(Error::io("lock", &turnstile))?;
+                self.file.lock().map_err(Error::io("lock", &self.path))
+            })?;
             turn.unlock().map_err(Error::io("unlock", &turnstile))?;
             self.turnstile = Some(turn);
         }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use agentic_model::{Instant, Oid};
 
 use crate::follow::{Attempt, Trail, forget};
-use crate::git::{HELD_LOCK, Repository, Worktree, run_git_holding};
+use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line, run_git_holding};
 use crate::lock::Lock;
 use crate::recovery::{Mended, Recovered, findings};
 use crate::writer::Writer;
@@ -164,25 +164,23 @@ impl WorktreeLock {
     fn bring_files(&self, repository: &Repository, from: Oid, to: Oid) -> Result<()> {
         let (from, into) = (from.to_string(), to.to_string());
         let listed = self.git(&["diff-tree", "-r", "-z", "--no-renames", &from, &into])?;
-        let mut parts = listed.split('\0');
-        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
-            let [_, _, old, new, _] = change.split(' ').collect::<Vec<_>>()[..] else { continue };
-            let on_disk = repository.name_file(&self.worktree, path)?;
-            let old = Oid::parse(old).ok().filter(|oid| !oid.is_null());
-            let new = Oid::parse(new).ok().filter(|oid| !oid.is_null());
-            if on_disk == new {
-                continue;
-            }
-            let is_old = on_disk == old || on_disk.is_none();
-            if !is_old && !self.is_part_of(repository, path, new)? {
+        let changes = changes(&listed);
+        let paths: Vec<&str> = changes.iter().map(|change| change.path).collect();
+        let on_disk = repository.name_files(&self.worktree, &paths)?;
+        let mut stale = Vec::new();
+        for Change { path, old, new } in changes {
+            let found = on_disk.get(path).copied();
+            let is_old = found == old || found.is_none();
+            if found == new || !(is_old || self.is_part_of(repository, path, new)?) {
                 continue;
             }
             match new {
-                Some(_) => {
-                    self.git(&["checkout-index", "--force", "--quiet", "--", path])?;
-                }
+                Some(_) => stale.push(path),
                 None => forget(&self.worktree.path.join(path))?,
             }
+        }
+        for part in by_command_line(&stale) {
+            self.git(&[&["checkout-index", "--force", "--quiet", "--"], part].concat())?;
         }
         // The index learns what the files look like on the disk.
         self.refresh_index()
@@ -214,4 +212,23 @@ impl WorktreeLock {
     fn git(&self, arguments: &[&str]) -> Result<String> {
         run_git_holding(&self.lock, &self.worktree.path, arguments)?.checked(arguments)
     }
+}
+
+/// What a file was and becomes.
+struct Change<'a> {
+    path: &'a str,
+    old: Option<Oid>,
+    new: Option<Oid>,
+}
+
+/// Reads what `git diff-tree -r -z` prints.
+fn changes(listed: &str) -> Vec<Change<'_>> {
+    let mut parts = listed.split('\0');
+    let mut changes = Vec::new();
+    while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+        let [_, _, old, new, _] = change.split(' ').collect::<Vec<_>>()[..] else { continue };
+        let oid = |name| Oid::parse(name).ok().filter(|oid| !oid.is_null());
+        changes.push(Change { path, old: oid(old), new: oid(new) });
+    }
+    changes
 }

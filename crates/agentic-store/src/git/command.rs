@@ -12,6 +12,9 @@ use crate::{Error, Result};
 /// The variable in which a program that git starts for us finds which lock is held for it.
 pub(crate) const HELD_LOCK: &str = "AGENTIC_HELD_LOCK";
 
+/// How much of a command line is paths, in bytes: 64 KiB. Systems take 128 KiB at least.
+const PATHS_BYTES_MAX: usize = 64 << 10;
+
 /// How the `git` program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
@@ -35,6 +38,22 @@ impl Program {
         let command = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
         Err(Error::GitProgram { command, message: self.stderr.trim().to_owned() })
     }
+}
+
+/// Splits paths into lists that one command line has room for.
+pub(crate) fn by_command_line<'a, 'b>(paths: &'a [&'b str]) -> impl Iterator<Item = &'a [&'b str]> {
+    let mut rest = paths;
+    std::iter::from_fn(move || {
+        let mut n_bytes = 0;
+        let fits = |path: &&&str| {
+            n_bytes += path.len() + 1;
+            n_bytes <= PATHS_BYTES_MAX
+        };
+        let n_paths = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let (part, others) = rest.split_at(n_paths);
+        rest = others;
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 /// Runs the `git` program in a folder and waits for it.
@@ -124,5 +143,26 @@ impl Repository {
     pub fn git(&self, arguments: &[&str]) -> Result<Program> {
         let directory = self.work_dir().unwrap_or(self.common_dir());
         run_git(directory, arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_split_in_their_order_and_none_is_lost() {
+        let long = "x".repeat(PATHS_BYTES_MAX / 3);
+        let longer = "y".repeat(2 * PATHS_BYTES_MAX);
+        for (paths, sizes) in [
+            (vec![], vec![]),
+            (vec!["a", "b"], vec![2]),
+            (vec![long.as_str(); 5], vec![2, 2, 1]),
+            (vec!["a", longer.as_str(), longer.as_str(), "b"], vec![1, 1, 1, 1]),
+        ] {
+            let parts: Vec<&[&str]> = by_command_line(&paths).collect();
+            assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), sizes);
+            assert_eq!(parts.concat(), paths);
+        }
     }
 }

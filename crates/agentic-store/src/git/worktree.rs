@@ -1,10 +1,11 @@
 //! Worktrees: which branch each has checked out, and bringing them along when a branch moves.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::{Repository, run_git};
+use super::{Repository, by_command_line, run_git};
 use crate::file::{self, Persistence};
 use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
@@ -106,25 +107,37 @@ impl Repository {
 }
 
 impl Repository {
-    /// Names the content of a file in a worktree as git would add it; nothing if there is none.
+    /// Names the contents of those of some paths in a worktree that are files or links, as git would
+    /// add them.
     ///
     /// # Errors
-    /// Fails when the file cannot be read.
-    pub fn name_file(&self, worktree: &Worktree, path: &str) -> Result<Option<Oid>> {
-        let full = worktree.path.join(path);
-        match full.symlink_metadata() {
-            Ok(found) if found.is_symlink() => {
-                let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
-                let bytes = target.into_os_string().into_encoded_bytes();
-                Ok(Some(self.name_object(&GitObject { kind: GitKind::Blob, bytes })))
+    /// Fails when a file cannot be read.
+    pub(crate) fn name_files<'a>(
+        &self,
+        worktree: &Worktree,
+        paths: &[&'a str],
+    ) -> Result<BTreeMap<&'a str, Oid>> {
+        let (mut named, mut files) = (BTreeMap::new(), Vec::new());
+        for path in paths {
+            let full = worktree.path.join(path);
+            match full.symlink_metadata() {
+                Ok(found) if found.is_symlink() => {
+                    let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
+                    let bytes = target.into_os_string().into_encoded_bytes();
+                    let blob = GitObject { kind: GitKind::Blob, bytes };
+                    named.insert(*path, self.name_object(&blob));
+                }
+                Ok(found) if found.is_file() => files.push(*path),
+                Ok(_) | Err(_) => {}
             }
-            Ok(found) if found.is_file() => {
-                let arguments = ["hash-object", "--", path];
-                let named = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
-                Ok(Oid::parse(named.trim()).ok())
-            }
-            Ok(_) | Err(_) => Ok(None),
         }
+        for part in by_command_line(&files) {
+            let arguments = [&["hash-object", "--"], part].concat();
+            let printed = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+            let oids = printed.lines().filter_map(|line| Oid::parse(line).ok());
+            named.extend(part.iter().copied().zip(oids));
+        }
+        Ok(named)
     }
 }
 
@@ -199,12 +212,13 @@ impl Worktree {
     pub fn untracked_among(&self, paths: &[String]) -> Result<bool> {
         let is_there = |path: &&String| self.path.join(path).symlink_metadata().is_ok();
         let on_disk: Vec<&str> = paths.iter().filter(is_there).map(String::as_str).collect();
-        if on_disk.is_empty() {
-            return Ok(false);
+        for part in by_command_line(&on_disk) {
+            let arguments = [&["--literal-pathspecs", "ls-files", "--others", "--"], part].concat();
+            if !run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty() {
+                return Ok(true);
+            }
         }
-        let mut arguments = vec!["--literal-pathspecs", "ls-files", "--others", "--"];
-        arguments.extend(on_disk);
-        Ok(!run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(false)
     }
 
     /// Returns where the last entry of this worktree's own head log leads.
