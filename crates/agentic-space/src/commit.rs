@@ -1,5 +1,7 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
+mod base;
+mod retry;
 mod source;
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
@@ -9,13 +11,14 @@ use agentic_store::git::Worktree;
 use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
-use agentic_store::recovery::Mended;
-use agentic_store::{Finding, Stream, Writer};
+use agentic_store::{Stream, Writer};
 
+use self::base::{overtaken, settled_base};
+use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, Waited, carry_out, wait_for};
+use crate::following::{Following, carry_out};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -293,105 +296,6 @@ pub(crate) fn transaction(
         author: signatures.author,
         committer: signatures.committer,
     })
-}
-
-/// Finds the commit that the new one builds upon, once the worktree is where that is. Whoever moves
-/// the branch announces it before, so that files on their way are not taken for work.
-fn settled_base(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    worktree: Option<&Worktree>,
-) -> Result<Oid> {
-    loop {
-        let base = base_of(space, agent, draft, worktree);
-        match worktree.map(|worktree| wait_for(space, worktree)).transpose()? {
-            Some(Waited::ForAnother) => {}
-            Some(Waited::ForNobody) | None => return base,
-        }
-    }
-}
-
-/// Finds the commit that the new one builds upon.
-fn base_of(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    worktree: Option<&Worktree>,
-) -> Result<Oid> {
-    let head = space.head(agent)?;
-    if let Some(expected) = draft.expect
-        && expected != head
-    {
-        return Err(Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: expected.to_string(),
-            found: Some(head),
-        });
-    }
-    let Some(worktree) = worktree else { return Ok(head) };
-    let base = worktree.base(head)?;
-    if base != head {
-        let (path, agent) = (worktree.path.clone(), agent.clone());
-        return Err(Error::StaleWorktree { path, agent, base, head });
-    }
-    Ok(head)
-}
-
-fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
-    match &draft.source {
-        Source::Worktree(worktree) => {
-            Error::StaleWorktree { path: worktree.path.clone(), agent: agent.clone(), base, head }
-        }
-        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: base.to_string(),
-            found: Some(head),
-        },
-    }
-}
-
-/// Recognises that the write that was just rolled forward is the very one being retried.
-fn same_as_rolled_forward(
-    space: &Space,
-    writer: &Writer<'_>,
-    head: Oid,
-    draft: &Draft,
-    tree: Oid,
-) -> Result<Option<Committed>> {
-    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
-    let earlier = earlier.filter_map(|one| match &one.mended {
-        Mended::Opened(finding) => Some(finding),
-        _ => None,
-    });
-    let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
-        Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
-    });
-    let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
-    let found = space.read_commit(commit)?;
-    let said = agentic_model::trailer::strip(&found.message);
-    if found.tree != tree || said.trim() != draft.message.trim() {
-        return Ok(None);
-    }
-    let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-    let agent_stream = writer.stream().agent();
-    let agent = agent_stream.expect("commits are made on streams of agents").clone();
-    let trace = space.bound_cid(&agent.notes_ref(), commit)?;
-    let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
-    let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
-    let changed = space.repository().scratch().changed_paths(before, tree)?;
-    Ok(Some(Committed {
-        commit,
-        agent,
-        kind,
-        tree,
-        parents: found.parents,
-        changed,
-        trace,
-        written: Written::default(),
-        worktree_left_behind: None,
-    }))
 }
 
 /// The pending trace, ready to be bound.
