@@ -8,15 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_store::Writer;
 use agentic_store::git::Scratch;
 use agentic_store::journal::{NotesEdit, Transaction};
+use agentic_store::{WorktreeLock, Writer};
 
 use crate::commit::{
     Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, RACES_MAX, Source, apply,
     take_trace, transaction,
 };
-use crate::following::{Following, carry_out};
+use crate::following::{Following, carry_out, reserve};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -65,22 +65,22 @@ struct Prepared<'a> {
 /// Builds the trees outside any lock, each on top of the one before; then takes the lock and looks
 /// whether the head is the same.
 fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<Prepared<'a>> {
-    let mut base = space.head(agent)?;
     for _ in 0..RACES_MAX {
+        let reserved = reserve(space, &agent.branch_ref())?;
+        let base = space.head(agent)?;
         let plan = Plan::on(space, base, drafts)?;
-        let following = plan.following(space, agent, base)?;
+        let following = plan.following(reserved, agent, base)?;
         let (writer, head) = space.writer(agent)?;
         if head == base {
             return Ok(Prepared { writer, head, plan, following });
         }
-        if may_prepare_locked(space, agent)? {
+        if following.is_none() && may_prepare_locked(space, agent)? {
             // Going back to the end of the queue, they would find yet another head.
             let plan = Plan::on(space, head, drafts)?;
             return Ok(Prepared { writer, head, plan, following: None });
         }
-        base = head;
     }
-    let (branch, expected) = (agent.to_string(), base.to_string());
+    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
     Err(Error::HeadMoved { branch, expected, found: None })
 }
 
@@ -125,11 +125,16 @@ impl Plan {
     }
 
     /// Finds the worktree that comes along.
-    fn following(&self, space: &Space, agent: &AgentName, head: Oid) -> Result<Option<Following>> {
+    fn following(
+        &self,
+        reserved: Option<WorktreeLock>,
+        agent: &AgentName,
+        head: Oid,
+    ) -> Result<Option<Following>> {
         let changed: BTreeSet<&String> =
             self.steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
         let changed: Vec<String> = changed.into_iter().cloned().collect();
-        Following::of(space, &agent.branch_ref(), head, &changed)
+        Following::of(reserved, &agent.branch_ref(), head, &changed)
     }
 }
 

@@ -11,14 +11,14 @@ use agentic_store::git::Worktree;
 use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
-use agentic_store::{Stream, Writer};
+use agentic_store::{Stream, WorktreeLock, Writer};
 
 use self::base::{overtaken, settled_base};
 use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, carry_out};
+use crate::following::{Following, carry_out, reserve};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -134,13 +134,16 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
 
     // Outside any lock: what is there, and what it becomes.
-    let worktree = draft.source.own_worktree(space, agent)?;
-    let early = match will_be_overtaken(space, agent, draft)? {
+    let own = draft.source.own_worktree(space, agent)?;
+    let other = match own {
+        Some(_) => None,
+        None => reserve(space, &agent.branch_ref())?,
+    };
+    let early = match other.is_none() && will_be_overtaken(space, agent, draft) {
         true => None,
         false => {
-            let base = settled_base(space, agent, draft, worktree.as_ref())?;
-            let prepared = Prepared::on(base, space, draft)?;
-            Some(prepared.followed_by(worktree, space, agent)?)
+            let base = settled_base(space, agent, draft, own.as_ref())?;
+            Some(Prepared::on(base, space, draft)?.followed_by(own, other, agent)?)
         }
     };
 
@@ -196,11 +199,9 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
 /// last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
+fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
     let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
-    Ok(crate::batch::edits(draft).is_some()
-        && repository.is_contended(&stream)
-        && may_prepare_locked(space, agent)?)
+    crate::batch::edits(draft).is_some() && repository.is_contended(&stream)
 }
 
 /// What a draft makes of the commit that it builds upon.
@@ -218,19 +219,16 @@ impl Prepared {
         Ok(Prepared { base, base_tree, built, following: None })
     }
 
-    /// Adds the worktree that comes along: the one that was committed, or whichever has the branch.
+    /// Adds the worktree that comes along: the one that was committed, or the one that was reserved.
     fn followed_by(
         mut self,
-        worktree: Option<Worktree>,
-        space: &Space,
+        own: Option<Worktree>,
+        other: Option<WorktreeLock>,
         agent: &AgentName,
     ) -> Result<Prepared> {
-        let branch = agent.branch_ref();
-        self.following = match worktree {
-            Some(worktree) => {
-                Some(Following::Index(worktree, std::mem::take(&mut self.built.index)))
-            }
-            None => Following::of(space, &branch, self.base, &self.built.changed)?,
+        self.following = match own {
+            Some(own) => Some(Following::Index(own, std::mem::take(&mut self.built.index))),
+            None => Following::of(other, &agent.branch_ref(), self.base, &self.built.changed)?,
         };
         Ok(self)
     }

@@ -190,7 +190,10 @@ fn record(
         return Ok(answer);
     }
     // The trees are equal: no file changes.
-    let following = Following::content(space, &agent.branch_ref(), head)?;
+    let following = match space.repository().worktree_of(&agent.branch_ref())? {
+        Some(worktree) => Following::content(worktree, head)?,
+        None => None,
+    };
     let transaction = transaction(space, start, decision, head)?;
     // A decision is never less than fully durable.
     let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
