@@ -49,7 +49,7 @@ impl Following {
     ) -> agentic_store::Result<()> {
         writer.follow(&self.worktree, || match &self.follow {
             Follow::Index(_) => {
-                let here = space.repository().at_worktree(&self.worktree.path)?;
+                let here = space.repository().at_worktree(&self.worktree)?;
                 let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
                 here.update_index(&self.index, tree_of(from)?, tree_of(to)?)?;
                 self.worktree.set_base(to)

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agentic_model::Oid;
 
-use crate::git::{Repository, Worktree, run_git};
+use crate::git::{Repository, Worktree};
 use crate::journal::{Follow, Transaction};
 use crate::{Error, Result};
 
@@ -45,7 +45,7 @@ pub fn again(
 fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid) -> Result<()> {
     let (from, into) = (from.to_string(), to.to_string());
     let arguments = ["diff-tree", "-r", "-z", "--no-renames", &from, &into];
-    let listed = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+    let listed = worktree.git(&arguments)?.checked(&arguments)?;
     let mut parts = listed.split('\0');
     while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
         let [_, _, old, new, _] = change.split(' ').collect::<Vec<_>>()[..] else { continue };
@@ -62,7 +62,7 @@ fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid)
         match new {
             Some(_) => {
                 let arguments = ["checkout-index", "--force", "--quiet", "--", path];
-                run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+                worktree.git(&arguments)?.checked(&arguments)?;
             }
             None => {
                 let path = worktree.path.join(path);
@@ -71,7 +71,7 @@ fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid)
         }
     }
     // The index learns what the files look like on the disk.
-    let _differences_are_an_answer = run_git(&worktree.path, &["update-index", "-q", "--refresh"])?;
+    let _differences_are_an_answer = worktree.git(&["update-index", "-q", "--refresh"])?;
     Ok(())
 }
 

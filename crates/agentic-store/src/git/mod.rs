@@ -40,7 +40,7 @@ pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch};
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
-pub use self::worktree::{Checkout, Worktree};
+pub use self::worktree::{Checkout, Worktree, leads_to};
 pub use self::zone::local_zone;
 
 use agentic_model::Oid;

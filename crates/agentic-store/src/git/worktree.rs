@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::{Repository, run_git};
+use super::command::run_git_at;
+use super::repository::absolute;
+use super::{Program, Repository};
 use crate::file::{self, Persistence};
 use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
@@ -43,10 +45,7 @@ impl Repository {
     /// Fails when their list cannot be read.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
         let mut found = Vec::new();
-        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
-        if let (false, Some(path)) = (is_bare, self.common_dir().parent()) {
-            found.extend(worktree(path.to_owned(), self.common_dir().to_owned()));
-        }
+        found.extend(self.main_worktree());
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             if let Ok(path) = proxy.base()
                 && let Checkout::Here(linked) = linked(path, proxy.git_dir())
@@ -73,16 +72,14 @@ impl Repository {
     /// # Errors
     /// Fails when the worktrees cannot be listed.
     pub fn checkout_of(&self, branch: &str) -> Result<Checkout> {
-        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
         let checked_out = |git_dir: &Path| {
             read_head(git_dir)
                 .is_some_and(|head| head.strip_prefix("ref: ").map(str::trim) == Some(branch))
         };
-        if let (false, Some(path)) = (is_bare, self.common_dir().parent())
-            && checked_out(self.common_dir())
+        if checked_out(self.common_dir())
+            && let Some(main) = self.main_worktree()
         {
-            let main = worktree(path.to_owned(), self.common_dir().to_owned());
-            return Ok(main.map_or(Checkout::Nowhere, Checkout::Here));
+            return Ok(Checkout::Here(main));
         }
         let mut found = Checkout::Nowhere;
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
@@ -97,6 +94,18 @@ impl Repository {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the worktree that belongs to the common git directory, wherever the configuration or
+    /// the environment has it; nothing in a bare repository, and from a linked worktree nothing where
+    /// the folder leads to the git directory and not the other way round.
+    fn main_worktree(&self) -> Option<Worktree> {
+        let is_here = self.inner.git_dir() == self.inner.common_dir();
+        let folder = match is_here {
+            true => self.work_dir()?.to_owned(),
+            false => self.inner.main_repo().ok()?.workdir()?.to_owned(),
+        };
+        worktree(absolute(&folder).ok()?, self.common_dir().to_owned())
     }
 
     /// Returns the worktree that this handle was opened in.
@@ -120,7 +129,7 @@ impl Repository {
             }
             Ok(found) if found.is_file() => {
                 let arguments = ["hash-object", "--", path];
-                let named = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+                let named = worktree.git(&arguments)?.checked(&arguments)?;
                 Ok(Oid::parse(named.trim()).ok())
             }
             Ok(_) | Err(_) => Ok(None),
@@ -129,6 +138,14 @@ impl Repository {
 }
 
 impl Worktree {
+    /// Runs the `git` program in this worktree.
+    ///
+    /// # Errors
+    /// Fails when there is no such program; how it ended is in the value.
+    pub fn git(&self, arguments: &[&str]) -> Result<Program> {
+        run_git_at(&self.path, &self.git_dir, arguments)
+    }
+
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
     /// itself, which logs every commit, reset and checkout that happens in this folder.
     ///
@@ -185,7 +202,7 @@ impl Worktree {
     /// Fails when git cannot tell.
     pub fn is_clean(&self) -> Result<bool> {
         let arguments = ["status", "--porcelain", "--untracked-files=no"];
-        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
     /// Tells whether the folder holds nothing that is not committed, untracked files included.
@@ -194,7 +211,7 @@ impl Worktree {
     /// Fails when git cannot tell.
     pub fn is_pristine(&self) -> Result<bool> {
         let arguments = ["status", "--porcelain", "--untracked-files=normal"];
-        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
     /// Tells whether any of these paths holds a file that git does not track.
@@ -209,7 +226,7 @@ impl Worktree {
         }
         let mut arguments = vec!["--literal-pathspecs", "ls-files", "--others", "--"];
         arguments.extend(on_disk);
-        Ok(!run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(!self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
     /// Brings files and index from one commit to another, without touching what differs locally.
@@ -219,7 +236,7 @@ impl Worktree {
     pub fn bring_along(&self, from: Oid, to: Oid) -> Result<()> {
         let (from, into) = (from.to_string(), to.to_string());
         let arguments = ["read-tree", "-m", "-u", &from, &into];
-        run_git(&self.path, &arguments)?.checked(&arguments)?;
+        self.git(&arguments)?.checked(&arguments)?;
         self.set_base(to)
     }
 
@@ -237,7 +254,7 @@ impl Worktree {
             &["reset", "--mixed", "--quiet"],
         ];
         for (number, arguments) in steps.into_iter().enumerate() {
-            let program = run_git(&self.path, arguments)?;
+            let program = self.git(arguments)?;
             // `update-index --refresh` says with its exit code that something differs.
             if number != 1 {
                 program.checked(arguments)?;
@@ -252,7 +269,7 @@ impl Worktree {
     /// Fails when git does.
     pub fn reset_index(&self) -> Result<()> {
         let arguments = ["reset", "--mixed", "--quiet"];
-        run_git(&self.path, &arguments)?.checked(&arguments)?;
+        self.git(&arguments)?.checked(&arguments)?;
         Ok(())
     }
 
@@ -275,13 +292,7 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
     if !path.is_dir() {
         return Checkout::Gone(path);
     }
-    let back = std::fs::read_to_string(path.join(".git")).ok();
-    let back = back.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let same = |back: &str| {
-        let back = std::fs::canonicalize(path.join(back.trim()));
-        back.ok() == std::fs::canonicalize(git_dir).ok()
-    };
-    if !back.is_some_and(same) {
+    if !leads_to(&path, git_dir) {
         return Checkout::Unlinked(path);
     }
     worktree(path, git_dir.to_owned()).map_or(Checkout::Nowhere, Checkout::Here)
@@ -289,4 +300,15 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
 
 fn read_head(git_dir: &Path) -> Option<String> {
     std::fs::read_to_string(git_dir.join("HEAD")).ok()
+}
+
+/// Tells whether git finds a git directory from a folder: its `.git` is that directory, or a file that
+/// names it.
+pub fn leads_to(folder: &Path, git_dir: &Path) -> bool {
+    let own = folder.join(".git");
+    let named = std::fs::read_to_string(&own).ok();
+    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+    let found = named.map_or(own, |path| folder.join(path.trim()));
+    let paths = (found.canonicalize(), git_dir.canonicalize());
+    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }
