@@ -100,7 +100,7 @@ impl Following {
         match self {
             Following::Index(worktree, updates) => {
                 writer.follow(&worktree, || {
-                    let here = space.repository().at_worktree(&worktree.path)?;
+                    let here = space.repository().at_worktree(&worktree)?;
                     let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
                     here.update_index(&updates, tree_of(from)?, tree_of(to)?)?;
                     worktree.set_base(to)

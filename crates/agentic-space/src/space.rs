@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_providers::host::GRACE_DEFAULT;
-use agentic_store::git::{CommitInfo, Repository, local_zone};
+use agentic_store::git::{CommitInfo, Repository, leads_to, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
@@ -321,15 +321,4 @@ impl Written {
             }),
         }
     }
-}
-
-/// Says whether a folder is found to be a worktree of a repository: its `.git` is the folder of the
-/// repository, or a file that names it.
-fn leads_to(folder: &Path, git_dir: &Path) -> bool {
-    let own = folder.join(".git");
-    let named = std::fs::read_to_string(&own).ok();
-    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let found = named.map_or(own, |path| folder.join(path.trim()));
-    let paths = (found.canonicalize(), git_dir.canonicalize());
-    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use agentic_model::{Instant, Oid};
 
 use crate::follow::{Attempt, Trail, forget};
-use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line, run_git_holding};
+use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line};
 use crate::lock::Lock;
 use crate::recovery::{Mended, Recovered, findings};
 use crate::writer::Writer;
@@ -206,11 +206,11 @@ impl WorktreeLock {
     fn refresh_index(&self) -> Result<()> {
         let arguments = ["update-index", "-q", "--refresh"];
         // It says with its exit code that something differs.
-        run_git_holding(&self.lock, &self.worktree.path, &arguments).map(|_| ())
+        self.worktree.git_holding(&self.lock, &arguments).map(|_| ())
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String> {
-        run_git_holding(&self.lock, &self.worktree.path, arguments)?.checked(arguments)
+        self.worktree.git_holding(&self.lock, arguments)?.checked(arguments)
     }
 }
 
