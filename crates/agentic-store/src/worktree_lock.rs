@@ -41,7 +41,8 @@ impl WorktreeLock {
         if std::env::var_os(HELD_LOCK).is_some_and(|held| path == held) {
             return Err(Error::WorktreeHeld { path: worktree.path });
         }
-        let lock = Lock::take(&path, repository.common_dir())?;
+        let subject = format!("the worktree `{}`", worktree.path.display());
+        let lock = Lock::take_of(&path, subject, repository.common_dir())?;
         Ok(WorktreeLock::with(repository, worktree, lock))
     }
 
