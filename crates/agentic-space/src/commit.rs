@@ -132,6 +132,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Outside any lock: what is there, and what it becomes.
     let worktree = draft.source.own_worktree(space, agent)?;
+    worktree.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
     let early = match will_be_overtaken(space, agent, draft)? {
         true => None,
         false => {

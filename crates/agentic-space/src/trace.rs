@@ -219,6 +219,7 @@ impl Space {
                 self.begin(&mut writer, agent, head)?;
             }
         }
+        self.note_found(&writer);
         Ok(writer)
     }
 }
