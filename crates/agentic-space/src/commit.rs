@@ -135,6 +135,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     // Outside any lock: what is there, and what it becomes.
     let own = draft.source.own_worktree(space, agent)?;
+    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
     let other = match own {
         Some(_) => None,
         None => reserve(space, &agent.branch_ref())?,

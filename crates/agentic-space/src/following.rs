@@ -29,7 +29,7 @@ pub(crate) enum Following {
 pub(crate) fn reserve(space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
     let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
     let lock = WorktreeLock::take(space.repository(), worktree)?;
-    lock.catch_up(space.repository(), space.now())?;
+    space.note_found(lock.catch_up(space.repository(), space.now())?);
     Ok(Some(lock))
 }
 
@@ -134,7 +134,7 @@ pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<Waited> {
         return Ok(Waited::ForNobody);
     }
     let lock = WorktreeLock::take(repository, worktree.clone())?;
-    lock.catch_up(repository, space.now())?;
+    space.note_found(lock.catch_up(repository, space.now())?);
     Ok(Waited::ForAnother)
 }
 

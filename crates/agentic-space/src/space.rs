@@ -43,6 +43,8 @@ pub struct Space {
     listener: Option<Listener>,
     grace: Option<Duration>,
     recovered: Vec<Recovered>,
+    /// What verbs found unfinished when they began to write, until somebody asks.
+    found: std::cell::RefCell<Vec<Recovered>>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
     /// The local time zone, once it was asked for.
@@ -82,6 +84,7 @@ impl Space {
             listener: options.listener,
             grace: options.grace,
             recovered: Vec::new(),
+            found: Default::default(),
             mended: Default::default(),
             zone: OnceCell::new(),
             recent: Recent::default(),
@@ -96,6 +99,16 @@ impl Space {
     /// Returns what opening the space had to mend.
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
+    }
+
+    /// Notes what had to be mended before a write.
+    pub(crate) fn note_found(&self, found: Vec<Recovered>) {
+        self.found.borrow_mut().extend(found);
+    }
+
+    /// Takes what had to be mended before writes since the last call.
+    pub fn take_found(&self) -> Vec<Recovered> {
+        self.found.take()
     }
 
     /// Notes that a verb mended something on its way.
@@ -238,6 +251,7 @@ impl Space {
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
+        self.note_found(recovery::findings(&writer));
         Ok((writer, head))
     }
 

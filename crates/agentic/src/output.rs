@@ -117,6 +117,14 @@ pub fn warn_deferred(written: &agentic_space::Written) {
     }
 }
 
+/// Tells what had to be mended, on the way of a verb too.
+pub fn tell_recovered(recovered: &[agentic_store::recovery::Recovered]) {
+    for mended in recovered {
+        let view = agentic_view::MendedView::from(mended);
+        talk(&format!("recovered `{}`: {}", view.stream, view.done));
+    }
+}
+
 /// Warns when a worktree did not follow its branch.
 pub fn warn_left_behind(why: Option<&agentic_store::Error>) {
     if let Some(why) = why {

@@ -16,6 +16,10 @@ use crate::{Error, Result};
 /// The file in a worktree's git directory that names the commit it was last brought to.
 const BASE_FILE: &str = "agentic-base";
 
+/// The files that git keeps while it is in the middle of something, and what git calls that.
+const UNDER_WAY: [(&str, &str); 3] =
+    [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
+
 /// A folder in which a branch is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worktree {
@@ -163,6 +167,18 @@ impl Worktree {
     /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
     pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
         run_git_holding(lock, (&self.path, &self.git_dir), arguments)
+    }
+
+    /// Checks that git is not in the middle of a merge, a cherry-pick or a revert here: only its own
+    /// commit concludes that, and one of ours would lose the second parent of a merge.
+    ///
+    /// # Errors
+    /// Fails with [`Error::UnderWay`] if it is.
+    pub fn check_concluded(&self) -> Result<()> {
+        match UNDER_WAY.iter().find(|(file, _)| self.git_dir.join(file).exists()) {
+            Some((_, what)) => Err(Error::UnderWay { what, path: self.path.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
