@@ -73,6 +73,7 @@ impl Context {
     /// Opens the space and tells what had to be mended.
     pub fn space(&self) -> Result<Space, Failure> {
         let space = Space::open(&self.directory, self.options)?;
+        space.repository().keep_until_exit();
         for mended in space.recovered() {
             let view = MendedView::from(mended);
             talk(&format!("recovered `{}`: {}", view.stream, view.done));
