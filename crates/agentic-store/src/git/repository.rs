@@ -9,6 +9,7 @@ use gix::sec::trust::Mapping;
 
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
+use super::object_file::READ_BYTES_MAX;
 use super::pack_merge::PACKS_MAX;
 use super::worktree::Worktree;
 use crate::layout::{Layout, Stream};
@@ -126,7 +127,7 @@ impl Repository {
         }
         // It is for those who serve refs to others; to git itself branches are where they are.
         inner.clear_namespace();
-        let cache = ObjectCache::new();
+        let cache = ObjectCache::new(&inner);
         let shared = cache.clone();
         inner.objects.set_object_cache(move || Box::new(shared.clone()));
         // From a linked worktree the path leads there and back again.
@@ -267,10 +268,12 @@ fn open_options() -> Mapping<gix::open::Options> {
 
 /// Fits the options to short commands beside many writers: there is room for packs that come while
 /// the repository is open, without which reading ends in an error, and the index is read on the
-/// calling thread, because to start another takes longer than most indices take to read.
+/// calling thread, because to start another takes longer than most indices take to read. What a
+/// damaged pack says of the size of an object is believed up to a limit.
 fn fitted(options: gix::open::Options) -> gix::open::Options {
     let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
-    options.object_store_slots(slots).config_overrides(["index.threads=1"])
+    let limit = format!("gitoxide.objects.allocLimit={READ_BYTES_MAX}");
+    options.object_store_slots(slots).config_overrides(["index.threads=1", &limit])
 }
 
 /// Gives a repository the index of its worktree. A hook of `git commit` is told of another one, which

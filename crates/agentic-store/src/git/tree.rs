@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::Oid;
 use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::objs::Write as _;
 use gix::objs::tree::EntryKind;
 
 use super::{Repository, Scratch, to_id, to_oid};
@@ -177,7 +178,8 @@ impl Scratch {
                 editor.upsert(parts(path), mode.to_gix(), to_id(*blob)).map_err(failed())?;
             }
         }
-        let write = |tree: &gix::objs::Tree| self.inner.write_object(tree).map(gix::Id::detach);
+        // Not by way of the repository: that looks first whether any pack has it.
+        let write = |tree: &gix::objs::Tree| self.inner.objects.write(tree);
         Ok(to_oid(&editor.write(write).map_err(failed())?))
     }
 }
