@@ -57,6 +57,20 @@ pub enum Error {
         /// The ref.
         name: String,
     },
+    /// A program that git runs while a worktree is brought along asks for that very worktree.
+    #[error("`{}` is being brought along by the program that started this one", path.display())]
+    WorktreeHeld {
+        /// The top folder of the worktree.
+        path: PathBuf,
+    },
+    /// A worktree could not follow its branch after a crash.
+    #[error("`{}` could not follow its branch: {why}", path.display())]
+    LeftBehind {
+        /// The top folder of the worktree.
+        path: PathBuf,
+        /// What stood in the way.
+        why: String,
+    },
     /// No commit answers to the revision.
     #[error("`{revision}` names no commit here")]
     UnknownRevision {
@@ -90,6 +104,14 @@ pub enum Error {
     Unmerged {
         /// The first such path.
         path: String,
+    },
+    /// Git is in the middle of something in the worktree that a commit of its own concludes.
+    #[error("a {what} is under way in `{}`", path.display())]
+    UnderWay {
+        /// What git calls it, such as `cherry-pick`.
+        what: &'static str,
+        /// The worktree.
+        path: PathBuf,
     },
     /// Git does not know who is committing.
     #[error("git does not know who you are")]
@@ -146,13 +168,16 @@ impl Error {
             | Error::GitProgram { .. }
             | Error::Corrupt { .. }
             | Error::RefLocked { .. }
+            | Error::LeftBehind { .. }
             | Error::Unstable { .. }
             | Error::NoIdentity
             | Error::Injected { .. } => true,
             Error::UnknownRevision { .. }
+            | Error::WorktreeHeld { .. }
             | Error::Ambiguous { .. }
             | Error::UnsafePath { .. }
-            | Error::Unmerged { .. } => false,
+            | Error::Unmerged { .. }
+            | Error::UnderWay { .. } => false,
         }
     }
 

@@ -9,11 +9,14 @@
 //! that just gave it back. So whoever has to wait does so behind a turnstile: a second lock that is
 //! held while waiting for the first. Where there is a turnstile, nobody passes by it.
 
+mod wait;
+
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+pub use self::wait::{Wait, tell_waits};
 use crate::{Error, Result};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
@@ -37,6 +40,8 @@ pub(crate) struct LockFile {
     path: PathBuf,
     /// The lock to wait behind, as far as there is one.
     turnstile: Option<File>,
+    /// What the lock protects, where its name does not say it.
+    subject: Option<String>,
 }
 
 impl LockFile {
@@ -49,7 +54,7 @@ impl LockFile {
             }
             file => file?,
         };
-        Ok(LockFile { file, path: path.to_owned(), turnstile: None })
+        Ok(LockFile { file, path: path.to_owned(), turnstile: None, subject: None })
     }
 
     /// Takes the lock, waiting for its holder.
@@ -64,8 +69,11 @@ impl LockFile {
                 Some(turn) => turn,
                 None => open(&turnstile)?,
             };
-            turn.lock().map_err(Error::io("lock", &turnstile))?;
-            self.file.lock().map_err(Error::io("lock", &self.path))?;
+            let subject = || self.subject.clone().unwrap_or_else(|| wait::subject(&self.path));
+            wait::aloud(subject, &self.file, || {
+                turn.lock().map_err(Error::io("lock", &turnstile))?;
+                self.file.lock().map_err(Error::io("lock", &self.path))
+            })?;
             turn.unlock().map_err(Error::io("unlock", &turnstile))?;
             self.turnstile = Some(turn);
         }
@@ -112,6 +120,15 @@ impl Lock {
         LockFile::open(path)?.take(git_dir)
     }
 
+    /// Takes a lock whose name does not say what it protects, waiting for its holder.
+    ///
+    /// # Errors
+    /// Fails as [`Lock::take`] does.
+    pub(crate) fn take_of(path: &Path, subject: String, git_dir: &Path) -> Result<Lock> {
+        let opened = LockFile::open(path)?;
+        LockFile { subject: Some(subject), ..opened }.take(git_dir)
+    }
+
     /// Takes a lock if nobody holds it.
     ///
     /// # Errors
@@ -124,6 +141,20 @@ impl Lock {
     /// the lock.
     pub(crate) fn into_file(self) -> File {
         self.opened.file
+    }
+
+    /// Returns where the lock file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.opened.path
+    }
+
+    /// Returns the lock's file once more: a program that inherits it holds the lock as well.
+    ///
+    /// # Errors
+    /// Fails when the process may open no more files.
+    pub(crate) fn share(&self) -> Result<File> {
+        let LockFile { file, path, .. } = &self.opened;
+        file.try_clone().map_err(Error::io("open", path))
     }
 
     /// Gives the lock back and keeps its file open; nothing if it could not be given back but by

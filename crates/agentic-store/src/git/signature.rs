@@ -12,7 +12,7 @@ use agentic_model::commit::CommitData;
 use agentic_model::{Oid, Signature};
 
 use super::Repository;
-use super::command::{Program, run_git_with};
+use super::command::Environment;
 use crate::{Error, Result};
 
 /// The name that stands for the keys of the caller in the list that git reads.
@@ -40,7 +40,7 @@ impl Repository {
         arguments.push(&tree);
         let mut environment = person_of("AUTHOR", &data.author);
         environment.extend(person_of("COMMITTER", &data.committer));
-        let program = self.run(&arguments, data.message.as_bytes(), &environment)?;
+        let program = self.git_with(&arguments, data.message.as_bytes(), environment)?;
         let oid = program.checked(&["commit-tree", "-S"])?;
         let bytes = self.raw_commit(oid.trim())?;
         let is_ours = bytes.starts_with(&format!("tree {tree}\n"))
@@ -110,7 +110,7 @@ impl Repository {
             "--raw",
             &name,
         ];
-        let program = self.run(&arguments, b"", &[]);
+        let program = self.git_with(&arguments, b"", Environment::new());
         // The list is of no use any more.
         let _ = std::fs::remove_file(&list);
         let program = program?;
@@ -122,7 +122,7 @@ impl Repository {
     /// Reads a commit as it is stored, whatever takes its place for others.
     fn raw_commit(&self, name: &str) -> Result<String> {
         let arguments = ["--no-replace-objects", "cat-file", "commit", name];
-        self.run(&arguments, b"", &[])?.checked(&arguments[1..])
+        self.git_with(&arguments, b"", Environment::new())?.checked(&arguments[1..])
     }
 
     fn write_signers(&self, keys: &[String]) -> Result<PathBuf> {
@@ -135,26 +135,16 @@ impl Repository {
             .map_err(Error::io("write", &path))?;
         Ok(path)
     }
-
-    fn run(
-        &self,
-        arguments: &[&str],
-        input: &[u8],
-        environment: &[(String, String)],
-    ) -> Result<Program> {
-        let directory = self.work_dir().unwrap_or(self.common_dir());
-        run_git_with(directory, arguments, input, environment)
-    }
 }
 
-fn person_of(role: &str, signature: &Signature) -> Vec<(String, String)> {
+fn person_of(role: &str, signature: &Signature) -> Environment {
     // The header ends in seconds and offset, which is how git takes a date.
     let header = signature.to_header();
     let date = header.rsplitn(3, ' ').take(2).collect::<Vec<_>>();
     let date = format!("@{} {}", date[1], date[0]);
     vec![
-        (format!("GIT_{role}_NAME"), signature.person.name.clone()),
-        (format!("GIT_{role}_EMAIL"), signature.person.email.clone()),
-        (format!("GIT_{role}_DATE"), date),
+        (format!("GIT_{role}_NAME"), signature.person.name.clone().into()),
+        (format!("GIT_{role}_EMAIL"), signature.person.email.clone().into()),
+        (format!("GIT_{role}_DATE"), date.into()),
     ]
 }

@@ -253,6 +253,14 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
             REFUSED,
             "wait until the other program is done; if none is running, `agentic doctor --break-locks`",
         ),
+        StoreError::LeftBehind { .. } => (
+            REFUSED,
+            "mend what stands in the way; then `agentic worktree sync`, or `git restore .` where no agent works",
+        ),
+        StoreError::WorktreeHeld { .. } => (
+            REFUSED,
+            "a filter or hook cannot move the branch whose files it is run for; let it use another agent",
+        ),
         StoreError::UnknownRevision { .. } => {
             (REFUSED, "`agentic log AGENT` lists commits; git's own names for revisions work too")
         }
@@ -263,6 +271,10 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::Unstable { .. } => (CONFLICT, "try again when nothing writes to the file"),
         StoreError::Unmerged { .. } => {
             (CONFLICT, "finish the merge with git, or give it up with `git merge --abort`")
+        }
+        StoreError::UnderWay { what, .. } => {
+            let hint = format!("conclude it with git, or give it up with `git {what} --abort`");
+            return (CONFLICT, hint);
         }
         StoreError::NoIdentity => (
             REFUSED,
