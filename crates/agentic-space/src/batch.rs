@@ -162,7 +162,8 @@ impl Chain<'_> {
         let has_trace = wants_trace && self.bound.is_some();
         let Step { kind, built: Built { tree, objects, changed, .. } } = step;
         if tree == self.tree && draft.emptiness == Emptiness::Refused && !has_trace {
-            return Err(Error::NothingToCommit { agent: self.agent.clone() });
+            let (agent, left_out) = (self.agent.clone(), Vec::new());
+            return Err(Error::NothingToCommit { agent, left_out });
         }
         let bound = if wants_trace { self.bound.take() } else { None };
         let trace: Option<Cid> = bound.as_ref().map(|bound| bound.cid);
@@ -184,6 +185,7 @@ impl Chain<'_> {
             changed,
             trace,
             written: Written::default(),
+            left_out: Vec::new(),
             worktree_left_behind: None,
         })
     }

@@ -95,6 +95,8 @@ pub struct Committed {
     pub trace: Option<Cid>,
     /// Whether everything is visible.
     pub written: Written,
+    /// Git repositories in the folder that are no submodules, so that no commit holds them.
+    pub left_out: Vec<String>,
     /// Why a worktree could not follow, if one could not.
     pub worktree_left_behind: Option<agentic_store::Error>,
 }
@@ -168,13 +170,13 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
     };
-    let (tree, changed) = (built.tree, built.changed);
+    let (tree, changed, left_out) = (built.tree, built.changed, built.left_out);
     let bound = match draft.capture {
         Capture::Nothing => None,
         Capture::WithTrace => take_trace(&writer, agent)?,
     };
     if tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none() {
-        return Err(Error::NothingToCommit { agent: agent.clone() });
+        return Err(Error::NothingToCommit { agent: agent.clone(), left_out });
     }
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
@@ -194,6 +196,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         changed,
         trace,
         written: moved.written,
+        left_out,
         worktree_left_behind: moved.left_behind,
     })
 }
