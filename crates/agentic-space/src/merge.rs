@@ -6,14 +6,13 @@ use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
 use agentic_store::git::{Conflict, Scratch, SnapshotSource};
-use agentic_store::journal::{
-    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
-};
+use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
-use crate::commit::{Capture, take_trace};
+use crate::commit::{Capture, RACES_MAX, take_trace};
 use crate::following::{Following, carry_out};
-use crate::space::Written;
+use crate::signing::Signing;
+use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
 /// What work is merged into.
@@ -112,6 +111,17 @@ impl Space {
 /// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
 /// is written then. A conflict is an answer, not an error.
 pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
+    for _ in 0..RACES_MAX {
+        match attempt(space, agent, target, plan) {
+            // What was resolved by hand was resolved for that head.
+            Err(Error::HeadMoved { .. }) if plan.resolved.is_none() => {}
+            outcome => return outcome,
+        }
+    }
+    attempt(space, agent, target, plan)
+}
+
+fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
     let repository = space.repository();
     if *target == Target::Agent(agent.clone()) {
         return Err(Error::SelfMerge { name: agent.to_string() });
@@ -130,6 +140,8 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
+    let made =
+        Made::of(space, (agent, target), plan, Making { tree, objects, parents: [head, theirs] })?;
     let following = Following::of(space, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
@@ -144,8 +156,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
         // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
-    let making = Making { tree, objects, parents: [head, theirs] };
-    let (transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
+    let (transaction, trace) = transaction(space, (agent, target), plan, made, &writer)?;
     let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
         commit: moved.head,
@@ -191,46 +202,65 @@ struct Making {
     parents: [Oid; 2],
 }
 
-/// Makes the commit of a merge, with everything that it brings.
+/// The commit of a merge, signed if it is to be, with the objects that it needs; not written yet.
+struct Made {
+    oid: Oid,
+    objects: Vec<GitObject>,
+    head: Oid,
+    signatures: Signatures,
+}
+
+impl Made {
+    /// Makes the commit. If it is signed a program of the user's runs: not under a lock.
+    fn of(
+        space: &Space,
+        (agent, target): (&AgentName, &Target),
+        plan: &Plan,
+        making: Making,
+    ) -> Result<Made> {
+        let into = match target {
+            Target::Agent(into) => Some(into.clone()),
+            Target::Branch(_) => None,
+        };
+        let signatures = match &into {
+            Some(into) => space.signatures(into)?,
+            None => space.own_signatures()?,
+        };
+        let claims = Claims {
+            kind: Kind::parse("session-merge").ok(),
+            agent: into,
+            merged: Some(agent.clone()),
+            ..Claims::default()
+        };
+        let default_message = format!("Merge {agent} into {}", target.name());
+        let data = CommitData {
+            tree: making.tree,
+            parents: making.parents.to_vec(),
+            author: signatures.author.clone(),
+            committer: signatures.committer.clone(),
+            message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
+        };
+        let (oid, object) = Signing::of_people(space)?.make(space.repository(), &data)?;
+        let mut objects = making.objects;
+        objects.push(object);
+        Ok(Made { oid, objects, head: making.parents[0], signatures })
+    }
+}
+
+/// Writes the transaction that brings a merge in, with what it leaves in notes.
 fn transaction(
     space: &Space,
     (agent, target): (&AgentName, &Target),
     plan: &Plan,
-    making: Making,
+    made: Made,
     writer: &Writer<'_>,
 ) -> Result<(Transaction, Option<Cid>)> {
-    let into = match target {
-        Target::Agent(into) => Some(into.clone()),
-        Target::Branch(_) => None,
-    };
-    let signatures = match &into {
-        Some(into) => space.signatures(into)?,
-        None => space.own_signatures()?,
-    };
-    let claims = Claims {
-        kind: Kind::parse("session-merge").ok(),
-        agent: into,
-        merged: Some(agent.clone()),
-        ..Claims::default()
-    };
-    let default_message = format!("Merge {agent} into {}", target.name());
-    let data = CommitData {
-        tree: making.tree,
-        parents: making.parents.to_vec(),
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = space.repository().name_object(&object);
-    let mut objects = making.objects;
-    objects.push(object);
+    let Made { oid: new, objects, head, signatures } = made;
     let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, writer)?;
-    let expect = Some(making.parents[0]);
     let transaction = Transaction {
         verb: "merge".to_owned(),
         objects,
-        branch: Some(BranchMove { name: target.branch_ref(), expect, new }),
+        branch: Some(BranchMove { name: target.branch_ref(), expect: Some(head), new }),
         notes,
         taken,
         follow: None,
