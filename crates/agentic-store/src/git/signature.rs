@@ -107,3 +107,6 @@ fn fingerprint(text: &str) -> Option<String> {
         && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_whole.then(|| digits.to_ascii_uppercase())
 }
+
+#[cfg(test)]
+mod tests;
