@@ -8,9 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_store::Writer;
 use agentic_store::git::Scratch;
 use agentic_store::journal::{NotesEdit, Transaction};
+use agentic_store::{WorktreeLock, Writer};
 
 use crate::commit::{
     Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Made, Making, RACES_MAX, Source,
@@ -70,13 +70,16 @@ fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<
             signing = Signing::Signed;
         }
     }
-    let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
+    let (branch, wants_trace) =
+        (agent.branch_ref(), drafts.iter().any(|draft| draft.capture == Capture::WithTrace));
     for _ in 0..RACES_MAX {
+        let mut reserved = signing.reserve_before(space, &branch)?;
         let base = space.head(agent)?;
         let is_pending = wants_trace && has_pending(space, agent)?;
         let trace = if is_pending { Trace::Pending } else { Trace::Nothing };
         let plan = Plan::on(space, agent, (base, trace), drafts)?;
-        let following = plan.following(space, agent, base)?;
+        signing.reserve_after(space, &branch, &mut reserved)?;
+        let following = plan.following(reserved, agent, base)?;
         // Under the agent's lock: the same again.
         let (writer, head) = space.writer(agent)?;
         let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
@@ -84,7 +87,7 @@ fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<
         if (head, found) == (base, trace) {
             return Ok(Prepared { writer, head, plan, bound, following });
         }
-        if may_prepare_locked(space, agent, signing)? {
+        if following.is_none() && may_prepare_locked(space, agent, signing)? {
             // Going back to the end of the queue, they would find yet another head.
             let plan = Plan::on(space, agent, (head, found), drafts)?;
             return Ok(Prepared { writer, head, plan, bound, following: None });
@@ -151,11 +154,16 @@ impl Plan {
     }
 
     /// Finds the worktree that comes along.
-    fn following(&self, space: &Space, agent: &AgentName, head: Oid) -> Result<Option<Following>> {
+    fn following(
+        &self,
+        reserved: Option<WorktreeLock>,
+        agent: &AgentName,
+        head: Oid,
+    ) -> Result<Option<Following>> {
         let changed: BTreeSet<&String> =
             self.steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
         let changed: Vec<String> = changed.into_iter().cloned().collect();
-        Following::of(space, &agent.branch_ref(), head, &changed)
+        Following::of(reserved, &agent.branch_ref(), head, &changed)
     }
 }
 

@@ -1,20 +1,23 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
+mod base;
 mod made;
+mod retry;
 mod source;
 
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
 pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
 use agentic_store::journal::{self, KeptObject, Taken};
-use agentic_store::recovery::Mended;
-use agentic_store::{Finding, Stream, Writer};
+use agentic_store::{Stream, WorktreeLock, Writer};
 
+use self::base::{overtaken, settled_base};
 pub(crate) use self::made::{Made, Making};
+use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, Waited, carry_out, wait_for};
+use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::space::Written;
 use crate::{Error, Result, Space};
@@ -132,13 +135,23 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
 
     // Outside any lock: what is there, and what it becomes.
-    let worktree = draft.source.own_worktree(space, agent)?;
-    let early = match will_be_overtaken(space, agent, draft)? {
+    let own = draft.source.own_worktree(space, agent)?;
+    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
+    let signing = Signing::of(space, draft.asker.as_ref())?;
+    let mut other = match own {
+        Some(_) => None,
+        None => signing.reserve_before(space, &agent.branch_ref())?,
+    };
+    let in_vain = signing == Signing::Plain && other.is_none();
+    let early = match in_vain && will_be_overtaken(space, agent, draft) {
         true => None,
         false => {
-            let base = settled_base(space, agent, draft, worktree.as_ref())?;
+            let base = settled_base(space, agent, draft, own.as_ref())?;
             let prepared = Prepared::on(base, space, agent, draft, &kind)?;
-            Some(prepared.followed_by(worktree, space, agent)?)
+            if own.is_none() {
+                signing.reserve_after(space, &agent.branch_ref(), &mut other)?;
+            }
+            Some(prepared.followed_by(own, other, agent)?)
         }
     };
 
@@ -157,7 +170,10 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let Prepared { base_tree, built, following, made, .. } = match prepared.base == head {
         true => prepared,
         // Going back to the end of the queue, they would find yet another head.
-        false if may_be_locked(space, agent, draft)? => {
+        false
+            if crate::batch::edits(draft).is_some()
+                && may_prepare_locked(space, agent, signing)? =>
+        {
             Prepared::on(head, space, agent, draft, &kind)?
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
@@ -194,15 +210,9 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
 /// last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
+fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
     let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
-    Ok(repository.is_contended(&stream) && may_be_locked(space, agent, draft)?)
-}
-
-/// Tells whether a draft may be prepared under the agent's lock.
-fn may_be_locked(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
-    let signing = Signing::of(space, draft.asker.as_ref())?;
-    Ok(crate::batch::edits(draft).is_some() && may_prepare_locked(space, agent, signing)?)
+    crate::batch::edits(draft).is_some() && repository.is_contended(&stream)
 }
 
 /// What a draft makes of the commit that it builds upon.
@@ -233,19 +243,16 @@ impl Prepared {
         Ok(Prepared { base, base_tree, built, following: None, made })
     }
 
-    /// Adds the worktree that comes along: the one that was committed, or whichever has the branch.
+    /// Adds the worktree that comes along: the one that was committed, or the one that was reserved.
     fn followed_by(
         mut self,
-        worktree: Option<Worktree>,
-        space: &Space,
+        own: Option<Worktree>,
+        other: Option<WorktreeLock>,
         agent: &AgentName,
     ) -> Result<Prepared> {
-        let branch = agent.branch_ref();
-        self.following = match worktree {
-            Some(worktree) => {
-                Some(Following::Index(worktree, std::mem::take(&mut self.built.index)))
-            }
-            None => Following::of(space, &branch, self.base, &self.built.changed)?,
+        self.following = match own {
+            Some(own) => Some(Following::Index(own, std::mem::take(&mut self.built.index))),
+            None => Following::of(other, &agent.branch_ref(), self.base, &self.built.changed)?,
         };
         Ok(self)
     }
@@ -256,105 +263,6 @@ impl Prepared {
 pub(crate) fn has_pending(space: &Space, agent: &AgentName) -> Result<bool> {
     let tail = journal::tail(space.repository().layout(), &Stream::Agent(agent.clone()))?;
     Ok(tail.is_some_and(|record| record.standing.n_pending > 0))
-}
-
-/// Finds the commit that the new one builds upon, once the worktree is where that is. Whoever moves
-/// the branch announces it before, so that files on their way are not taken for work.
-fn settled_base(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    worktree: Option<&Worktree>,
-) -> Result<Oid> {
-    loop {
-        let base = base_of(space, agent, draft, worktree);
-        match worktree.map(|worktree| wait_for(space, worktree)).transpose()? {
-            Some(Waited::ForAnother) => {}
-            Some(Waited::ForNobody) | None => return base,
-        }
-    }
-}
-
-/// Finds the commit that the new one builds upon.
-fn base_of(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    worktree: Option<&Worktree>,
-) -> Result<Oid> {
-    let head = space.head(agent)?;
-    if let Some(expected) = draft.expect
-        && expected != head
-    {
-        return Err(Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: expected.to_string(),
-            found: Some(head),
-        });
-    }
-    let Some(worktree) = worktree else { return Ok(head) };
-    let base = worktree.base(head)?;
-    if base != head {
-        let (path, agent) = (worktree.path.clone(), agent.clone());
-        return Err(Error::StaleWorktree { path, agent, base, head });
-    }
-    Ok(head)
-}
-
-fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
-    match &draft.source {
-        Source::Worktree(worktree) => {
-            Error::StaleWorktree { path: worktree.path.clone(), agent: agent.clone(), base, head }
-        }
-        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: base.to_string(),
-            found: Some(head),
-        },
-    }
-}
-
-/// Recognises that the write that was just rolled forward is the very one being retried.
-fn same_as_rolled_forward(
-    space: &Space,
-    writer: &Writer<'_>,
-    head: Oid,
-    draft: &Draft,
-    tree: Oid,
-) -> Result<Option<Committed>> {
-    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
-    let earlier = earlier.filter_map(|one| match &one.mended {
-        Mended::Opened(finding) => Some(finding),
-        _ => None,
-    });
-    let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
-        Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
-    });
-    let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
-    let found = space.read_commit(commit)?;
-    let said = agentic_model::trailer::strip(&found.message);
-    if found.tree != tree || said.trim() != draft.message.trim() {
-        return Ok(None);
-    }
-    let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-    let agent_stream = writer.stream().agent();
-    let agent = agent_stream.expect("commits are made on streams of agents").clone();
-    let trace = space.bound_cid(&agent.notes_ref(), commit)?;
-    let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
-    let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
-    let changed = space.repository().scratch().changed_paths(before, tree)?;
-    Ok(Some(Committed {
-        commit,
-        agent,
-        kind,
-        tree,
-        parents: found.parents,
-        changed,
-        trace,
-        written: Written::default(),
-        worktree_left_behind: None,
-    }))
 }
 
 /// The pending trace, ready to be bound.

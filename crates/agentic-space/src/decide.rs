@@ -217,7 +217,10 @@ fn record(
             None => transaction(space, start, decision, (head, signing))?,
         };
         // The trees are equal: no file changes.
-        let following = Following::content(space, &agent.branch_ref(), head)?;
+        let following = match space.repository().worktree_of(&agent.branch_ref())? {
+            Some(worktree) => Following::content(worktree, head)?,
+            None => None,
+        };
         // A decision is never less than fully durable.
         let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
         return Ok(Recorded::New { commit: moved.head, written: moved.written });

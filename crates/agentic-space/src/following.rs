@@ -20,44 +20,49 @@ pub(crate) enum Following {
     Files(WorktreeLock),
 }
 
+/// Keeps the worktree that has a branch checked out from everybody else who would change its files:
+/// nobody but its own agent moves the branch meanwhile. Waits for whoever is at it, and lets it
+/// follow first if that process died. The caller holds no lock of a branch.
+///
+/// # Errors
+/// Fails when it cannot follow.
+pub(crate) fn reserve(space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
+    let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
+    let lock = WorktreeLock::take(space.repository(), worktree)?;
+    space.note_found(lock.catch_up(space.repository(), space.now())?);
+    Ok(Some(lock))
+}
+
 impl Following {
-    /// Finds the worktree of a branch that moves on from `head`, where the `changed` paths differ. The
-    /// caller holds no lock of a branch.
+    /// Says how a worktree that was reserved comes along with a branch that moves on from `head`,
+    /// where the `changed` paths differ.
     ///
     /// # Errors
     /// Fails when there is work in it that this would touch.
     pub(crate) fn of(
-        space: &Space,
+        reserved: Option<WorktreeLock>,
         branch: &str,
         head: Oid,
         changed: &[String],
     ) -> Result<Option<Following>> {
-        match changed.is_empty() {
-            true => Following::content(space, branch, head),
-            false => Following::files(space, branch, changed),
+        let Some(lock) = reserved else { return Ok(None) };
+        let worktree = lock.worktree();
+        if changed.is_empty() {
+            return Following::content(worktree.clone(), head);
         }
-    }
-
-    /// Finds the worktree of a branch in which the `changed` paths must change as well. Waits
-    /// for whoever else changes its files.
-    fn files(space: &Space, branch: &str, changed: &[String]) -> Result<Option<Following>> {
-        let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
-        let lock = WorktreeLock::take(space.repository(), worktree)?;
-        lock.catch_up(space.repository(), space.now())?;
-        if lock.worktree().untracked_among(changed)? || !lock.worktree().is_clean()? {
-            let path = lock.worktree().path.clone();
+        if worktree.untracked_among(changed)? || !worktree.is_clean()? {
+            let path = worktree.path.clone();
             return Err(Error::WorktreeBusy { branch: short(branch), path });
         }
         Ok(Some(Following::Files(lock)))
     }
 
-    /// Finds the worktree of a branch that moves on to a commit with the same content. One that is
-    /// elsewhere stays where it is.
+    /// Says the same of a worktree whose branch moves on to a commit with the same content. One that
+    /// is elsewhere stays where it is.
     ///
     /// # Errors
-    /// Fails when the worktrees cannot be listed.
-    pub(crate) fn content(space: &Space, branch: &str, head: Oid) -> Result<Option<Following>> {
-        let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
+    /// Fails when it cannot be told where it is.
+    pub(crate) fn content(worktree: Worktree, head: Oid) -> Result<Option<Following>> {
         let is_there = worktree.base(head)? == head;
         Ok(is_there.then(|| Following::Index(worktree, Vec::new())))
     }
@@ -95,7 +100,7 @@ impl Following {
         match self {
             Following::Index(worktree, updates) => {
                 writer.follow(&worktree, || {
-                    let here = space.repository().at_worktree(&worktree.path)?;
+                    let here = space.repository().at_worktree(&worktree)?;
                     let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
                     here.update_index(&updates, tree_of(from)?, tree_of(to)?)?;
                     worktree.set_base(to)
@@ -129,7 +134,7 @@ pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<Waited> {
         return Ok(Waited::ForNobody);
     }
     let lock = WorktreeLock::take(repository, worktree.clone())?;
-    lock.catch_up(repository, space.now())?;
+    space.note_found(lock.catch_up(repository, space.now())?);
     Ok(Waited::ForAnother)
 }
 

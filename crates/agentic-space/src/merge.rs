@@ -111,9 +111,12 @@ impl Space {
 /// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
 /// is written then. A conflict is an answer, not an error.
 pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
+    if *target == Target::Agent(agent.clone()) {
+        return Err(Error::SelfMerge { name: agent.to_string() });
+    }
     for _ in 0..RACES_MAX {
         match attempt(space, agent, target, plan) {
-            // What was resolved by hand was resolved for that head.
+            // What was resolved by hand was resolved for the head that was there.
             Err(Error::HeadMoved { .. }) if plan.resolved.is_none() => {}
             outcome => return outcome,
         }
@@ -123,12 +126,11 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
 
 fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
     let repository = space.repository();
-    if *target == Target::Agent(agent.clone()) {
-        return Err(Error::SelfMerge { name: agent.to_string() });
-    }
     let theirs = space.head(agent)?;
 
-    // Outside any lock: what the merge gives.
+    // Outside the target's lock: what the merge gives.
+    let signing = Signing::of_people(space)?;
+    let mut reserved = signing.reserve_before(space, &target.branch_ref())?;
     let head = head_of(space, target)?;
     if repository.is_ancestor(theirs, head)? {
         return Ok(Merged::UpToDate { head });
@@ -140,9 +142,10 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
-    let made =
-        Made::of(space, (agent, target), plan, Making { tree, objects, parents: [head, theirs] })?;
-    let following = Following::of(space, &target.branch_ref(), head, &changed)?;
+    let making = Making { tree, objects, parents: [head, theirs] };
+    let made = Made::of(space, (agent, target), plan, (making, signing))?;
+    signing.reserve_after(space, &target.branch_ref(), &mut reserved)?;
+    let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
     let writer = writer_of(space, target, head)?;
@@ -216,7 +219,7 @@ impl Made {
         space: &Space,
         (agent, target): (&AgentName, &Target),
         plan: &Plan,
-        making: Making,
+        (making, signing): (Making, Signing),
     ) -> Result<Made> {
         let into = match target {
             Target::Agent(into) => Some(into.clone()),
@@ -240,7 +243,7 @@ impl Made {
             committer: signatures.committer.clone(),
             message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
         };
-        let (oid, object) = Signing::of_people(space)?.make(space.repository(), &data)?;
+        let (oid, object) = signing.make(space.repository(), &data)?;
         let mut objects = making.objects;
         objects.push(object);
         Ok(Made { oid, objects, head: making.parents[0], signatures })

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_providers::host::GRACE_DEFAULT;
-use agentic_store::git::{CommitInfo, Repository, local_zone};
+use agentic_store::git::{CommitInfo, Repository, leads_to, local_zone};
 use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
@@ -44,6 +44,8 @@ pub struct Space {
     listener: Option<Listener>,
     grace: Option<Duration>,
     recovered: Vec<Recovered>,
+    /// What verbs found unfinished when they began to write, until somebody asks.
+    found: std::cell::RefCell<Vec<Recovered>>,
     /// What verbs mended on their way, until somebody asks.
     mended: std::cell::RefCell<Vec<String>>,
     /// The local time zone, once it was asked for.
@@ -85,6 +87,7 @@ impl Space {
             listener: options.listener,
             grace: options.grace,
             recovered: Vec::new(),
+            found: Default::default(),
             mended: Default::default(),
             zone: OnceCell::new(),
             recent: Recent::default(),
@@ -100,6 +103,16 @@ impl Space {
     /// Returns what opening the space had to mend.
     pub fn recovered(&self) -> &[Recovered] {
         &self.recovered
+    }
+
+    /// Notes what had to be mended before a write.
+    pub(crate) fn note_found(&self, found: Vec<Recovered>) {
+        self.found.borrow_mut().extend(found);
+    }
+
+    /// Takes what had to be mended before writes since the last call.
+    pub fn take_found(&self) -> Vec<Recovered> {
+        self.found.take()
     }
 
     /// Notes that a verb mended something on its way.
@@ -247,6 +260,7 @@ impl Space {
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
+        self.note_found(recovery::findings(&writer));
         Ok((writer, head))
     }
 
@@ -330,15 +344,4 @@ impl Written {
             }),
         }
     }
-}
-
-/// Says whether a folder is found to be a worktree of a repository: its `.git` is the folder of the
-/// repository, or a file that names it.
-fn leads_to(folder: &Path, git_dir: &Path) -> bool {
-    let own = folder.join(".git");
-    let named = std::fs::read_to_string(&own).ok();
-    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let found = named.map_or(own, |path| folder.join(path.trim()));
-    let paths = (found.canonicalize(), git_dir.canonicalize());
-    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }

@@ -8,7 +8,7 @@ use agentic_store::journal::{BranchMove, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::archive::archive_stream;
-use crate::following::Following;
+use crate::following::{Following, reserve};
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
 
@@ -326,9 +326,10 @@ fn forward(
 ) -> Result<()> {
     let (repository, branch_ref) = (space.repository(), agent.branch_ref());
     let committer = space.own_signatures()?.committer;
+    let reserved = reserve(space, &branch_ref)?;
     let trees = (space.read_commit(ours)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
-    let following = Following::of(space, &branch_ref, ours, &changed)?;
+    let following = Following::of(reserved, &branch_ref, ours, &changed)?;
     let (mut writer, _) = space.writer(agent)?;
     if let Some(following) = &following {
         following.announce(&branch_ref, (ours, theirs))?;

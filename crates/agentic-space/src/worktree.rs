@@ -94,7 +94,8 @@ pub fn default_path(space: &Space, agent: &AgentName) -> PathBuf {
 /// # Errors
 /// Fails in a bare repository, and when something is in the folder.
 pub fn check_place(space: &Space, path: &Path) -> Result<()> {
-    if space.repository().config("core.bare").as_deref() == Some("true") {
+    // One that is bare may still have worktrees, and be used from one.
+    if space.repository().work_dir().is_none() {
         return Err(Error::Bare);
     }
     let is_free = match std::fs::read_dir(path) {
@@ -150,7 +151,7 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     }
     let base_tree = space.read_commit(base)?.tree;
     let head_tree = space.read_commit(head)?.tree;
-    let here = space.repository().at_worktree(&worktree.path)?;
+    let here = space.repository().at_worktree(worktree)?;
     // The index may stand anywhere; what counts is what the folder holds.
     let scratch = here.scratch_at(&worktree.path)?;
     let content = scratch.snapshot(base_tree, SnapshotSource::Folder { paths: &[] })?.tree;
@@ -193,10 +194,16 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
 
 /// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.
 fn show_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<()> {
+    let repository = space.repository();
+    let is_shared = repository.is_set("core.bare")? || repository.config("core.worktree").is_some();
+    if is_shared && !repository.is_set("extensions.worktreeConfig")? {
+        // With settings of their own, worktrees would all take these two for theirs.
+        return Ok(());
+    }
     let enable = ["config", "extensions.worktreeConfig", "true"];
-    space.repository().git(&enable)?.checked(&enable)?;
+    repository.git(&enable)?.checked(&enable)?;
     let notes = agent.notes_ref();
     let show = ["config", "--worktree", "notes.displayRef", &notes];
-    agentic_store::git::run_git(&worktree.path, &show)?.checked(&show)?;
+    worktree.git(&show)?.checked(&show)?;
     Ok(())
 }

@@ -23,8 +23,9 @@ pub enum Boot {
 /// Fails when the record cannot be read.
 pub fn compare(layout: &Layout) -> Result<Boot> {
     let path = layout.boot();
-    match std::fs::read_to_string(&path) {
-        Ok(recorded) if recorded.trim() == current() => Ok(Boot::Same),
+    // Whatever a power cut left of the record, it is not the current boot.
+    match std::fs::read(&path) {
+        Ok(recorded) if recorded.trim_ascii() == current().as_bytes() => Ok(Boot::Same),
         Ok(_) => Ok(Boot::Other),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             Ok(if layout.dirty_marks().exists() { Boot::Other } else { Boot::Same })

@@ -117,6 +117,14 @@ pub enum Error {
         /// The first such path.
         path: String,
     },
+    /// Git is in the middle of something in the worktree that a commit of its own concludes.
+    #[error("a {what} is under way in `{}`", path.display())]
+    UnderWay {
+        /// What git calls it, such as `cherry-pick`.
+        what: &'static str,
+        /// The worktree.
+        path: PathBuf,
+    },
     /// Git does not know who is committing.
     #[error("git does not know who you are")]
     NoIdentity,
@@ -182,7 +190,8 @@ impl Error {
             | Error::WorktreeHeld { .. }
             | Error::Ambiguous { .. }
             | Error::UnsafePath { .. }
-            | Error::Unmerged { .. } => false,
+            | Error::Unmerged { .. }
+            | Error::UnderWay { .. } => false,
         }
     }
 

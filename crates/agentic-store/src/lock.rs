@@ -40,6 +40,8 @@ pub(crate) struct LockFile {
     path: PathBuf,
     /// The lock to wait behind, as far as there is one.
     turnstile: Option<File>,
+    /// What the lock protects, where its name does not say it.
+    subject: Option<String>,
 }
 
 impl LockFile {
@@ -52,7 +54,7 @@ impl LockFile {
             }
             file => file?,
         };
-        Ok(LockFile { file, path: path.to_owned(), turnstile: None })
+        Ok(LockFile { file, path: path.to_owned(), turnstile: None, subject: None })
     }
 
     /// Takes the lock, waiting for its holder.
@@ -67,7 +69,8 @@ impl LockFile {
                 Some(turn) => turn,
                 None => open(&turnstile)?,
             };
-            wait::aloud(&self.path, &self.file, || {
+            let subject = || self.subject.clone().unwrap_or_else(|| wait::subject(&self.path));
+            wait::aloud(subject, &self.file, || {
                 turn.lock().map_err(Error::io("lock", &turnstile))?;
                 self.file.lock().map_err(Error::io("lock", &self.path))
             })?;
@@ -115,6 +118,15 @@ impl Lock {
     /// Fails when the lock file cannot be made, for example in a read-only repository.
     pub fn take(path: &Path, git_dir: &Path) -> Result<Lock> {
         LockFile::open(path)?.take(git_dir)
+    }
+
+    /// Takes a lock whose name does not say what it protects, waiting for its holder.
+    ///
+    /// # Errors
+    /// Fails as [`Lock::take`] does.
+    pub(crate) fn take_of(path: &Path, subject: String, git_dir: &Path) -> Result<Lock> {
+        let opened = LockFile::open(path)?;
+        LockFile { subject: Some(subject), ..opened }.take(git_dir)
     }
 
     /// Takes a lock if nobody holds it.

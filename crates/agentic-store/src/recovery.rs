@@ -120,7 +120,8 @@ fn streams_in(dir: &PathBuf) -> Result<Vec<Stream>> {
     Ok(streams)
 }
 
-pub(crate) fn findings(writer: &Writer<'_>) -> Vec<Recovered> {
+/// Lists what opening a writer found and mended.
+pub fn findings(writer: &Writer<'_>) -> Vec<Recovered> {
     let recovered = |finding: &Finding| Recovered {
         stream: writer.stream().clone(),
         mended: Mended::Opened(finding.clone()),

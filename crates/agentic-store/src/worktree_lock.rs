@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use agentic_model::{Instant, Oid};
 
 use crate::follow::{Attempt, Trail, forget};
-use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line, run_git_holding};
+use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line};
 use crate::lock::Lock;
 use crate::recovery::{Mended, Recovered, findings};
 use crate::writer::Writer;
@@ -41,7 +41,8 @@ impl WorktreeLock {
         if std::env::var_os(HELD_LOCK).is_some_and(|held| path == held) {
             return Err(Error::WorktreeHeld { path: worktree.path });
         }
-        let lock = Lock::take(&path, repository.common_dir())?;
+        let subject = format!("the worktree `{}`", worktree.path.display());
+        let lock = Lock::take_of(&path, subject, repository.common_dir())?;
         Ok(WorktreeLock::with(repository, worktree, lock))
     }
 
@@ -206,11 +207,11 @@ impl WorktreeLock {
     fn refresh_index(&self) -> Result<()> {
         let arguments = ["update-index", "-q", "--refresh"];
         // It says with its exit code that something differs.
-        run_git_holding(&self.lock, &self.worktree.path, &arguments).map(|_| ())
+        self.worktree.git_holding(&self.lock, &arguments).map(|_| ())
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String> {
-        run_git_holding(&self.lock, &self.worktree.path, arguments)?.checked(arguments)
+        self.worktree.git_holding(&self.lock, arguments)?.checked(arguments)
     }
 }
 

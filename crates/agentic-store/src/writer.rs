@@ -390,10 +390,13 @@ impl<'a> Writer<'a> {
 
 fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
     Ok(match Journal::open(repository.layout(), stream)? {
-        Opened::Absent => (None, Vec::new()),
-        Opened::Ready { journal, cut: 0 } => (Some(*journal), Vec::new()),
-        Opened::Ready { journal, cut } => (Some(*journal), vec![Finding::CutTail { bytes: cut }]),
+        Opened::Absent { cut } => (None, cut_tail(cut)),
+        Opened::Ready { journal, cut } => (Some(*journal), cut_tail(cut)),
     })
+}
+
+fn cut_tail(bytes: u64) -> Vec<Finding> {
+    (bytes > 0).then_some(Finding::CutTail { bytes }).into_iter().collect()
 }
 
 /// Names the refs that a write moves.

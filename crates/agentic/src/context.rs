@@ -7,11 +7,10 @@ use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
 use agentic_space::session::Listener;
 use agentic_space::{Clock, Durability, Options, Space};
-use agentic_view::MendedView;
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
-use crate::output::{Format, talk};
+use crate::output::{Format, tell_recovered};
 use crate::{grace, screen, stop};
 
 /// The longest program, registry, input or script that is read, in bytes: 64 MiB.
@@ -73,10 +72,7 @@ impl Context {
     /// Opens the space and tells what had to be mended.
     pub fn space(&self) -> Result<Space, Failure> {
         let space = Space::open(&self.directory, self.options)?;
-        for mended in space.recovered() {
-            let view = MendedView::from(mended);
-            talk(&format!("recovered `{}`: {}", view.stream, view.done));
-        }
+        tell_recovered(space.recovered());
         Ok(space)
     }
 

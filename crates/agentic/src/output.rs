@@ -99,7 +99,8 @@ pub fn counted(number: usize, noun: &str) -> String {
 
 /// Says something to the person at the terminal.
 pub fn talk(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    // In one piece: other processes write to the same place.
+    let _ = anstream::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Warns about something that did not keep the verb from being done.
@@ -113,6 +114,14 @@ pub fn warn_deferred(written: &agentic_space::Written) {
         warn(&format!(
             "the write is durable but not visible yet: {why}; the next command finishes it"
         ));
+    }
+}
+
+/// Tells what had to be mended, on the way of a verb too.
+pub fn tell_recovered(recovered: &[agentic_store::recovery::Recovered]) {
+    for mended in recovered {
+        let view = agentic_view::MendedView::from(mended);
+        talk(&format!("recovered `{}`: {}", view.stream, view.done));
     }
 }
 

@@ -77,7 +77,7 @@ impl Source {
         let repository = space.repository();
         let (scratch, tree, index) = match self {
             Source::Worktree(worktree) => {
-                let scratch = repository.at_worktree(&worktree.path)?.scratch();
+                let scratch = repository.at_worktree(worktree)?.scratch();
                 let snapshot = scratch.snapshot(base, SnapshotSource::Worktree)?;
                 (scratch, snapshot.tree, snapshot.index)
             }

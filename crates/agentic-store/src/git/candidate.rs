@@ -21,8 +21,7 @@ use super::{Scratch, SnapshotSource, to_id};
 use crate::{Error, Result};
 
 /// Entries of the index that somebody asked git not to look at.
-const LEFT_ALONE: Flags =
-    Flags::SKIP_WORKTREE.union(Flags::ASSUME_VALID).union(Flags::FSMONITOR_VALID);
+const LEFT_ALONE: Flags = Flags::ASSUME_VALID.union(Flags::FSMONITOR_VALID);
 
 impl Scratch {
     /// Finds the paths at which the folder, or its index, may differ from `base`.
@@ -86,15 +85,19 @@ impl Scratch {
         let mut files = TrackedFiles {
             index,
             options: self.inner.stat_options().map_err(Error::git("read the configuration"))?,
-            capabilities: self
-                .inner
-                .filesystem_options()
-                .map_err(Error::git("read the configuration"))?,
+            capabilities: self.capabilities()?,
             root: SymlinkCheck::new(self.folder()),
         };
+        let looks_outside = self.looks_outside_sparse_checkout();
         for entry in index.entries() {
             let path = entry.path(index);
             if !is_within(path, paths) || entry.flags.intersects(LEFT_ALONE) {
+                continue;
+            }
+            // As git has it, a file outside the sparse checkout counts as soon as it is there.
+            if entry.flags.contains(Flags::SKIP_WORKTREE)
+                && !(looks_outside && files.is_there(entry))
+            {
                 continue;
             }
             if entry.stage() != Stage::Unconflicted {
@@ -127,6 +130,19 @@ impl Scratch {
         Ok(())
     }
 
+    /// Tells what git was told about the filesystem.
+    pub(super) fn capabilities(&self) -> Result<gix::fs::Capabilities> {
+        self.inner.filesystem_options().map_err(Error::git("read the configuration"))
+    }
+
+    /// Tells whether files count that the sparse checkout leaves out. Without one, entries are skipped
+    /// because somebody said so of each.
+    fn looks_outside_sparse_checkout(&self) -> bool {
+        let config = self.inner.config_snapshot();
+        let is_set = |key: &str| config.boolean(key).unwrap_or(false);
+        is_set("core.sparseCheckout") && !is_set("sparse.expectFilesOutsideOfPatterns")
+    }
+
     /// Returns the folder that a snapshot is taken of.
     pub(super) fn folder(&self) -> PathBuf {
         self.inner.workdir().expect("a snapshot is taken of a folder").to_owned()
@@ -148,6 +164,12 @@ struct TrackedFiles<'a> {
 }
 
 impl TrackedFiles<'_> {
+    /// Tells whether anything is at the path of the entry.
+    fn is_there(&mut self, entry: &Entry) -> bool {
+        let path = entry.path(self.index);
+        self.root.verified_path(path).is_ok_and(|full| full.symlink_metadata().is_ok())
+    }
+
     /// Tells whether the file is surely the one that the entry names. The rules are those of git's
     /// document `racy-git`.
     fn has(&mut self, entry: &Entry) -> Result<bool> {

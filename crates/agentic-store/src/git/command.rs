@@ -1,11 +1,14 @@
 //! The `git` program, for what gix does not do: pushing, fetching, worktrees on disk.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use super::Repository;
+use super::repository::absolute;
+use super::worktree::leads_to;
 use crate::lock::Lock;
 use crate::{Error, Result};
 
@@ -14,6 +17,31 @@ pub(crate) const HELD_LOCK: &str = "AGENTIC_HELD_LOCK";
 
 /// How much of a command line is paths, in bytes: 64 KiB. Systems take 128 KiB at least.
 const PATHS_BYTES_MAX: usize = 64 << 10;
+
+/// What a git that runs us, as one of its hooks, says of its own repository and its own call. None of
+/// it is meant for the programs that we run, maybe on another worktree.
+const VARIABLES_OF_A_CALL: [&str; 17] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_COMMON_DIR",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_QUARANTINE_PATH",
+    "GIT_NAMESPACE",
+    "GIT_PREFIX",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_DEFAULT_HASH",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+
+/// What a program is told besides its arguments.
+pub(super) type Environment = Vec<(String, OsString)>;
 
 /// How the `git` program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +97,19 @@ pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
 /// # Errors
 /// Fails when there is no such program.
 pub fn run_git_with_input(directory: &Path, arguments: &[&str], input: &[u8]) -> Result<Program> {
-    run_program(&mut git_command(directory, arguments), input)
-        .map_err(Error::io("run `git` in", directory))
+    run_git_with(directory, arguments, input, &Environment::new())
+}
+
+/// Does the same with variables of its own in its environment.
+fn run_git_with(
+    directory: &Path,
+    arguments: &[&str],
+    input: &[u8],
+    environment: &Environment,
+) -> Result<Program> {
+    let mut command = git_command(directory, arguments);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    run_program(&mut command, input).map_err(Error::io("run `git` in", directory))
 }
 
 /// Runs any program with something to read on standard input and waits for it.
@@ -100,23 +139,12 @@ fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
     })
 }
 
-/// Runs the `git` program in a folder and waits for it. As long as it runs it holds a lock, even if
-/// this process dies meanwhile.
-pub(crate) fn run_git_holding(
-    lock: &Lock,
-    directory: &Path,
-    arguments: &[&str],
-) -> Result<Program> {
-    let mut command = git_command(directory, arguments);
-    command.stdin(lock.share()?).env(HELD_LOCK, lock.path());
-    run_to_end(&mut command, b"").map_err(Error::io("run `git` in", directory))
-}
-
-/// Starts the `git` program in a folder and does not wait for it, nor does a terminal end it
+/// Starts the `git` program on a repository and does not wait for it, nor does a terminal end it
 /// together with this process. As long as it runs it holds a lock. Returns nothing if there is no
 /// such program.
-pub(super) fn start_git(directory: &Path, arguments: &[&str], lock: Lock) -> Option<Child> {
-    let mut command = git_command(directory, arguments);
+pub(super) fn start_git(git_dir: &Path, arguments: &[&str], lock: Lock) -> Option<Child> {
+    let mut command = git_command(git_dir, arguments);
+    command.env("GIT_DIR", git_dir);
     command.stdin(lock.into_file()).stdout(Stdio::null()).stderr(Stdio::null());
     command.process_group(0).spawn().ok()
 }
@@ -126,12 +154,39 @@ fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     command
         .current_dir(directory)
         .args(arguments)
-        .env_remove("GIT_DIR")
-        .env_remove("GIT_WORK_TREE")
-        .env_remove("GIT_INDEX_FILE")
         // A look at a worktree must not leave a lock behind when it is killed.
         .env("GIT_OPTIONAL_LOCKS", "0");
+    for name in VARIABLES_OF_A_CALL {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Runs the `git` program in a worktree. Where the folder does not lead to the git directory, as
+/// with `core.worktree`, git is told both.
+pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> Result<Program> {
+    run_git_with(folder, arguments, b"", &place(folder, git_dir)?)
+}
+
+/// Does the same with a git that holds a lock as long as it runs, even if this process dies meanwhile.
+pub(super) fn run_git_holding(
+    lock: &Lock,
+    (folder, git_dir): (&Path, &Path),
+    arguments: &[&str],
+) -> Result<Program> {
+    let mut command = git_command(folder, arguments);
+    command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
+    command.stdin(lock.share()?);
+    run_to_end(&mut command, b"").map_err(Error::io("run `git` in", folder))
+}
+
+fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {
+    if leads_to(folder, git_dir) {
+        return Ok(Environment::new());
+    }
+    // Both may be relative to where we are, which is not where git will be.
+    let (folder, git_dir) = (absolute(folder)?, absolute(git_dir)?);
+    Ok(vec![("GIT_DIR".to_owned(), git_dir.into()), ("GIT_WORK_TREE".to_owned(), folder.into())])
 }
 
 impl Repository {
@@ -140,8 +195,26 @@ impl Repository {
     /// # Errors
     /// Fails when there is no such program; how it ended is in the value.
     pub fn git(&self, arguments: &[&str]) -> Result<Program> {
-        let directory = self.work_dir().unwrap_or(self.common_dir());
-        run_git(directory, arguments)
+        self.git_with(arguments, b"", Environment::new())
+    }
+
+    /// Does the same with something to read on standard input, and with variables in its environment.
+    pub(super) fn git_with(
+        &self,
+        arguments: &[&str],
+        input: &[u8],
+        environment: Environment,
+    ) -> Result<Program> {
+        let (directory, mut told) = match self.work_dir() {
+            Some(folder) => (folder, place(folder, self.git_dir())?),
+            // Git may have been told not to look for bare repositories by itself.
+            None => {
+                let git_dir = self.common_dir().as_os_str().to_owned();
+                (self.common_dir(), vec![("GIT_DIR".to_owned(), git_dir)])
+            }
+        };
+        told.extend(environment);
+        run_git_with(directory, arguments, input, &told)
     }
 }
 

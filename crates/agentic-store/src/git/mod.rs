@@ -32,7 +32,7 @@ mod zone;
 
 pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
 use self::command::start_git;
-pub(crate) use self::command::{HELD_LOCK, by_command_line, run_git_holding};
+pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
@@ -44,7 +44,7 @@ pub use self::repository::{Repository, Scratch};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
-pub use self::worktree::{Checkout, Worktree};
+pub use self::worktree::{Checkout, Worktree, leads_to};
 pub use self::zone::local_zone;
 
 use agentic_model::Oid;

@@ -7,7 +7,7 @@ use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
 use super::loose_ref::{PlainRef, ShortWay};
-use super::{Repository, run_git_with_input, to_id, to_oid};
+use super::{Repository, to_id, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
 
@@ -153,7 +153,7 @@ impl Repository {
         let lines = lines.collect::<String>();
         // The caller holds locks: no hook runs, as none does when refs are moved.
         let arguments = ["-c", "core.hooksPath=/dev/null", "update-ref", "--stdin"];
-        let program = run_git_with_input(self.common_dir(), &arguments, lines.as_bytes())?;
+        let program = self.git_with(&arguments, lines.as_bytes(), Vec::new())?;
         program.checked(&arguments[2..]).map(drop)
     }
 

@@ -10,6 +10,7 @@ use gix::sec::trust::Mapping;
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
 use super::pack_merge::PACKS_MAX;
+use super::worktree::Worktree;
 use crate::layout::{Layout, Stream};
 use crate::writer::Kept;
 use crate::{Error, Result};
@@ -60,18 +61,25 @@ impl Repository {
             match_ceiling_dir_or_error: false,
             ..Default::default()
         };
-        let found = gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
-            &place,
-            options,
-            open_options(),
-        );
+        let found = match std::env::var_os("GIT_DIR") {
+            // As git runs the hooks of a bare repository, this may be a mere `.`.
+            Some(named) => {
+                let options = fitted(gix::open::Options::default()).open_path_as_is(true);
+                gix::ThreadSafeRepository::open_opts(absolute(Path::new(&named))?, options)
+            }
+            None => gix::ThreadSafeRepository::discover_with_environment_overrides_opts(
+                &place,
+                options,
+                open_options(),
+            ),
+        };
         let repository = found.map_err(|error| {
             if is_repository_above(directory) {
                 return Error::git("open the repository")(error);
             }
             Error::NotARepository { directory: directory.to_owned() }
         })?;
-        Repository::checked(repository.to_thread_local())
+        Repository::checked(with_own_index(repository.to_thread_local())?)
     }
 
     /// Opens the repository in a folder, looking nowhere else.
@@ -88,12 +96,27 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when the worktree is gone.
-    pub fn at_worktree(&self, path: &Path) -> Result<Repository> {
-        if self.work_dir() == Some(path) {
+    pub fn at_worktree(&self, worktree: &Worktree) -> Result<Repository> {
+        if self.work_dir() == Some(&worktree.path) {
             let (cache, common_dir) = (self.cache.clone(), self.common_dir.clone());
             return Ok(Repository::with_cache(self.inner.clone(), common_dir, cache));
         }
-        Repository::open(path)
+        let opening = || format!("open `{}`", worktree.path.display());
+        // What the environment says is about the current one.
+        let inner = match worktree.git_dir.file_name() {
+            Some(name) if absolute(&worktree.git_dir)? != self.common_dir => {
+                let name = gix::path::os_str_into_bstr(name).map_err(Error::git_with(opening))?;
+                let linked = self.inner.worktree_proxy_by_id(name);
+                let linked = linked.map_err(Error::git_with(opening))?;
+                let linked = linked
+                    .ok_or_else(|| Error::NotARepository { directory: worktree.path.clone() })?;
+                linked.into_repo_with_possibly_inaccessible_worktree()
+            }
+            _ => self.inner.main_repo(),
+        };
+        let mut inner = inner.map_err(Error::git_with(opening))?;
+        inner.set_workdir(worktree.path.clone()).map_err(Error::git_with(opening))?;
+        Repository::checked(inner)
     }
 
     fn checked(mut inner: gix::Repository) -> Result<Repository> {
@@ -101,6 +124,8 @@ impl Repository {
         if let Some(format) = format.filter(|format| *format != "files") {
             return Err(Error::RefStorage { format: format.to_string() });
         }
+        // It is for those who serve refs to others; to git itself branches are where they are.
+        inner.clear_namespace();
         let cache = ObjectCache::new();
         let shared = cache.clone();
         inner.objects.set_object_cache(move || Box::new(shared.clone()));
@@ -251,6 +276,24 @@ fn open_options() -> Mapping<gix::open::Options> {
 fn fitted(options: gix::open::Options) -> gix::open::Options {
     let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
     options.object_store_slots(slots).config_overrides(["index.threads=1"])
+}
+
+/// Gives a repository the index of its worktree. A hook of `git commit` is told of another one, which
+/// git is about to commit; it must not come into the commits of agents, nor their files into it.
+fn with_own_index(inner: gix::Repository) -> Result<gix::Repository> {
+    if std::env::var_os("GIT_INDEX_FILE").is_none() {
+        return Ok(inner);
+    }
+    let opening = || Error::git("open the repository");
+    let mut options = fitted(gix::open::Options::default()).open_path_as_is(true);
+    options.permissions.env.git_prefix = gix::sec::Permission::Deny;
+    let mut own = gix::open_opts(inner.git_dir(), options).map_err(opening())?;
+    // Where the configuration is, and who commits, is told by the environment too.
+    let mut config = own.config_snapshot_mut();
+    *config = inner.config_snapshot().plumbing().clone();
+    config.commit().map_err(opening())?;
+    own.set_workdir(inner.workdir().map(Path::to_owned)).map_err(opening())?;
+    Ok(own)
 }
 
 /// Makes a path absolute and resolves its links.

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::filter::Pipeline;
+use gix::index::entry::Mode;
 use gix::status::plumbing::SymlinkCheck;
 
 use super::index::IndexUpdate;
@@ -60,13 +61,16 @@ impl Scratch {
             return Ok(Snapshot { tree: base, index: Vec::new() });
         }
         let mut root = SymlinkCheck::new(self.folder());
+        let capabilities = self.capabilities()?;
         let (mut pipeline, index) = self
             .inner
             .filter_pipeline(Some(to_id(base)))
             .map_err(Error::git("read the attributes"))?;
         let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
         for path in candidates {
-            match read_file(&mut root, &path, &mut pipeline, &index)? {
+            let known = index.entry_by_path(path.as_ref()).map(|entry| entry.mode);
+            let kept = Kept { capabilities, known };
+            match read_file(&mut root, &path, (&mut pipeline, &index), kept)? {
                 Found::File(mode, content, stat) => {
                     let blob = self.write_blob(&content)?;
                     edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
@@ -84,12 +88,35 @@ impl Scratch {
     }
 }
 
+/// What the index knows of a file that the filesystem may not be able to show.
+#[derive(Clone, Copy)]
+struct Kept {
+    capabilities: gix::fs::Capabilities,
+    known: Option<Mode>,
+}
+
+impl Kept {
+    /// Returns what sort of file a regular one is. Where git was told not to believe the filesystem
+    /// about links and executable files, they stay what they were.
+    fn mode(self, is_executable: bool) -> FileMode {
+        let gix::fs::Capabilities { symlink, executable_bit, .. } = self.capabilities;
+        if !symlink && self.known == Some(Mode::SYMLINK) {
+            return FileMode::Link;
+        }
+        let is_executable = match executable_bit {
+            true => is_executable,
+            false => self.known == Some(Mode::FILE_EXECUTABLE),
+        };
+        if is_executable { FileMode::Executable } else { FileMode::Plain }
+    }
+}
+
 /// Reads one path as git would add it, and makes sure that it did not change meanwhile.
 fn read_file(
     root: &mut SymlinkCheck,
     path: &BString,
-    pipeline: &mut Pipeline<'_>,
-    index: &gix::index::State,
+    (pipeline, index): (&mut Pipeline<'_>, &gix::index::State),
+    kept: Kept,
 ) -> Result<Found> {
     let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
     let full = match root.verified_path(relative.as_path()) {
@@ -106,9 +133,12 @@ fn read_file(
         let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
         (FileMode::Link, target.into_os_string().into_vec())
     } else if metadata.is_file() {
-        let executable = metadata.mode() & 0o100 != 0;
-        let mode = if executable { FileMode::Executable } else { FileMode::Plain };
-        (mode, read_filtered(&full, &relative, pipeline, index)?)
+        match kept.mode(metadata.mode() & 0o100 != 0) {
+            FileMode::Link => {
+                (FileMode::Link, std::fs::read(&full).map_err(Error::io("read", &full))?)
+            }
+            mode => (mode, read_filtered(&full, &relative, pipeline, index)?),
+        }
     } else if metadata.is_dir() {
         return Ok(if full.join(".git").exists() { Found::Other } else { Found::Gone });
     } else {

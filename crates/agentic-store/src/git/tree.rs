@@ -84,8 +84,13 @@ fn broken_rule(path: &[u8]) -> Option<&'static str> {
 }
 
 /// Recognises `.git` as the filesystems of all systems might: without case, with trailing dots and
-/// blanks, as the short name `git~1`, with ignorable characters or as an alternate data stream.
+/// blanks, as the short name `git~1`, with ignorable characters or as an alternate data stream, and
+/// between backslashes, which are slashes to some.
 fn is_dot_git(part: &[u8]) -> bool {
+    part.split(|byte| *byte == b'\\').any(is_dot_git_itself)
+}
+
+fn is_dot_git_itself(part: &[u8]) -> bool {
     use gix::validate::path::component::{Error, Options};
     let options = Options { protect_windows: false, protect_hfs: true, protect_ntfs: true };
     let checked = gix::validate::path::component(part.as_bstr(), None, options);
@@ -237,6 +242,9 @@ mod tests {
             ".git.",
             ".git::$INDEX_ALLOCATION",
             ".g\u{200c}it",
+            ".git\\config",
+            "a\\.GIT",
+            "a\\git~1\\config",
         ] {
             assert!(check_path(path.as_bytes()).is_err(), "{path:?}");
         }

@@ -5,13 +5,20 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::{Repository, by_command_line, run_git};
+use super::command::{by_command_line, run_git_at, run_git_holding};
+use super::repository::absolute;
+use super::{Program, Repository};
 use crate::file::{self, Persistence};
 use crate::journal::{GitKind, GitObject};
+use crate::lock::Lock;
 use crate::{Error, Result};
 
 /// The file in a worktree's git directory that names the commit it was last brought to.
 const BASE_FILE: &str = "agentic-base";
+
+/// The files that git keeps while it is in the middle of something, and what git calls that.
+const UNDER_WAY: [(&str, &str); 3] =
+    [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")];
 
 /// A folder in which a branch is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,10 +51,7 @@ impl Repository {
     /// Fails when their list cannot be read.
     pub fn worktrees(&self) -> Result<Vec<Worktree>> {
         let mut found = Vec::new();
-        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
-        if let (false, Some(path)) = (is_bare, self.common_dir().parent()) {
-            found.extend(worktree(path.to_owned(), self.common_dir().to_owned()));
-        }
+        found.extend(self.main_worktree());
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             if let Ok(path) = proxy.base()
                 && let Checkout::Here(linked) = linked(path, proxy.git_dir())
@@ -74,16 +78,14 @@ impl Repository {
     /// # Errors
     /// Fails when the worktrees cannot be listed.
     pub fn checkout_of(&self, branch: &str) -> Result<Checkout> {
-        let is_bare = self.config("core.bare").is_some_and(|value| value == "true");
         let checked_out = |git_dir: &Path| {
             read_head(git_dir)
                 .is_some_and(|head| head.strip_prefix("ref: ").map(str::trim) == Some(branch))
         };
-        if let (false, Some(path)) = (is_bare, self.common_dir().parent())
-            && checked_out(self.common_dir())
+        if checked_out(self.common_dir())
+            && let Some(main) = self.main_worktree()
         {
-            let main = worktree(path.to_owned(), self.common_dir().to_owned());
-            return Ok(main.map_or(Checkout::Nowhere, Checkout::Here));
+            return Ok(Checkout::Here(main));
         }
         let mut found = Checkout::Nowhere;
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
@@ -98,6 +100,18 @@ impl Repository {
             }
         }
         Ok(found)
+    }
+
+    /// Returns the worktree that belongs to the common git directory, wherever the configuration or
+    /// the environment has it; nothing in a bare repository, and from a linked worktree nothing where
+    /// the folder leads to the git directory and not the other way round.
+    fn main_worktree(&self) -> Option<Worktree> {
+        let is_here = self.inner.git_dir() == self.inner.common_dir();
+        let folder = match is_here {
+            true => self.work_dir()?.to_owned(),
+            false => self.inner.main_repo().ok()?.workdir()?.to_owned(),
+        };
+        worktree(absolute(&folder).ok()?, self.common_dir().to_owned())
     }
 
     /// Returns the worktree that this handle was opened in.
@@ -133,7 +147,7 @@ impl Repository {
         }
         for part in by_command_line(&files) {
             let arguments = [&["hash-object", "--"], part].concat();
-            let printed = run_git(&worktree.path, &arguments)?.checked(&arguments)?;
+            let printed = worktree.git(&arguments)?.checked(&arguments)?;
             let oids = printed.lines().filter_map(|line| Oid::parse(line).ok());
             named.extend(part.iter().copied().zip(oids));
         }
@@ -142,6 +156,31 @@ impl Repository {
 }
 
 impl Worktree {
+    /// Runs the `git` program in this worktree.
+    ///
+    /// # Errors
+    /// Fails when there is no such program; how it ended is in the value.
+    pub fn git(&self, arguments: &[&str]) -> Result<Program> {
+        run_git_at(&self.path, &self.git_dir, arguments)
+    }
+
+    /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
+    pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
+        run_git_holding(lock, (&self.path, &self.git_dir), arguments)
+    }
+
+    /// Checks that git is not in the middle of a merge, a cherry-pick or a revert here: only its own
+    /// commit concludes that, and one of ours would lose the second parent of a merge.
+    ///
+    /// # Errors
+    /// Fails with [`Error::UnderWay`] if it is.
+    pub fn check_concluded(&self) -> Result<()> {
+        match UNDER_WAY.iter().find(|(file, _)| self.git_dir.join(file).exists()) {
+            Some((_, what)) => Err(Error::UnderWay { what, path: self.path.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
     /// itself, which logs every commit, reset and checkout that happens in this folder.
     ///
@@ -160,11 +199,9 @@ impl Worktree {
 
     /// Names the worktree among those of its repository, for files of ours that are about it.
     pub(crate) fn key(&self) -> String {
-        let name = self.git_dir.file_name().unwrap_or_default();
-        let is_linked = name != ".git"
-            && self.git_dir.parent().is_some_and(|above| above.ends_with("worktrees"));
-        let name = if is_linked { name.as_encoded_bytes() } else { b"" };
-        crate::hash_hex(name)[..16].to_owned()
+        let is_linked = self.git_dir.join("commondir").exists();
+        let name = self.git_dir.file_name().filter(|_| is_linked).unwrap_or_default();
+        crate::hash_hex(name.as_encoded_bytes())[..16].to_owned()
     }
 
     fn recorded_base(&self) -> Result<Option<Oid>> {
@@ -193,7 +230,7 @@ impl Worktree {
     /// Fails when git cannot tell.
     pub fn is_clean(&self) -> Result<bool> {
         let arguments = ["status", "--porcelain", "--untracked-files=no"];
-        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
     /// Tells whether the folder holds nothing that is not committed, untracked files included.
@@ -202,7 +239,7 @@ impl Worktree {
     /// Fails when git cannot tell.
     pub fn is_pristine(&self) -> Result<bool> {
         let arguments = ["status", "--porcelain", "--untracked-files=normal"];
-        Ok(run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty())
+        Ok(self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
     /// Tells whether any of these paths holds a file that git does not track.
@@ -214,7 +251,7 @@ impl Worktree {
         let on_disk: Vec<&str> = paths.iter().filter(is_there).map(String::as_str).collect();
         for part in by_command_line(&on_disk) {
             let arguments = [&["--literal-pathspecs", "ls-files", "--others", "--"], part].concat();
-            if !run_git(&self.path, &arguments)?.checked(&arguments)?.is_empty() {
+            if !self.git(&arguments)?.checked(&arguments)?.is_empty() {
                 return Ok(true);
             }
         }
@@ -240,13 +277,7 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
     if !path.is_dir() {
         return Checkout::Gone(path);
     }
-    let back = std::fs::read_to_string(path.join(".git")).ok();
-    let back = back.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let same = |back: &str| {
-        let back = std::fs::canonicalize(path.join(back.trim()));
-        back.ok() == std::fs::canonicalize(git_dir).ok()
-    };
-    if !back.is_some_and(same) {
+    if !leads_to(&path, git_dir) {
         return Checkout::Unlinked(path);
     }
     worktree(path, git_dir.to_owned()).map_or(Checkout::Nowhere, Checkout::Here)
@@ -254,4 +285,15 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
 
 fn read_head(git_dir: &Path) -> Option<String> {
     std::fs::read_to_string(git_dir.join("HEAD")).ok()
+}
+
+/// Tells whether git finds a git directory from a folder: its `.git` is that directory, or a file that
+/// names it.
+pub fn leads_to(folder: &Path, git_dir: &Path) -> bool {
+    let own = folder.join(".git");
+    let named = std::fs::read_to_string(&own).ok();
+    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+    let found = named.map_or(own, |path| folder.join(path.trim()));
+    let paths = (found.canonicalize(), git_dir.canonicalize());
+    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }

@@ -19,7 +19,10 @@ const READ_ON_BYTES_MAX: u64 = 256 << 10;
 #[derive(Debug)]
 pub enum Opened {
     /// There is none yet.
-    Absent,
+    Absent {
+        /// How many bytes of records were removed that were never finished.
+        cut: u64,
+    },
     /// It is open; `cut` bytes of a record that was never finished were removed.
     Ready {
         /// The journal.
@@ -53,9 +56,10 @@ impl Journal {
         repair: fn(&File, &Path) -> Result<(u64, u64)>,
     ) -> Result<Opened> {
         let dir = layout.journal(stream);
+        let mut removed = 0;
         loop {
             let Some(segment) = segment::list(&dir)?.last().copied() else {
-                return Ok(Opened::Absent);
+                return Ok(Opened::Absent { cut: removed });
             };
             let path = segment::path(&dir, segment);
             let file = segment::open(&path)?;
@@ -63,6 +67,7 @@ impl Journal {
             if length == 0 {
                 // A segment without a record was never acknowledged.
                 std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+                removed += cut;
                 continue;
             }
             let payload = segment::last_payload(&file, &path, length)?;
@@ -81,7 +86,7 @@ impl Journal {
                 last,
                 last_hash,
             };
-            return Ok(Opened::Ready { journal: Box::new(journal), cut });
+            return Ok(Opened::Ready { journal: Box::new(journal), cut: removed + cut });
         }
     }
 

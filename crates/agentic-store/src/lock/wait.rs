@@ -47,13 +47,18 @@ pub fn tell_waits(listener: fn(&Wait)) {
 }
 
 /// Waits for a lock, and says so if it takes long.
-pub(super) fn aloud<T>(path: &Path, file: &File, wait: impl FnOnce() -> T) -> T {
+pub(super) fn aloud<T>(
+    subject: impl Fn() -> String + Sync,
+    file: &File,
+    wait: impl FnOnce() -> T,
+) -> T {
     let Some(listener) = LISTENER.get() else { return wait() };
     let (ended, hears) = channel::<()>();
     thread::scope(|scope| {
+        let subject = &subject;
         let tell = move || {
             if hears.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                listener(&Wait { subject: subject(path), holder: holder(file) });
+                listener(&Wait { subject: subject(), holder: holder(file) });
             }
         };
         // Without a thread nobody is told; the wait is the same.
@@ -64,8 +69,8 @@ pub(super) fn aloud<T>(path: &Path, file: &File, wait: impl FnOnce() -> T) -> T 
     })
 }
 
-/// Names what a lock protects.
-fn subject(path: &Path) -> String {
+/// Names what a lock protects by the name of its file.
+pub(super) fn subject(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     match Stream::parse(&name) {
         Some(Stream::Agent(agent)) => return format!("agent `{agent}`"),
@@ -75,7 +80,6 @@ fn subject(path: &Path) -> String {
     }
     match name.strip_prefix("_session-") {
         Some(session) => format!("session `{session}`"),
-        None if name.starts_with("_worktree-") => "a worktree that follows its branch".to_owned(),
         None => "the repository".to_owned(),
     }
 }
@@ -122,7 +126,6 @@ mod tests {
             ("_space", "the registry of kinds"),
             ("_branch-0123456789abcdef", "a branch"),
             ("_session-01ab", "session `01ab`"),
-            ("_worktree-0123456789abcdef", "a worktree that follows its branch"),
             ("_boot.all", "the repository"),
         ] {
             assert_eq!(subject(&Path::new("/lock").join(name)), expected);

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
-use crate::output::{warn_deferred, warn_left_behind};
+use crate::output::{tell_recovered, warn_deferred, warn_left_behind};
 
 /// Commit what an agent did, as a typed commit on its branch
 ///
@@ -80,7 +80,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         asker: None,
     };
 
-    let done = commit(&space, &agent, &draft)?;
+    let done = commit(&space, &agent, &draft);
+    tell_recovered(&space.take_found());
+    let done = done?;
     warn_deferred(&done.written);
     warn_left_behind(done.worktree_left_behind.as_ref());
     context.format.answer(&CommitView::from(&done), |view| view.commit.clone());

@@ -11,7 +11,7 @@ use clap::Subcommand;
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
-use crate::output::warn_deferred;
+use crate::output::{tell_recovered, warn_deferred};
 
 /// Keep what an agent saw and said
 #[derive(Debug, Subcommand)]
@@ -106,6 +106,7 @@ fn add(
     let agent = context.agent(space, agent)?;
     let body = if text == "-" { read_stdin()? } else { text.as_bytes().to_vec() };
     let added = space.add_trace(&agent, kind, &body)?;
+    tell_recovered(&space.take_found());
     let view = TraceAddView {
         agent: agent.to_string(),
         kind: kind.to_string(),

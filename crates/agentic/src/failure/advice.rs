@@ -277,6 +277,10 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::Unmerged { .. } => {
             (CONFLICT, "finish the merge with git, or give it up with `git merge --abort`")
         }
+        StoreError::UnderWay { what, .. } => {
+            let hint = format!("conclude it with git, or give it up with `git {what} --abort`");
+            return (CONFLICT, hint);
+        }
         StoreError::NoIdentity => (
             REFUSED,
             "run `git config --global user.name \"Your Name\"` and `git config --global user.email you@example.com`",
