@@ -250,6 +250,11 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::GitProgram { .. } => {
             (REFUSED, "this is what git said; run the same command by hand to see more")
         }
+        StoreError::NotSigned { .. } => (
+            REFUSED,
+            "look at `gpg.format` and `user.signingKey` in git's configuration; without `agentic.sign` nothing is signed",
+        ),
+        StoreError::NoSwitch { .. } => (REFUSED, "say `git config NAME true` or `false`"),
         StoreError::Corrupt { .. } => (
             CORRUPT,
             "run `agentic doctor`; restore the file from a clone or backup if it cannot mend it",
