@@ -8,15 +8,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_store::Writer;
 use agentic_store::git::Scratch;
 use agentic_store::journal::{NotesEdit, Transaction};
+use agentic_store::{WorktreeLock, Writer};
 
 use crate::commit::{
     Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, RACES_MAX, Source, apply,
     take_trace, transaction,
 };
-use crate::following::{Following, carry_out};
+use crate::following::{Following, carry_out, reserve};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -32,8 +32,8 @@ pub fn commit_all(
     agent: &AgentName,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Committed>>> {
-    let Prepared { mut writer, head, plan } = prepare(space, agent, drafts)?;
-    let Plan { tree, steps, following } = plan;
+    let Prepared { writer, head, plan, following } = prepare(space, agent, drafts)?;
+    let Plan { tree, steps } = plan;
     // Under the agent's lock: the pending trace, and one transaction of all.
     let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
     let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
@@ -45,7 +45,7 @@ pub fn commit_all(
         // Somebody else made the parent, and may not have synced it.
         space.repository().sync_filesystem()?;
     }
-    let moved = carry_out(space, &mut writer, whole, (head, following), space.durability())?;
+    let moved = carry_out(space, writer, whole, (head, following), space.durability())?;
     let mut left_behind = moved.left_behind;
     for made in answers.iter_mut().rev().flatten() {
         made.written = moved.written.clone();
@@ -59,26 +59,28 @@ struct Prepared<'a> {
     writer: Writer<'a>,
     head: Oid,
     plan: Plan,
+    following: Option<Following>,
 }
 
 /// Builds the trees outside any lock, each on top of the one before; then takes the lock and looks
 /// whether the head is the same.
 fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<Prepared<'a>> {
-    let mut base = space.head(agent)?;
     for _ in 0..RACES_MAX {
-        let plan = Plan::on(space, agent, base, drafts)?;
+        let reserved = reserve(space, &agent.branch_ref())?;
+        let base = space.head(agent)?;
+        let plan = Plan::on(space, base, drafts)?;
+        let following = plan.following(reserved, agent, base)?;
         let (writer, head) = space.writer(agent)?;
         if head == base {
-            return Ok(Prepared { writer, head, plan });
+            return Ok(Prepared { writer, head, plan, following });
         }
-        if may_prepare_locked(space, agent)? {
+        if following.is_none() && may_prepare_locked(space, agent)? {
             // Going back to the end of the queue, they would find yet another head.
-            let plan = Plan::on(space, agent, head, drafts)?;
-            return Ok(Prepared { writer, head, plan });
+            let plan = Plan::on(space, head, drafts)?;
+            return Ok(Prepared { writer, head, plan, following: None });
         }
-        base = head;
     }
-    let (branch, expected) = (agent.to_string(), base.to_string());
+    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
     Err(Error::HeadMoved { branch, expected, found: None })
 }
 
@@ -107,11 +109,10 @@ struct Plan {
     /// The tree of the head.
     tree: Oid,
     steps: Vec<Result<Step>>,
-    following: Option<Following>,
 }
 
 impl Plan {
-    fn on(space: &Space, agent: &AgentName, head: Oid, drafts: &[Draft]) -> Result<Plan> {
+    fn on(space: &Space, head: Oid, drafts: &[Draft]) -> Result<Plan> {
         let base = space.read_commit(head)?.tree;
         let scratch = space.repository().scratch();
         let (mut tree, mut steps) = (base, Vec::with_capacity(drafts.len()));
@@ -120,11 +121,20 @@ impl Plan {
             tree = step.as_ref().map_or(tree, |step| step.built.tree);
             steps.push(step);
         }
+        Ok(Plan { tree: base, steps })
+    }
+
+    /// Finds the worktree that comes along.
+    fn following(
+        &self,
+        reserved: Option<WorktreeLock>,
+        agent: &AgentName,
+        head: Oid,
+    ) -> Result<Option<Following>> {
         let changed: BTreeSet<&String> =
-            steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
+            self.steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
         let changed: Vec<String> = changed.into_iter().cloned().collect();
-        let following = Following::files(space, &agent.branch_ref(), &changed)?;
-        Ok(Plan { tree: base, steps, following })
+        Following::of(reserved, &agent.branch_ref(), head, &changed)
     }
 }
 

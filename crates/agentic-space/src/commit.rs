@@ -1,5 +1,7 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
+mod base;
+mod retry;
 mod source;
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
@@ -9,13 +11,14 @@ use agentic_store::git::Worktree;
 use agentic_store::journal::{
     BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
-use agentic_store::recovery::Mended;
-use agentic_store::{Finding, Stream, Writer};
+use agentic_store::{Stream, WorktreeLock, Writer};
 
+use self::base::{overtaken, settled_base};
+use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, carry_out};
+use crate::following::{Following, carry_out, reserve};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -133,21 +136,25 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
 
     // Outside any lock: what is there, and what it becomes.
-    let worktree = draft.source.own_worktree(space, agent)?;
-    worktree.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
-    let early = match will_be_overtaken(space, agent, draft)? {
+    let own = draft.source.own_worktree(space, agent)?;
+    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
+    let other = match own {
+        Some(_) => None,
+        None => reserve(space, &agent.branch_ref())?,
+    };
+    let early = match other.is_none() && will_be_overtaken(space, agent, draft) {
         true => None,
         false => {
-            let base = base_of(space, agent, draft, worktree.as_ref())?;
-            Some(Prepared::on(base, space, agent, draft, worktree)?)
+            let base = settled_base(space, agent, draft, own.as_ref())?;
+            Some(Prepared::on(base, space, draft)?.followed_by(own, other, agent)?)
         }
     };
 
     // Under the agent's lock: the same again.
-    let (mut writer, head) = space.writer(agent)?;
+    let (writer, head) = space.writer(agent)?;
     let prepared = match early {
         Some(early) => early,
-        None => Prepared::on(head, space, agent, draft, None)?,
+        None => Prepared::on(head, space, draft)?,
     };
     if (head != prepared.base || prepared.built.tree == prepared.base_tree)
         && let Some(done) =
@@ -159,7 +166,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         true => prepared,
         // Going back to the end of the queue, they would find yet another head.
         false if crate::batch::edits(draft).is_some() && may_prepare_locked(space, agent)? => {
-            Prepared::on(head, space, agent, draft, None)?
+            Prepared::on(head, space, draft)?
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
     };
@@ -179,7 +186,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let trace = bound.as_ref().map(|bound| bound.cid);
     let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
     let transaction = transaction(space, agent, draft, making)?;
-    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
+    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Committed {
         commit: moved.head,
         agent: agent.clone(),
@@ -196,11 +203,9 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
 /// last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> Result<bool> {
+fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
     let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
-    Ok(crate::batch::edits(draft).is_some()
-        && repository.is_contended(&stream)
-        && may_prepare_locked(space, agent)?)
+    crate::batch::edits(draft).is_some() && repository.is_contended(&stream)
 }
 
 /// What a draft makes of the commit that it builds upon.
@@ -212,20 +217,24 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn on(
-        base: Oid,
-        space: &Space,
-        agent: &AgentName,
-        draft: &Draft,
-        worktree: Option<Worktree>,
-    ) -> Result<Prepared> {
+    fn on(base: Oid, space: &Space, draft: &Draft) -> Result<Prepared> {
         let base_tree = space.read_commit(base)?.tree;
-        let mut built = draft.source.build(space, base_tree)?;
-        let following = match worktree {
-            Some(worktree) => Some(Following::index(worktree, std::mem::take(&mut built.index))),
-            None => Following::files(space, &agent.branch_ref(), &built.changed)?,
+        let built = draft.source.build(space, base_tree)?;
+        Ok(Prepared { base, base_tree, built, following: None })
+    }
+
+    /// Adds the worktree that comes along: the one that was committed, or the one that was reserved.
+    fn followed_by(
+        mut self,
+        own: Option<Worktree>,
+        other: Option<WorktreeLock>,
+        agent: &AgentName,
+    ) -> Result<Prepared> {
+        self.following = match own {
+            Some(own) => Some(Following::Index(own, std::mem::take(&mut self.built.index))),
+            None => Following::of(other, &agent.branch_ref(), self.base, &self.built.changed)?,
         };
-        Ok(Prepared { base, base_tree, built, following })
+        Ok(self)
     }
 }
 
@@ -289,92 +298,6 @@ pub(crate) fn transaction(
         author: signatures.author,
         committer: signatures.committer,
     })
-}
-
-/// Finds the commit that the new one builds upon.
-fn base_of(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    worktree: Option<&Worktree>,
-) -> Result<Oid> {
-    let head = space.head(agent)?;
-    if let Some(expected) = draft.expect
-        && expected != head
-    {
-        return Err(Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: expected.to_string(),
-            found: Some(head),
-        });
-    }
-    let Some(worktree) = worktree else { return Ok(head) };
-    let base = worktree.base(head)?;
-    if base != head {
-        let (path, agent) = (worktree.path.clone(), agent.clone());
-        return Err(Error::StaleWorktree { path, agent, base, head });
-    }
-    Ok(head)
-}
-
-fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
-    match &draft.source {
-        Source::Worktree(worktree) => {
-            Error::StaleWorktree { path: worktree.path.clone(), agent: agent.clone(), base, head }
-        }
-        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: base.to_string(),
-            found: Some(head),
-        },
-    }
-}
-
-/// Recognises that the write that was just rolled forward is the very one being retried.
-fn same_as_rolled_forward(
-    space: &Space,
-    writer: &Writer<'_>,
-    head: Oid,
-    draft: &Draft,
-    tree: Oid,
-) -> Result<Option<Committed>> {
-    let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
-    let earlier = earlier.filter_map(|one| match &one.mended {
-        Mended::Opened(finding) => Some(finding),
-        _ => None,
-    });
-    let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
-        Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. }
-        | Finding::GaveUp { .. }
-        | Finding::LeftBehind { .. }
-        | Finding::SetAside => None,
-    });
-    let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
-    let found = space.read_commit(commit)?;
-    let said = agentic_model::trailer::strip(&found.message);
-    if found.tree != tree || said.trim() != draft.message.trim() {
-        return Ok(None);
-    }
-    let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-    let agent_stream = writer.stream().agent();
-    let agent = agent_stream.expect("commits are made on streams of agents").clone();
-    let trace = space.bound_cid(&agent.notes_ref(), commit)?;
-    let before = found.parents.first().map(|parent| space.read_commit(*parent)).transpose()?;
-    let before = before.map_or(space.repository().empty_tree(), |parent| parent.tree);
-    let changed = space.repository().scratch().changed_paths(before, tree)?;
-    Ok(Some(Committed {
-        commit,
-        agent,
-        kind,
-        tree,
-        parents: found.parents,
-        changed,
-        trace,
-        written: Written::default(),
-        left_out: Vec::new(),
-        worktree_left_behind: None,
-    }))
 }
 
 /// The pending trace, ready to be bound.

@@ -185,15 +185,18 @@ fn record(
     decider: Decider<'_>,
 ) -> Result<Recorded> {
     let agent = &start.agent;
-    let (mut writer, head) = space.writer(agent)?;
+    let (writer, head) = space.writer(agent)?;
     if let Some(answer) = answered_before(space, start, decision, decider)? {
         return Ok(answer);
     }
-    // The trees are equal; a worktree that does not follow shows no difference.
-    let following = Following::files(space, &agent.branch_ref(), &[])?;
+    // The trees are equal: no file changes.
+    let following = match space.repository().worktree_of(&agent.branch_ref())? {
+        Some(worktree) => Following::content(worktree, head)?,
+        None => None,
+    };
     let transaction = transaction(space, start, decision, head)?;
     // A decision is never less than fully durable.
-    let moved = carry_out(space, &mut writer, transaction, (head, following), Durability::Full)?;
+    let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
     Ok(Recorded::New { commit: moved.head, written: moved.written })
 }
 

@@ -75,6 +75,7 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
             Ok(mended) => report.mended.extend(mended),
             Err(error) => report.damaged.push(error.to_string()),
         }
+        report.mended.extend(recovery::catch_up(space.repository(), space.now())?);
     }
     let mut sound = Vec::new();
     for stream in streams {

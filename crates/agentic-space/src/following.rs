@@ -1,62 +1,150 @@
 //! Following: how the worktree that has a branch checked out comes along when the branch moves.
+//!
+//! Where only its index is behind, that is brought up to date at once. Files are written by git,
+//! which runs programs of the user's for it: the branch's lock is given back first.
 
 use agentic_model::Oid;
 use agentic_store::git::{IndexUpdate, Worktree};
 use agentic_store::journal::{Follow, Transaction};
-use agentic_store::{Durability, Writer};
+use agentic_store::{Durability, WorktreeLock, Writer, follow};
 
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
 /// A worktree that must come along, and how.
 #[derive(Debug)]
-pub(crate) struct Following {
-    worktree: Worktree,
-    follow: Follow,
-    index: Vec<IndexUpdate>,
+pub(crate) enum Following {
+    /// It already holds what is committed; only its index is behind.
+    Index(Worktree, Vec<IndexUpdate>),
+    /// Its files have to change. Nobody else changes them meanwhile.
+    Files(WorktreeLock),
+}
+
+/// Keeps the worktree that has a branch checked out from everybody else who would change its files:
+/// nobody but its own agent moves the branch meanwhile. Waits for whoever is at it, and lets it
+/// follow first if that process died. The caller holds no lock of a branch.
+///
+/// # Errors
+/// Fails when it cannot follow.
+pub(crate) fn reserve(space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
+    let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
+    let lock = WorktreeLock::take(space.repository(), worktree)?;
+    space.note_found(lock.catch_up(space.repository(), space.now())?);
+    Ok(Some(lock))
 }
 
 impl Following {
-    /// The worktree already holds what is committed; only its index is behind.
-    pub(crate) fn index(worktree: Worktree, updates: Vec<IndexUpdate>) -> Following {
-        let path = worktree.path.to_string_lossy().into_owned();
-        Following { worktree, follow: Follow::Index(path), index: updates }
-    }
-
-    /// Finds the worktree of a branch in which the `changed` paths must change as well.
+    /// Says how a worktree that was reserved comes along with a branch that moves on from `head`,
+    /// where the `changed` paths differ.
     ///
     /// # Errors
     /// Fails when there is work in it that this would touch.
-    pub(crate) fn files(
-        space: &Space,
+    pub(crate) fn of(
+        reserved: Option<WorktreeLock>,
         branch: &str,
+        head: Oid,
         changed: &[String],
     ) -> Result<Option<Following>> {
-        let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
-        if !changed.is_empty() && (worktree.untracked_among(changed)? || !worktree.is_clean()?) {
-            return Err(Error::WorktreeBusy { branch: short(branch), path: worktree.path });
+        let Some(lock) = reserved else { return Ok(None) };
+        let worktree = lock.worktree();
+        if changed.is_empty() {
+            return Following::content(worktree.clone(), head);
         }
-        let path = worktree.path.to_string_lossy().into_owned();
-        Ok(Some(Following { worktree, follow: Follow::Files(path), index: Vec::new() }))
+        if worktree.untracked_among(changed)? || !worktree.is_clean()? {
+            let path = worktree.path.clone();
+            return Err(Error::WorktreeBusy { branch: short(branch), path });
+        }
+        Ok(Some(Following::Files(lock)))
     }
 
-    /// Brings the worktree from one commit to another, under the lock of the branch.
+    /// Says the same of a worktree whose branch moves on to a commit with the same content. One that
+    /// is elsewhere stays where it is.
+    ///
+    /// # Errors
+    /// Fails when it cannot be told where it is.
+    pub(crate) fn content(worktree: Worktree, head: Oid) -> Result<Option<Following>> {
+        let is_there = worktree.base(head)? == head;
+        Ok(is_there.then(|| Following::Index(worktree, Vec::new())))
+    }
+
+    /// Makes sure that the worktree follows even if this process dies as soon as the branch has moved.
+    ///
+    /// # Errors
+    /// Fails when that cannot be noted; nothing has happened then.
+    pub(crate) fn announce(&self, branch: &str, way: (Oid, Oid)) -> agentic_store::Result<()> {
+        match self {
+            // The record of the write does.
+            Following::Index(..) => Ok(()),
+            Following::Files(lock) => lock.announce(branch, way),
+        }
+    }
+
+    /// Takes that back: the branch did not move.
+    pub(crate) fn retract(&self) {
+        if let Following::Files(lock) = self {
+            // Whoever finds it sees that the branch did not move.
+            let _ = lock.retract();
+        }
+    }
+
+    /// Brings the worktree from one commit to another, and gives the lock of the branch back.
+    ///
+    /// # Errors
+    /// Fails when something is in the way; the next command tries once more.
     pub(crate) fn bring(
-        &self,
+        self,
         space: &Space,
-        writer: &mut Writer<'_>,
+        mut writer: Writer<'_>,
         (from, to): (Oid, Oid),
     ) -> agentic_store::Result<()> {
-        writer.follow(&self.worktree, || match &self.follow {
-            Follow::Index(_) => {
-                let here = space.repository().at_worktree(&self.worktree)?;
-                let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
-                here.update_index(&self.index, tree_of(from)?, tree_of(to)?)?;
-                self.worktree.set_base(to)
+        match self {
+            Following::Index(worktree, updates) => {
+                writer.follow(&worktree, || {
+                    let here = space.repository().at_worktree(&worktree)?;
+                    let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
+                    here.update_index(&updates, tree_of(from)?, tree_of(to)?)?;
+                    worktree.set_base(to)
+                })?;
+                writer.settle(space.now());
+                Ok(())
             }
-            Follow::Files(_) => self.worktree.bring_along(from, to),
-        })
+            Following::Files(lock) => {
+                drop(writer);
+                lock.bring_along(from, to)
+            }
+        }
     }
+
+    fn record(&self) -> Follow {
+        let name = |worktree: &Worktree| worktree.path.to_string_lossy().into_owned();
+        match self {
+            Following::Index(worktree, _) => Follow::Index(name(worktree)),
+            Following::Files(lock) => Follow::Files(name(lock.worktree())),
+        }
+    }
+}
+
+/// Waits until a worktree has followed its branch, if it is on its way.
+///
+/// # Errors
+/// Fails when whoever brought it died and it cannot be brought now.
+pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<Waited> {
+    let repository = space.repository();
+    if !follow::is_on_its_way(repository.layout(), worktree) {
+        return Ok(Waited::ForNobody);
+    }
+    let lock = WorktreeLock::take(repository, worktree.clone())?;
+    space.note_found(lock.catch_up(repository, space.now())?);
+    Ok(Waited::ForAnother)
+}
+
+/// Whether somebody had to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Waited {
+    /// No.
+    ForNobody,
+    /// Yes; what was seen before may be true no longer.
+    ForAnother,
 }
 
 /// What a write that moved a branch came to.
@@ -73,25 +161,29 @@ pub(crate) struct Moved {
 /// down to the worktree, follows.
 pub(crate) fn carry_out(
     space: &Space,
-    writer: &mut Writer<'_>,
+    mut writer: Writer<'_>,
     mut transaction: Transaction,
     (head, following): (Oid, Option<Following>),
     durability: Durability,
 ) -> Result<Moved> {
-    transaction.follow = following.as_ref().map(|following| following.follow.clone());
-    let step = transaction.branch.as_ref().map(|step| (short(&step.name), step.new));
+    transaction.follow = following.as_ref().map(Following::record);
+    let step = transaction.branch.as_ref().map(|step| (step.name.clone(), step.new));
     let (branch, new) = step.unwrap_or_else(|| (String::new(), head));
+    if let Some(following) = &following {
+        following.announce(&branch, (head, new))?;
+    }
 
-    let outcome = writer.carry_out(transaction, durability, space.now())?;
-    let written = Written::from_outcome(outcome, &branch, Some(head))?;
+    let outcome = writer.carry_out(transaction, durability, space.now());
+    let written = outcome
+        .map_err(Error::from)
+        .and_then(|outcome| Written::from_outcome(outcome, &short(&branch), Some(head)));
+    if let (Err(_), Some(following)) = (&written, &following) {
+        following.retract();
+    }
+    let written = written?;
     let left_behind = match following {
         Some(following) if written.deferred.is_none() => {
-            let left_behind = following.bring(space, writer, (head, new)).err();
-            if left_behind.is_none() {
-                // Otherwise the next command tries once more.
-                writer.settle(space.now());
-            }
-            left_behind
+            following.bring(space, writer, (head, new)).err()
         }
         _ => None,
     };

@@ -11,8 +11,8 @@ use agentic_store::journal::{
 };
 use agentic_store::{Stream, Writer};
 
-use crate::commit::{Capture, take_trace};
-use crate::following::{Following, carry_out};
+use crate::commit::{Capture, RACES_MAX, take_trace};
+use crate::following::{Following, carry_out, reserve};
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -112,13 +112,25 @@ impl Space {
 /// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
 /// is written then. A conflict is an answer, not an error.
 pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
-    let repository = space.repository();
     if *target == Target::Agent(agent.clone()) {
         return Err(Error::SelfMerge { name: agent.to_string() });
     }
+    for _ in 0..RACES_MAX {
+        match attempt(space, agent, target, plan) {
+            // What was resolved by hand was resolved for the head that was there.
+            Err(Error::HeadMoved { .. }) if plan.resolved.is_none() => {}
+            outcome => return outcome,
+        }
+    }
+    attempt(space, agent, target, plan)
+}
+
+fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
+    let repository = space.repository();
     let theirs = space.head(agent)?;
 
-    // Outside any lock: what the merge gives.
+    // Outside the target's lock: what the merge gives.
+    let reserved = reserve(space, &target.branch_ref())?;
     let head = head_of(space, target)?;
     if repository.is_ancestor(theirs, head)? {
         return Ok(Merged::UpToDate { head });
@@ -130,10 +142,10 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
-    let following = Following::files(space, &target.branch_ref(), &changed)?;
+    let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
-    let mut writer = writer_of(space, target, head)?;
+    let writer = writer_of(space, target, head)?;
     let found = head_of(space, target)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
@@ -146,7 +158,7 @@ pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> 
     }
     let making = Making { tree, objects, parents: [head, theirs] };
     let (transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
-    let moved = carry_out(space, &mut writer, transaction, (head, following), space.durability())?;
+    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
         commit: moved.head,
         parents: [head, theirs],

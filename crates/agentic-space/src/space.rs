@@ -101,12 +101,12 @@ impl Space {
         &self.recovered
     }
 
-    /// Notes what opening a writer had to mend.
-    pub(crate) fn note_found(&self, writer: &Writer<'_>) {
-        self.found.borrow_mut().extend(recovery::findings(writer));
+    /// Notes what had to be mended before a write.
+    pub(crate) fn note_found(&self, found: Vec<Recovered>) {
+        self.found.borrow_mut().extend(found);
     }
 
-    /// Takes what writers had to mend since the last call.
+    /// Takes what had to be mended before writes since the last call.
     pub fn take_found(&self) -> Vec<Recovered> {
         self.found.take()
     }
@@ -251,7 +251,7 @@ impl Space {
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
-        self.note_found(&writer);
+        self.note_found(recovery::findings(&writer));
         Ok((writer, head))
     }
 

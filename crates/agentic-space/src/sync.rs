@@ -8,7 +8,7 @@ use agentic_store::journal::{BranchMove, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::archive::archive_stream;
-use crate::following::Following;
+use crate::following::{Following, reserve};
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
 
@@ -314,18 +314,36 @@ fn update_agent(
         return Ok(());
     }
     drop(writer);
-    // Looking at a worktree may run a program of the user's: not under the lock.
+    forward(space, agent, (ours, theirs), fetched)
+}
+
+/// Moves an agent's branch on to where the remote has it, and lets its worktree follow.
+fn forward(
+    space: &Space,
+    agent: &AgentName,
+    (ours, theirs): (Oid, Oid),
+    fetched: &mut Fetched,
+) -> Result<()> {
+    let (repository, branch_ref) = (space.repository(), agent.branch_ref());
+    let committer = space.own_signatures()?.committer;
+    let reserved = reserve(space, &branch_ref)?;
     let trees = (space.read_commit(ours)?.tree, space.read_commit(theirs)?.tree);
     let changed = repository.scratch().changed_paths(trees.0, trees.1)?;
-    let following = Following::files(space, &agent.branch_ref(), &changed)?;
+    let following = Following::of(reserved, &branch_ref, ours, &changed)?;
     let (mut writer, _) = space.writer(agent)?;
+    if let Some(following) = &following {
+        following.announce(&branch_ref, (ours, theirs))?;
+    }
     let step = BranchMove { name: branch_ref.clone(), expect: Some(ours), new: theirs };
-    let forward = || repository.move_ref(&step, &transaction.committer, "agentic: fetch");
-    if writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved {
+    let forward = || repository.move_ref(&step, &committer, "agentic: fetch");
+    let is_moved = writer.with_refs(&[&branch_ref], forward)? == RefMove::Moved;
+    if is_moved {
         fetched.fast_forwarded.push(agent.clone());
-        if let Some(following) = following {
-            following.bring(space, &mut writer, (ours, theirs))?;
-        }
+    }
+    match following {
+        Some(following) if is_moved => following.bring(space, writer, (ours, theirs))?,
+        Some(following) => following.retract(),
+        None => {}
     }
     Ok(())
 }

@@ -219,7 +219,7 @@ impl Space {
                 self.begin(&mut writer, agent, head)?;
             }
         }
-        self.note_found(&writer);
+        self.note_found(agentic_store::recovery::findings(&writer));
         Ok(writer)
     }
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
-use agentic_store::Lock;
 use agentic_store::git::{Checkout, SnapshotSource, Worktree};
+use agentic_store::{Lock, WorktreeLock};
 
 use crate::{Error, Result, Space};
 
@@ -139,7 +139,10 @@ pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
 /// # Errors
 /// Fails when the changes conflict with the head; nothing is changed then.
 pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
-    let worktree = space.worktree_of(agent)?;
+    let lock = WorktreeLock::take(space.repository(), space.worktree_of(agent)?)?;
+    // If it cannot follow by itself, what it holds is merged below.
+    let _it_may_fail_again = lock.catch_up(space.repository(), space.now());
+    let worktree = lock.worktree();
     let head = space.head(agent)?;
     let base = worktree.base(head)?;
     let synced = Synced { path: worktree.path.clone(), from: base, to: head };
@@ -148,19 +151,19 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     }
     let base_tree = space.read_commit(base)?.tree;
     let head_tree = space.read_commit(head)?.tree;
-    let here = space.repository().at_worktree(&worktree)?;
+    let here = space.repository().at_worktree(worktree)?;
     // The index may stand anywhere; what counts is what the folder holds.
     let scratch = here.scratch_at(&worktree.path)?;
     let content = scratch.snapshot(base_tree, SnapshotSource::Folder { paths: &[] })?.tree;
     let merged = scratch.merge_trees(base_tree, head_tree, content, ("head", "worktree"))?;
     if !merged.conflicts.is_empty() {
         let conflicts = merged.conflicts.into_iter().map(|conflict| conflict.path).collect();
-        return Err(Error::SyncConflict { path: worktree.path, conflicts });
+        return Err(Error::SyncConflict { path: synced.path, conflicts });
     }
     for tree in [content, merged.tree] {
         here.write_loose(&scratch.difference(base_tree, tree)?)?;
     }
-    worktree.replace_content(content, merged.tree, head)?;
+    lock.replace_content(content, merged.tree, head)?;
     Ok(synced)
 }
 
@@ -169,14 +172,20 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
 /// # Errors
 /// Fails when it has uncommitted work, unless that is to be thrown away.
 pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
-    let path = match space.worktree_of(agent) {
-        Ok(worktree) if work == Work::Kept && !worktree.is_pristine()? => {
-            return Err(Error::UncommittedWork { path: worktree.path });
+    let (path, lock) = match space.worktree_of(agent) {
+        Ok(worktree) => {
+            let lock = WorktreeLock::take(space.repository(), worktree)?;
+            (lock.worktree().path.clone(), Some(lock))
         }
-        Ok(worktree) => worktree.path,
-        Err(Error::WorktreeGone { path, .. }) => path,
+        Err(Error::WorktreeGone { path, .. }) => (path, None),
         Err(error) => return Err(error),
     };
+    if let Some(lock) = lock.as_ref().filter(|_| work == Work::Kept) {
+        lock.catch_up(space.repository(), space.now())?;
+        if !lock.worktree().is_pristine()? {
+            return Err(Error::UncommittedWork { path });
+        }
+    }
     let name = path.to_string_lossy();
     let arguments = ["worktree", "remove", "--force", &name];
     space.repository().git(&arguments)?.checked(&arguments)?;

@@ -57,6 +57,20 @@ pub enum Error {
         /// The ref.
         name: String,
     },
+    /// A program that git runs while a worktree is brought along asks for that very worktree.
+    #[error("`{}` is being brought along by the program that started this one", path.display())]
+    WorktreeHeld {
+        /// The top folder of the worktree.
+        path: PathBuf,
+    },
+    /// A worktree could not follow its branch after a crash.
+    #[error("`{}` could not follow its branch: {why}", path.display())]
+    LeftBehind {
+        /// The top folder of the worktree.
+        path: PathBuf,
+        /// What stood in the way.
+        why: String,
+    },
     /// No commit answers to the revision.
     #[error("`{revision}` names no commit here")]
     UnknownRevision {
@@ -154,10 +168,12 @@ impl Error {
             | Error::GitProgram { .. }
             | Error::Corrupt { .. }
             | Error::RefLocked { .. }
+            | Error::LeftBehind { .. }
             | Error::Unstable { .. }
             | Error::NoIdentity
             | Error::Injected { .. } => true,
             Error::UnknownRevision { .. }
+            | Error::WorktreeHeld { .. }
             | Error::Ambiguous { .. }
             | Error::UnsafePath { .. }
             | Error::Unmerged { .. }

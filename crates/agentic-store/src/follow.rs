@@ -1,89 +1,203 @@
-//! Worktrees that follow their branch after a crash.
+//! Worktrees that have still to follow their branch.
+//!
+//! A branch moves first, then the worktree that has it checked out comes along. What a worktree has
+//! to do is noted beside the journals before the branch moves, and that note goes when it is done:
+//! whoever finds one whose maker died lets the worktree follow.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
-use agentic_model::Oid;
+use agentic_model::{AgentName, Instant, Oid};
 
+use crate::file::{self, Persistence};
 use crate::git::{Repository, Worktree};
 use crate::journal::{Follow, Transaction};
+use crate::layout::{Layout, Stream};
+use crate::recovery::{Mended, Recovered};
+use crate::worktree_lock::WorktreeLock;
 use crate::{Error, Result};
 
-/// Finds the worktree that a transaction names, if it still has the branch checked out.
-pub fn worktree_of(repository: &Repository, transaction: &Transaction) -> Result<Option<Worktree>> {
-    let (Some(branch), Some(follow)) = (&transaction.branch, &transaction.follow) else {
-        return Ok(None);
+/// Where a worktree has to go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trail {
+    /// The full name of the branch.
+    pub branch: String,
+    /// The commit that its files are at; nothing if they are where they have to be, and only the
+    /// index is behind.
+    pub files_from: Option<Oid>,
+    /// The commit that the branch moves to.
+    pub to: Oid,
+    /// Whether somebody has tried in vain.
+    pub attempt: Attempt,
+}
+
+/// Whether somebody has tried in vain to let a worktree follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// Nobody has: the next command tries.
+    Due,
+    /// Somebody has: it is tried again by those who need that worktree.
+    Failed,
+}
+
+impl Trail {
+    /// Returns what a write asks of the worktree that it names.
+    fn of(transaction: &Transaction) -> Option<Trail> {
+        let branch = transaction.branch.as_ref()?;
+        let files_from = match transaction.follow.as_ref()? {
+            Follow::Index(_) => None,
+            Follow::Files(_) => branch.expect,
+        };
+        let (name, to) = (branch.name.clone(), branch.new);
+        Some(Trail { branch: name, files_from, to, attempt: Attempt::Due })
+    }
+
+    /// Returns the stream whose writes move the branch.
+    pub fn stream(&self) -> Stream {
+        match AgentName::from_branch_ref(&self.branch) {
+            Some(agent) => Stream::Agent(agent),
+            None => Stream::of_branch(&self.branch),
+        }
+    }
+
+    /// Reads a note; one that a power cut spoilt counts as none, since journals are replayed then.
+    pub(crate) fn read(note: &Path) -> Result<Option<Trail>> {
+        match std::fs::read_to_string(note) {
+            Ok(text) => Ok(Trail::parse(&text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
+            Err(error) => Err(Error::io("read", note)(error)),
+        }
+    }
+
+    fn parse(text: &str) -> Option<Trail> {
+        let fields: Vec<&str> = text.strip_suffix('\n')?.split(' ').collect();
+        let [branch, from, to, attempt] = fields[..] else { return None };
+        let files_from = match from {
+            "-" => None,
+            from => Some(Oid::parse(from).ok()?),
+        };
+        let attempt = match attempt {
+            "due" => Attempt::Due,
+            "failed" => Attempt::Failed,
+            _ => return None,
+        };
+        Some(Trail { branch: branch.to_owned(), files_from, to: Oid::parse(to).ok()?, attempt })
+    }
+
+    /// Writes the note. The system writes it to the disk when it finds the time: after a power cut
+    /// the journals tell the same.
+    pub(crate) fn write(&self, note: &Path) -> Result<()> {
+        let from = self.files_from.map_or("-".to_owned(), |from| from.to_string());
+        let attempt = match self.attempt {
+            Attempt::Due => "due",
+            Attempt::Failed => "failed",
+        };
+        let line = format!("{} {from} {} {attempt}\n", self.branch, self.to);
+        let folder = note.parent().expect("notes stand in a folder");
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        file::replace(note, line.as_bytes(), Persistence::Lazy)
+    }
+}
+
+/// Notes what the worktree that a write names has still to do, if it still has the branch.
+pub(crate) fn note(repository: &Repository, transaction: &Transaction) -> Result<()> {
+    let (Some(trail), Some(follow)) = (Trail::of(transaction), &transaction.follow) else {
+        return Ok(());
     };
     let (Follow::Index(path) | Follow::Files(path)) = follow;
-    let found = repository.worktree_of(&branch.name)?;
-    Ok(found.filter(|worktree| worktree.path == Path::new(path)))
+    match repository.worktree_of(&trail.branch)? {
+        Some(worktree) if worktree.path == Path::new(path) => {
+            trail.write(&repository.layout().trail(&worktree.key()))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
-/// Lets a worktree follow, as far as it has not.
-pub fn again(
+/// Tells whether a worktree is on its way to where its branch is, or was when its process died.
+pub fn is_on_its_way(layout: &Layout, worktree: &Worktree) -> bool {
+    layout.trail(&worktree.key()).exists()
+}
+
+/// Lets all worktrees follow whose processes died before they had.
+///
+/// # Errors
+/// Fails when the notes cannot be listed; what goes wrong with one worktree is in the report.
+pub fn catch_up(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
+    let folder = repository.layout().trails();
+    let notes = match std::fs::read_dir(&folder) {
+        Ok(notes) => notes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", &folder)(error)),
+    };
+    let mut report = Vec::new();
+    for note in notes {
+        let note = note.map_err(Error::io("read", &folder))?.path();
+        let Some(trail) = Trail::read(&note)? else { continue };
+        if trail.attempt == Attempt::Due
+            && let Err(error) = follow(repository, &note, &trail, now, &mut report)
+        {
+            let mended = Mended::NotYet(error.to_string());
+            report.push(Recovered { stream: trail.stream(), mended });
+        }
+    }
+    Ok(report)
+}
+
+/// Lets one worktree follow, unless somebody is at it.
+fn follow(
     repository: &Repository,
-    worktree: &Worktree,
-    transaction: &Transaction,
+    note: &Path,
+    trail: &Trail,
+    now: Instant,
+    report: &mut Vec<Recovered>,
 ) -> Result<()> {
-    let Some(branch) = &transaction.branch else { return Ok(()) };
-    match (&transaction.follow, branch.expect) {
-        (Some(Follow::Index(_)), _) => {
-            worktree.rebuild_index()?;
-            worktree.set_base(branch.new)
+    let worktree = repository.worktree_of(&trail.branch)?;
+    let layout = repository.layout();
+    match worktree.filter(|worktree| layout.trail(&worktree.key()) == note) {
+        Some(worktree) => {
+            if let Some(lock) = WorktreeLock::try_take(repository, worktree)? {
+                report.extend(lock.catch_up(repository, now)?);
+            }
+            Ok(())
         }
-        (Some(Follow::Files(_)), Some(from)) => {
-            worktree.rebuild_index()?;
-            bring_files(repository, worktree, from, branch.new)?;
-            worktree.set_base(branch.new)
-        }
-        (Some(Follow::Files(_)) | None, _) => Ok(()),
+        // It is gone, or has something else checked out.
+        None => forget(note),
     }
 }
 
-/// Brings the files that still are as `from` has them to `to`, where the index stands already.
-/// Nobody knows how far that was done, and a person may have changed files since: what is neither
-/// the one nor the other is left alone and shows as uncommitted.
-fn bring_files(repository: &Repository, worktree: &Worktree, from: Oid, to: Oid) -> Result<()> {
-    let (from, into) = (from.to_string(), to.to_string());
-    let arguments = ["diff-tree", "-r", "-z", "--no-renames", &from, &into];
-    let listed = worktree.git(&arguments)?.checked(&arguments)?;
-    let mut parts = listed.split('\0');
-    while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
-        let [_, _, old, new, _] = change.split(' ').collect::<Vec<_>>()[..] else { continue };
-        let on_disk = repository.name_file(worktree, path)?;
-        let old = Oid::parse(old).ok().filter(|oid| !oid.is_null());
-        let new = Oid::parse(new).ok().filter(|oid| !oid.is_null());
-        if on_disk == new {
-            continue;
-        }
-        let is_old = on_disk == old || on_disk.is_none();
-        if !is_old && !is_part_of(repository, worktree, path, new)? {
-            continue;
-        }
-        match new {
-            Some(_) => {
-                let arguments = ["checkout-index", "--force", "--quiet", "--", path];
-                worktree.git(&arguments)?.checked(&arguments)?;
-            }
-            None => {
-                let path = worktree.path.join(path);
-                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
-            }
-        }
+/// Removes a note.
+pub(crate) fn forget(note: &Path) -> Result<()> {
+    match std::fs::remove_file(note) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", note)(error)),
+        _ => Ok(()),
     }
-    // The index learns what the files look like on the disk.
-    let _differences_are_an_answer = worktree.git(&["update-index", "-q", "--refresh"])?;
-    Ok(())
 }
 
-/// Tells whether a file is the beginning of what git was about to write: git removes the old file
-/// and writes the new one, and may have been killed in between.
-fn is_part_of(
-    repository: &Repository,
-    worktree: &Worktree,
-    path: &str,
-    new: Option<Oid>,
-) -> Result<bool> {
-    let Some(new) = new else { return Ok(false) };
-    let there = std::fs::read(worktree.path.join(path)).unwrap_or_default();
-    Ok(repository.read_blob(new)?.starts_with(&there))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_reads_as_it_was_written_and_a_spoilt_one_not_at_all() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let note = dir.path().join("trail/note");
+        let to = Oid::parse(&"12".repeat(20)).expect("an id");
+        let branch = "refs/heads/main".to_owned();
+        for files_from in [None, Some(to)] {
+            for attempt in [Attempt::Due, Attempt::Failed] {
+                let trail = Trail { branch: branch.clone(), files_from, to, attempt };
+                trail.write(&note).expect("writable");
+                assert_eq!(Trail::read(&note).expect("readable"), Some(trail));
+            }
+        }
+        let whole = std::fs::read(&note).expect("readable");
+        for spoilt in [&b""[..], &whole[..whole.len() - 1], &vec![0; whole.len()], b"\xff x y z\n"]
+        {
+            std::fs::write(&note, spoilt).expect("writable");
+            assert_eq!(Trail::read(&note).expect("readable"), None, "{spoilt:?}");
+        }
+        forget(&note).expect("writable");
+        assert_eq!(Trail::read(&note).expect("nothing to read"), None);
+    }
 }

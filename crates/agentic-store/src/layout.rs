@@ -115,6 +115,21 @@ impl Layout {
         self.root.join("lock").join(format!("_{work}.all"))
     }
 
+    /// Returns the lock file of a worktree, by its key.
+    pub fn worktree_lock(&self, worktree: &str) -> PathBuf {
+        self.root.join("lock").join(format!("_worktree-{worktree}"))
+    }
+
+    /// Returns where it is noted that a worktree has still to follow its branch, by its key.
+    pub fn trail(&self, worktree: &str) -> PathBuf {
+        self.trails().join(worktree)
+    }
+
+    /// Returns the folder of these notes.
+    pub fn trails(&self) -> PathBuf {
+        self.root.join("trail")
+    }
+
     /// Returns the mark that a stream's journal holds records which only a replay makes safe.
     pub fn dirty(&self, stream: &Stream) -> PathBuf {
         self.root.join("dirty").join(stream.to_string())

@@ -9,7 +9,7 @@ mod error;
 pub mod fault;
 pub mod file;
 mod fold;
-mod follow;
+pub mod follow;
 pub mod git;
 pub mod journal;
 mod layout;
@@ -18,14 +18,16 @@ pub mod open_files;
 pub mod recovery;
 pub mod secret;
 mod user;
+mod worktree_lock;
 mod writer;
 
 pub use crate::error::{Error, Result};
 pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
-pub use crate::lock::Lock;
+pub use crate::lock::{Lock, Wait, tell_waits};
 pub use crate::user::user_id;
+pub use crate::worktree_lock::WorktreeLock;
 pub use crate::writer::{Finding, Outcome, Writer};
 
 /// Hashes bytes for names that are neither git's nor an object's.

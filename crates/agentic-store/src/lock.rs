@@ -9,15 +9,20 @@
 //! that just gave it back. So whoever has to wait does so behind a turnstile: a second lock that is
 //! held while waiting for the first. Where there is a turnstile, nobody passes by it.
 
+mod wait;
+
 use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+pub use self::wait::{Wait, tell_waits};
 use crate::{Error, Result};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
 const NOTE_BYTES: usize = 512;
+/// The longest note that is read, in bytes: 4 MiB. One of an archive names thousands of refs.
+const NOTE_BYTES_MAX: u64 = 4 << 20;
 /// How a note begins as long as it counts.
 const NOTE_BEGIN: &[u8] = b"pid ";
 /// The line that ends a note; what an earlier, longer one left may follow.
@@ -37,6 +42,8 @@ pub(crate) struct LockFile {
     path: PathBuf,
     /// The lock to wait behind, as far as there is one.
     turnstile: Option<File>,
+    /// What the lock protects, where its name does not say it.
+    subject: Option<String>,
 }
 
 impl LockFile {
@@ -49,7 +56,7 @@ impl LockFile {
             }
             file => file?,
         };
-        Ok(LockFile { file, path: path.to_owned(), turnstile: None })
+        Ok(LockFile { file, path: path.to_owned(), turnstile: None, subject: None })
     }
 
     /// Takes the lock, waiting for its holder.
@@ -64,8 +71,11 @@ impl LockFile {
                 Some(turn) => turn,
                 None => open(&turnstile)?,
             };
-            turn.lock().map_err(Error::io("lock", &turnstile))?;
-            self.file.lock().map_err(Error::io("lock", &self.path))?;
+            let subject = || self.subject.clone().unwrap_or_else(|| wait::subject(&self.path));
+            wait::aloud(subject, &self.file, || {
+                turn.lock().map_err(Error::io("lock", &turnstile))?;
+                self.file.lock().map_err(Error::io("lock", &self.path))
+            })?;
             turn.unlock().map_err(Error::io("unlock", &turnstile))?;
             self.turnstile = Some(turn);
         }
@@ -112,6 +122,15 @@ impl Lock {
         LockFile::open(path)?.take(git_dir)
     }
 
+    /// Takes a lock whose name does not say what it protects, waiting for its holder.
+    ///
+    /// # Errors
+    /// Fails as [`Lock::take`] does.
+    pub(crate) fn take_of(path: &Path, subject: String, git_dir: &Path) -> Result<Lock> {
+        let opened = LockFile::open(path)?;
+        LockFile { subject: Some(subject), ..opened }.take(git_dir)
+    }
+
     /// Takes a lock if nobody holds it.
     ///
     /// # Errors
@@ -124,6 +143,20 @@ impl Lock {
     /// the lock.
     pub(crate) fn into_file(self) -> File {
         self.opened.file
+    }
+
+    /// Returns where the lock file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.opened.path
+    }
+
+    /// Returns the lock's file once more: a program that inherits it holds the lock as well.
+    ///
+    /// # Errors
+    /// Fails when the process may open no more files.
+    pub(crate) fn share(&self) -> Result<File> {
+        let LockFile { file, path, .. } = &self.opened;
+        file.try_clone().map_err(Error::io("open", path))
     }
 
     /// Gives the lock back and keeps its file open; nothing if it could not be given back but by
@@ -201,7 +234,9 @@ impl Lock {
         if !note[..n_read].starts_with(NOTE_BEGIN) {
             return Ok(None);
         }
-        note = std::fs::read(path).map_err(Error::io("read", path))?;
+        note.clear();
+        let mut whole = File::open(path).map_err(Error::io("read", path))?.take(NOTE_BYTES_MAX);
+        whole.read_to_end(&mut note).map_err(Error::io("read", path))?;
         let Ok(text) = String::from_utf8(note) else { return Ok(None) };
         let end = text.find(&format!("\n{NOTE_END}\n"));
         Ok(end.map(|end| text[..end].to_owned()))

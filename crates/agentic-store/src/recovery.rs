@@ -12,10 +12,11 @@ use crate::git::Repository;
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer};
-use crate::{Error, Result};
+use crate::{Error, Result, follow};
 
 pub use self::checkpoint::{Checkpoint, KEEP_MILLIS, checkpoint, rest};
 pub use self::replay::replay;
+pub use crate::follow::catch_up;
 
 /// What recovery did to one stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +36,7 @@ pub enum Mended {
     NotYet(String),
     /// A lost or damaged object was written again.
     Object(Oid),
-    /// The index of a worktree was made anew.
+    /// A worktree was brought to where its branch is.
     Worktree(PathBuf),
     /// The branch was moved forward to the newest acknowledged commit.
     Branch(Oid),
@@ -77,6 +78,7 @@ pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> 
             }
         }
     }
+    report.extend(follow::catch_up(repository, now)?);
     Ok(report)
 }
 

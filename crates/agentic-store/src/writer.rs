@@ -12,7 +12,7 @@ mod unfinished;
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
-use crate::journal::{self, Durability, Journal, Opened, Standing, Transaction};
+use crate::journal::{self, Durability, Follow, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::recovery::KEEP_MILLIS;
@@ -53,11 +53,6 @@ pub enum Finding {
         found: Option<Oid>,
         /// The ref that keeps the commit: somebody may have been told that it was decided.
         kept: Option<String>,
-    },
-    /// A worktree could not follow its branch; `agentic worktree sync` brings it along.
-    LeftBehind {
-        /// What stood in the way.
-        why: String,
     },
     /// A journal of an earlier branch of the same name was set aside.
     SetAside,
@@ -219,8 +214,9 @@ impl<'a> Writer<'a> {
     }
 
     /// Decides a write and carries it out: one durable record, then objects, branch and notes. A
-    /// write that names a worktree is finished by [`Writer::follow`] and [`Writer::settle`]; if the
-    /// process dies before, the next one lets the worktree follow.
+    /// write that names the index of a worktree is finished by [`Writer::follow`] and
+    /// [`Writer::settle`]; if the process dies before, the next one lets it follow. One that names
+    /// the files is announced before, and they follow when this writer is gone.
     ///
     /// # Errors
     /// Fails only while nothing is decided: when another program holds the branch's lock, and when
@@ -255,7 +251,7 @@ impl<'a> Writer<'a> {
         }
         match self.make_visible(&transaction) {
             Ok(RefMove::Moved) => {
-                if transaction.follow.is_none() {
+                if !matches!(transaction.follow, Some(Follow::Index(_))) {
                     self.settle(now);
                 }
                 Ok(Outcome::Done)
@@ -269,8 +265,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Brings a worktree to where its branch is now. If the process dies meanwhile, the next one
-    /// removes the lock that git would find on the worktree's index.
+    /// Brings the index of a worktree to where its branch is now. No program may run meanwhile. If the
+    /// process dies, the next one removes the lock that git would find on that index.
     ///
     /// # Errors
     /// Fails when another program holds that lock, and as `bring` does.

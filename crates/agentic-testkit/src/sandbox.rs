@@ -248,7 +248,7 @@ fn replace_folder(from: &Path, to: &Path) -> std::io::Result<()> {
     copy_folder(from, to, 0)
 }
 
-/// Copies files and folders with their permissions; what git makes holds no links.
+/// Copies files and folders with their permissions, and links as links.
 fn copy_folder(from: &Path, to: &Path, depth: usize) -> std::io::Result<()> {
     if depth > FOLDER_DEPTH_MAX {
         return Ok(());
@@ -256,9 +256,12 @@ fn copy_folder(from: &Path, to: &Path, depth: usize) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
             fs::create_dir(&target)?;
             copy_folder(&entry.path(), &target, depth + 1)?;
+        } else if kind.is_symlink() {
+            symlink(fs::read_link(entry.path())?, &target)?;
         } else {
             fs::copy(entry.path(), &target)?;
         }

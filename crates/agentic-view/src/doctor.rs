@@ -75,11 +75,10 @@ impl From<&Recovered> for MendedView {
             Mended::Opened(Finding::SetAside) => {
                 "set the journal of an earlier branch aside".to_owned()
             }
-            Mended::Opened(Finding::LeftBehind { why }) => {
-                format!("a worktree could not follow: {why}; run `agentic worktree sync`")
-            }
             Mended::NotYet(why) => format!("something unfinished waits: {why}"),
-            Mended::Worktree(path) => format!("made the index of `{}` anew", path.display()),
+            Mended::Worktree(path) => {
+                format!("brought `{}` to where its branch is", path.display())
+            }
             Mended::Object(oid) => format!("wrote object {oid} again"),
             Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
             Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),

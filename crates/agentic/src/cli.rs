@@ -1,12 +1,24 @@
 //! What the command line takes.
+//!
+//! To build all verbs with all their options takes longer than to read a short log. A run needs one
+//! verb: it is built alone and tried first. Whatever that does not take as it stands goes to the
+//! whole command line, which knows every verb, shows help and says what is wrong.
 
+mod verb;
+
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
-use crate::{alias, commands};
+use self::verb::NoVerb;
+pub use self::verb::Verb;
+use crate::alias;
 
 /// What the help of every verb puts apart from the verb's own options.
 const GLOBAL: &str = "Options of every verb";
@@ -17,7 +29,7 @@ const GLOBAL: &str = "Options of every verb";
 #[command(
     after_help = "A first look: `agentic demo`. Every verb has an example: `agentic help spawn`."
 )]
-pub struct Cli {
+pub struct Cli<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, help_heading = GLOBAL)]
     pub directory: Option<PathBuf>,
@@ -32,7 +44,7 @@ pub struct Cli {
     pub durability: Option<DurabilityMode>,
     /// The verb
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: V,
 }
 
 /// When to use colours.
@@ -55,57 +67,6 @@ pub enum DurabilityMode {
     Git,
 }
 
-/// The verbs.
-#[derive(Debug, Subcommand)]
-pub enum Verb {
-    Init(commands::init::Args),
-    Spawn(commands::spawn::Args),
-    Commit(commands::commit::Args),
-    Merge(commands::merge::Args),
-    #[command(subcommand)]
-    Trace(commands::trace::Verb),
-    Log(commands::log::Args),
-    Show(commands::show::Args),
-    Agents(commands::agents::Args),
-    Archive(commands::archive::Args),
-    Tree(commands::tree::Args),
-    ForkPoint(commands::fork_point::Args),
-    Briefing(commands::briefing::Args),
-    #[command(subcommand)]
-    Worktree(commands::worktree::Verb),
-    #[command(subcommand)]
-    Object(commands::object::Verb),
-    #[command(subcommand)]
-    Kind(commands::kind::Verb),
-    Relate(commands::relate::Args),
-    Unrelate(commands::relate::UnrelateArgs),
-    Relations(commands::relations::Args),
-    SubAgents(commands::relations::SubAgentsArgs),
-    Reviewers(commands::relations::ReviewersArgs),
-    Merged(commands::relations::MergedArgs),
-    Push(commands::push::Args),
-    Fetch(commands::fetch::Args),
-    Run(Box<commands::run::Args>),
-    Repl(commands::repl::Args),
-    Check(commands::check::Args),
-    Fmt(commands::fmt::Args),
-    #[command(subcommand)]
-    Flow(commands::flow::Verb),
-    #[command(subcommand)]
-    Session(Box<commands::session::Verb>),
-    Pending(commands::pending::Args),
-    Decide(commands::decide::Args),
-    Providers(commands::providers::Args),
-    Doctor(commands::doctor::Args),
-    #[command(subcommand)]
-    Credential(commands::credential::Verb),
-    Demo(commands::demo::Args),
-    #[command(subcommand)]
-    Conformance(commands::conformance::Verb),
-    Completions(commands::completions::Args),
-    Man(commands::man::Args),
-}
-
 impl Color {
     /// Makes the choice count for everything that is printed.
     pub fn apply(self) {
@@ -120,7 +81,9 @@ impl Color {
 
 /// Parses the command line; on wrong usage says so and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    Cli::try_parse_from(alias::resolve(std::env::args_os().collect())).map_err(|error| {
+    let arguments = alias::resolve(std::env::args_os().collect());
+    let parsed = short_way(&arguments).unwrap_or_else(|| Cli::try_parse_from(&arguments));
+    parsed.map_err(|error| {
         let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         // Nobody reads what cannot be printed.
         let _ = error.print();
@@ -134,7 +97,23 @@ pub fn parse() -> Result<Cli, ExitCode> {
     })
 }
 
+/// Parses a command line by the first of its words that is a verb, as if there were no other verbs.
+/// What is accepted means the same to the whole command line, which has more verbs but nothing else
+/// that could take one of the words. What is not accepted may still be right, or be the name of
+/// another verb where a value was expected; only of the version there is nothing more to say.
+fn short_way(arguments: &[OsString]) -> Option<Result<Cli, clap::Error>> {
+    let mut words = arguments.iter().skip(1).filter_map(|word| word.to_str());
+    let verb = words.find_map(Verb::command);
+    let command = Cli::<NoVerb>::command().subcommands(verb);
+    let parsed = command.try_get_matches_from(arguments);
+    match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+        Ok(cli) => Some(Ok(cli)),
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => Some(Err(error)),
+        Err(_) => None,
+    }
+}
+
 /// Returns the whole command, for completions and manual pages.
 pub fn command() -> clap::Command {
-    Cli::command()
+    <Cli>::command()
 }

@@ -73,6 +73,7 @@ impl Context {
     pub fn space(&self) -> Result<Space, Failure> {
         let space = Space::open(&self.directory, self.options)?;
         tell_recovered(space.recovered());
+        space.repository().keep_until_exit();
         Ok(space)
     }
 

@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     cli.color.apply();
+    agentic_store::tell_waits(|wait| output::talk(&wait.to_string()));
     let json = cli.json;
     match commands::run(cli) {
         Ok(code) => code,

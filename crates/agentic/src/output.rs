@@ -99,7 +99,8 @@ pub fn counted(number: usize, noun: &str) -> String {
 
 /// Says something to the person at the terminal.
 pub fn talk(text: &str) {
-    let _ = writeln!(anstream::stderr(), "{text}");
+    // In one piece: other processes write to the same place.
+    let _ = anstream::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Warns about something that did not keep the verb from being done.

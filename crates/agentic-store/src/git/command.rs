@@ -12,6 +12,12 @@ use super::worktree::leads_to;
 use crate::lock::Lock;
 use crate::{Error, Result};
 
+/// The variable in which a program that git starts for us finds which lock is held for it.
+pub(crate) const HELD_LOCK: &str = "AGENTIC_HELD_LOCK";
+
+/// How much of a command line is paths, in bytes: 64 KiB. Systems take 128 KiB at least.
+const PATHS_BYTES_MAX: usize = 64 << 10;
+
 /// What a git that runs us, as one of its hooks, says of its own repository and its own call. None of
 /// it is meant for the programs that we run, maybe on another worktree.
 const VARIABLES_OF_A_CALL: [&str; 17] = [
@@ -62,6 +68,22 @@ impl Program {
     }
 }
 
+/// Splits paths into lists that one command line has room for.
+pub(crate) fn by_command_line<'a, 'b>(paths: &'a [&'b str]) -> impl Iterator<Item = &'a [&'b str]> {
+    let mut rest = paths;
+    std::iter::from_fn(move || {
+        let mut n_bytes = 0;
+        let fits = |path: &&&str| {
+            n_bytes += path.len() + 1;
+            n_bytes <= PATHS_BYTES_MAX
+        };
+        let n_paths = rest.iter().take_while(fits).count().max(1).min(rest.len());
+        let (part, others) = rest.split_at(n_paths);
+        rest = others;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
 /// Runs the `git` program in a folder and waits for it.
 ///
 /// # Errors
@@ -86,14 +108,15 @@ fn run_git_with(
     input: &[u8],
     environment: &Environment,
 ) -> Result<Program> {
-    let stdin = if input.is_empty() { Stdio::null() } else { Stdio::piped() };
-    let mut child = git_command(directory, arguments)
-        .envs(environment.iter().map(|(name, value)| (name, value)))
-        .stdin(stdin)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .map_err(Error::io("run `git` in", directory))?;
+    let mut command = git_command(directory, arguments);
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    run(command, directory, input)
+}
+
+fn run(mut command: Command, directory: &Path, input: &[u8]) -> Result<Program> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(Error::io("run `git` in", directory))?;
     if let Some(mut pipe) = child.stdin.take() {
         // A git that does not read it to its end says why with its exit code.
         let _ = pipe.write_all(input);
@@ -135,6 +158,18 @@ pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> R
     run_git_with(folder, arguments, b"", &place(folder, git_dir)?)
 }
 
+/// Does the same with a git that holds a lock as long as it runs, even if this process dies meanwhile.
+pub(super) fn run_git_holding(
+    lock: &Lock,
+    (folder, git_dir): (&Path, &Path),
+    arguments: &[&str],
+) -> Result<Program> {
+    let mut command = git_command(folder, arguments);
+    command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
+    command.stdin(lock.share()?);
+    run(command, folder, b"")
+}
+
 fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {
     if leads_to(folder, git_dir) {
         return Ok(Environment::new());
@@ -170,5 +205,26 @@ impl Repository {
         };
         told.extend(environment);
         run_git_with(directory, arguments, input, &told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_split_in_their_order_and_none_is_lost() {
+        let long = "x".repeat(PATHS_BYTES_MAX / 3);
+        let longer = "y".repeat(2 * PATHS_BYTES_MAX);
+        for (paths, sizes) in [
+            (vec![], vec![]),
+            (vec!["a", "b"], vec![2]),
+            (vec![long.as_str(); 5], vec![2, 2, 1]),
+            (vec!["a", longer.as_str(), longer.as_str(), "b"], vec![1, 1, 1, 1]),
+        ] {
+            let parts: Vec<&[&str]> = by_command_line(&paths).collect();
+            assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), sizes);
+            assert_eq!(parts.concat(), paths);
+        }
     }
 }

@@ -30,6 +30,7 @@ mod zone;
 
 pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
 use self::command::start_git;
+pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;

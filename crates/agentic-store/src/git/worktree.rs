@@ -1,14 +1,16 @@
 //! Worktrees: which branch each has checked out, and bringing them along when a branch moves.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::command::run_git_at;
+use super::command::{by_command_line, run_git_at, run_git_holding};
 use super::repository::absolute;
 use super::{Program, Repository};
 use crate::file::{self, Persistence};
 use crate::journal::{GitKind, GitObject};
+use crate::lock::Lock;
 use crate::{Error, Result};
 
 /// The file in a worktree's git directory that names the commit it was last brought to.
@@ -119,25 +121,37 @@ impl Repository {
 }
 
 impl Repository {
-    /// Names the content of a file in a worktree as git would add it; nothing if there is none.
+    /// Names the contents of those of some paths in a worktree that are files or links, as git would
+    /// add them.
     ///
     /// # Errors
-    /// Fails when the file cannot be read.
-    pub fn name_file(&self, worktree: &Worktree, path: &str) -> Result<Option<Oid>> {
-        let full = worktree.path.join(path);
-        match full.symlink_metadata() {
-            Ok(found) if found.is_symlink() => {
-                let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
-                let bytes = target.into_os_string().into_encoded_bytes();
-                Ok(Some(self.name_object(&GitObject { kind: GitKind::Blob, bytes })))
+    /// Fails when a file cannot be read.
+    pub(crate) fn name_files<'a>(
+        &self,
+        worktree: &Worktree,
+        paths: &[&'a str],
+    ) -> Result<BTreeMap<&'a str, Oid>> {
+        let (mut named, mut files) = (BTreeMap::new(), Vec::new());
+        for path in paths {
+            let full = worktree.path.join(path);
+            match full.symlink_metadata() {
+                Ok(found) if found.is_symlink() => {
+                    let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
+                    let bytes = target.into_os_string().into_encoded_bytes();
+                    let blob = GitObject { kind: GitKind::Blob, bytes };
+                    named.insert(*path, self.name_object(&blob));
+                }
+                Ok(found) if found.is_file() => files.push(*path),
+                Ok(_) | Err(_) => {}
             }
-            Ok(found) if found.is_file() => {
-                let arguments = ["hash-object", "--", path];
-                let named = worktree.git(&arguments)?.checked(&arguments)?;
-                Ok(Oid::parse(named.trim()).ok())
-            }
-            Ok(_) | Err(_) => Ok(None),
         }
+        for part in by_command_line(&files) {
+            let arguments = [&["hash-object", "--"], part].concat();
+            let printed = worktree.git(&arguments)?.checked(&arguments)?;
+            let oids = printed.lines().filter_map(|line| Oid::parse(line).ok());
+            named.extend(part.iter().copied().zip(oids));
+        }
+        Ok(named)
     }
 }
 
@@ -148,6 +162,11 @@ impl Worktree {
     /// Fails when there is no such program; how it ended is in the value.
     pub fn git(&self, arguments: &[&str]) -> Result<Program> {
         run_git_at(&self.path, &self.git_dir, arguments)
+    }
+
+    /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
+    pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
+        run_git_holding(lock, (&self.path, &self.git_dir), arguments)
     }
 
     /// Checks that git is not in the middle of a merge, a cherry-pick or a revert here: only its own
@@ -178,18 +197,11 @@ impl Worktree {
         })
     }
 
-    /// Makes the index anew from a commit, whatever state it is in.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn rebuild_index(&self) -> Result<()> {
-        let path = self.git_dir.join("index");
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &path)(error))
-            }
-            _ => self.reset_index(),
-        }
+    /// Names the worktree among those of its repository, for files of ours that are about it.
+    pub(crate) fn key(&self) -> String {
+        let is_linked = self.git_dir.join("commondir").exists();
+        let name = self.git_dir.file_name().filter(|_| is_linked).unwrap_or_default();
+        crate::hash_hex(name.as_encoded_bytes())[..16].to_owned()
     }
 
     fn recorded_base(&self) -> Result<Option<Oid>> {
@@ -237,56 +249,13 @@ impl Worktree {
     pub fn untracked_among(&self, paths: &[String]) -> Result<bool> {
         let is_there = |path: &&String| self.path.join(path).symlink_metadata().is_ok();
         let on_disk: Vec<&str> = paths.iter().filter(is_there).map(String::as_str).collect();
-        if on_disk.is_empty() {
-            return Ok(false);
-        }
-        let mut arguments = vec!["--literal-pathspecs", "ls-files", "--others", "--"];
-        arguments.extend(on_disk);
-        Ok(!self.git(&arguments)?.checked(&arguments)?.is_empty())
-    }
-
-    /// Brings files and index from one commit to another, without touching what differs locally.
-    ///
-    /// # Errors
-    /// Fails when a local change or an untracked file is in the way; nothing is changed then.
-    pub fn bring_along(&self, from: Oid, to: Oid) -> Result<()> {
-        let (from, into) = (from.to_string(), to.to_string());
-        let arguments = ["read-tree", "-m", "-u", &from, &into];
-        self.git(&arguments)?.checked(&arguments)?;
-        self.set_base(to)
-    }
-
-    /// Replaces the content of the folder, which is the tree `from`, by the tree `to`, and leaves
-    /// the index at `head`, so that what differs shows as uncommitted.
-    ///
-    /// # Errors
-    /// Fails when a file changed meanwhile; files may then be replaced in part, none is lost.
-    pub fn replace_content(&self, from: Oid, to: Oid, head: Oid) -> Result<()> {
-        let (from, to) = (from.to_string(), to.to_string());
-        let steps: [&[&str]; 4] = [
-            &["read-tree", &from],
-            &["update-index", "-q", "--refresh"],
-            &["read-tree", "-m", "-u", &from, &to],
-            &["reset", "--mixed", "--quiet"],
-        ];
-        for (number, arguments) in steps.into_iter().enumerate() {
-            let program = self.git(arguments)?;
-            // `update-index --refresh` says with its exit code that something differs.
-            if number != 1 {
-                program.checked(arguments)?;
+        for part in by_command_line(&on_disk) {
+            let arguments = [&["--literal-pathspecs", "ls-files", "--others", "--"], part].concat();
+            if !self.git(&arguments)?.checked(&arguments)?.is_empty() {
+                return Ok(true);
             }
         }
-        self.set_base(head)
-    }
-
-    /// Sets the index to the head without touching files, as after an interrupted commit.
-    ///
-    /// # Errors
-    /// Fails when git does.
-    pub fn reset_index(&self) -> Result<()> {
-        let arguments = ["reset", "--mixed", "--quiet"];
-        self.git(&arguments)?.checked(&arguments)?;
-        Ok(())
+        Ok(false)
     }
 
     /// Returns where the last entry of this worktree's own head log leads.

@@ -33,7 +33,7 @@ struct Edits {
     tips: Vec<Oid>,
 }
 
-/// Replays the journals of some streams.
+/// Replays the journals of some streams. Worktrees follow by [`catch_up`](super::catch_up) then.
 ///
 /// # Errors
 /// Fails when a journal is damaged or the repository cannot be written.
@@ -70,8 +70,7 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
         let writer = Writer::open(repository, stream, now)?;
         report.extend(findings(&writer));
         drop(writer);
-        let mended = restore_worktree(repository, stream)?;
-        report.extend(mended.map(|mended| recovered(stream, mended)));
+        note_worktree(repository, stream)?;
     }
     Ok(report)
 }
@@ -245,18 +244,13 @@ fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-/// Lets the worktree follow that the last write with a worktree names, if its branch still is there:
-/// git does not sync an index, and neither do we.
-fn restore_worktree(repository: &Repository, stream: &Stream) -> Result<Option<Mended>> {
+/// Notes that the worktree has to follow which the last write with a worktree names: git does not
+/// sync an index, and neither do we. It follows when nobody holds a lock that others wait for.
+fn note_worktree(repository: &Repository, stream: &Stream) -> Result<()> {
     let _lock = lock(repository, stream)?;
     let decided = decided(journal::records(repository.layout(), stream)?);
-    let last = decided.iter().rev().find(|one| one.transaction.follow.is_some());
-    let Some(Decided { transaction, .. }) = last else { return Ok(None) };
-    let Some(branch) = &transaction.branch else { return Ok(None) };
-    if repository.find_ref(&branch.name)? != Some(branch.new) {
-        return Ok(None);
+    match decided.iter().rev().find(|one| one.transaction.follow.is_some()) {
+        Some(last) => follow::note(repository, &last.transaction),
+        None => Ok(()),
     }
-    let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(None) };
-    follow::again(repository, &worktree, transaction)?;
-    Ok(Some(Mended::Worktree(worktree.path)))
 }

@@ -17,9 +17,7 @@ impl Writer<'_> {
             self.journal().sync()?;
             match self.make_visible(&transaction)? {
                 RefMove::Moved => {
-                    if let Err(error) = self.follow_again(&transaction) {
-                        self.found.push(Finding::LeftBehind { why: error.to_string() });
-                    }
+                    follow::note(self.repository, &transaction)?;
                     self.journal().append_done(now)?;
                     let commit = transaction.branch.as_ref().map(|branch| branch.new);
                     self.found.push(Finding::RolledForward { commit });
@@ -33,15 +31,6 @@ impl Writer<'_> {
         }
         remove_mark(&self.repository.layout().open_mark(&self.stream));
         Ok(())
-    }
-
-    fn follow_again(&mut self, transaction: &Transaction) -> Result<()> {
-        let repository = self.repository;
-        let Some(worktree) = follow::worktree_of(repository, transaction)? else { return Ok(()) };
-        self.lock().announce_index(repository.common_dir(), &worktree.git_dir)?;
-        let followed = follow::again(repository, &worktree, transaction);
-        self.lock().retract()?;
-        followed
     }
 
     /// Keeps the commit of a write that is given up: whoever made it may have been told that it was

@@ -258,6 +258,14 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
             REFUSED,
             "wait until the other program is done; if none is running, `agentic doctor --break-locks`",
         ),
+        StoreError::LeftBehind { .. } => (
+            REFUSED,
+            "mend what stands in the way; then `agentic worktree sync`, or `git restore .` where no agent works",
+        ),
+        StoreError::WorktreeHeld { .. } => (
+            REFUSED,
+            "a filter or hook cannot move the branch whose files it is run for; let it use another agent",
+        ),
         StoreError::UnknownRevision { .. } => {
             (REFUSED, "`agentic log AGENT` lists commits; git's own names for revisions work too")
         }

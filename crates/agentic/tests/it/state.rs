@@ -55,7 +55,7 @@ impl State {
     pub fn leftovers(sandbox: &Sandbox) -> Vec<String> {
         let mut found = Vec::new();
         let git_dir = sandbox.start().join(".git");
-        for folder in ["refs", "worktrees", "agentic/open"] {
+        for folder in ["refs", "worktrees", "agentic/open", "agentic/trail"] {
             find_leftovers(&git_dir.join(folder), &mut found);
         }
         let shown = |path: PathBuf| format!("left over: {}", path.display());
@@ -64,12 +64,13 @@ impl State {
 }
 
 fn find_leftovers(folder: &Path, found: &mut Vec<PathBuf>) {
+    let is_of_marks = folder.ends_with("agentic/open") || folder.ends_with("agentic/trail");
     for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
     {
         let is_lock = path.extension().is_some_and(|extension| extension == "lock");
         if path.is_dir() {
             find_leftovers(&path, found);
-        } else if is_lock || folder.ends_with("agentic/open") {
+        } else if is_lock || is_of_marks {
             found.push(path);
         }
     }

@@ -66,6 +66,12 @@ pub const VERBS: &[Verb] = &[
         "echo '{\"README.md\":\"1\",\"new\":\"2\"}' | agentic commit --agent alice -m one --stdin",
     ),
     on_alice(
+        "commit --stdin that adds, changes and removes files of a worktree",
+        "agentic spawn alice -m x --at main --worktree ../alice
+         cd ../alice; mkdir d; echo 1 >d/a; echo 1 >b; ln -s b link; echo 1 >d/stays; agentic commit -m one; cd -",
+        "echo '{\"d/a\":null,\"b\":\"2\",\"c/d/e\":\"3\",\"link\":null}' | agentic commit --agent alice -m two --stdin",
+    ),
+    on_alice(
         "commit --trace",
         "agentic spawn alice -m x
          agentic trace add --agent alice first; agentic trace add --agent alice second",

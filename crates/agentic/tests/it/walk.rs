@@ -73,7 +73,7 @@ pub fn for_each_verb(check: impl Fn(&'static Verb) -> Vec<String> + Sync) -> Vec
 
 /// Walks the steps of one verb; returns how many there are, and what is broken.
 fn walk(stage: &Stage<'_>, mishap: Mishap) -> (usize, Vec<String>) {
-    let mut broken = Vec::new();
+    let (mut broken, mut said) = (Vec::new(), String::new());
     for step in 1..STEPS_MAX {
         stage.rewind();
         let mark = stage.sandbox.root().join("reached");
@@ -101,8 +101,9 @@ fn walk(stage: &Stage<'_>, mishap: Mishap) -> (usize, Vec<String>) {
             assert!(step > STEPS_MIN, "the binary was built without its crash points");
             return (step - 1, broken);
         }
+        said = text(&finished);
     }
-    panic!("`{}` never came to its end", stage.verb.name);
+    panic!("`{}` never came to its end; it said at last: {said}", stage.verb.name);
 }
 
 fn check_step(stage: &Stage<'_>, mishap: Mishap, ending: &Ending) -> Vec<String> {

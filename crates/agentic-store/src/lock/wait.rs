@@ -1,0 +1,134 @@
+//! Saying that somebody waits for a lock, and for whom.
+//!
+//! A lock is held for milliseconds. Who waits longer than a second waits for a process that was
+//! stopped, for a disk that hangs, or for a filter of the user's, and wants to know.
+
+use std::fmt;
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use crate::layout::Stream;
+
+/// How long somebody waits in silence.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Where Linux lists the locks of files and their holders.
+const LOCKS: &str = "/proc/locks";
+
+/// Who is told of waits in this process.
+static LISTENER: OnceLock<fn(&Wait)> = OnceLock::new();
+
+/// A wait that takes long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wait {
+    /// What the lock protects, as people call it.
+    pub subject: String,
+    /// The process that holds it, where the system tells.
+    pub holder: Option<u32>,
+}
+
+impl fmt::Display for Wait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "waiting for {}", self.subject)?;
+        match self.holder {
+            Some(holder) => write!(f, ", which process {holder} is working on"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Has long waits of this process told to somebody, from another thread. Who was named first stays.
+pub fn tell_waits(listener: fn(&Wait)) {
+    let _ = LISTENER.set(listener);
+}
+
+/// Waits for a lock, and says so if it takes long.
+pub(super) fn aloud<T>(
+    subject: impl Fn() -> String + Sync,
+    file: &File,
+    wait: impl FnOnce() -> T,
+) -> T {
+    let Some(listener) = LISTENER.get() else { return wait() };
+    let (ended, hears) = channel::<()>();
+    thread::scope(|scope| {
+        let subject = &subject;
+        let tell = move || {
+            if hears.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                listener(&Wait { subject: subject(), holder: holder(file) });
+            }
+        };
+        // Without a thread nobody is told; the wait is the same.
+        let _ = thread::Builder::new().spawn_scoped(scope, tell);
+        let outcome = wait();
+        drop(ended);
+        outcome
+    })
+}
+
+/// Names what a lock protects by the name of its file.
+pub(super) fn subject(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    match Stream::parse(&name) {
+        Some(Stream::Agent(agent)) => return format!("agent `{agent}`"),
+        Some(Stream::Branch(_)) => return "a branch".to_owned(),
+        Some(Stream::Space) => return "the registry of kinds".to_owned(),
+        None => {}
+    }
+    match name.strip_prefix("_session-") {
+        Some(session) => format!("session `{session}`"),
+        None => "the repository".to_owned(),
+    }
+}
+
+/// Finds the process that holds the lock of a file.
+fn holder(file: &File) -> Option<u32> {
+    let inode = file.metadata().ok()?.ino();
+    find_holder(&std::fs::read_to_string(LOCKS).ok()?, inode)
+}
+
+/// Finds it in a list of lines such as `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; those who
+/// wait have an arrow behind the number.
+fn find_holder(locks: &str, inode: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let [_, "FLOCK", _, "WRITE", process, place, ..] =
+            line.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            return None;
+        };
+        let (_, found) = place.rsplit_once(':')?;
+        (found.parse() == Ok(inode)).then(|| process.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_is_found_among_those_who_wait() {
+        let locks = "1: POSIX  ADVISORY  READ 7 08:01:55 128 128\n\
+             2: FLOCK  ADVISORY  WRITE 8 08:01:56 0 EOF\n\
+             2: -> FLOCK  ADVISORY  WRITE 9 08:01:56 0 EOF\n\
+             3: FLOCK  ADVISORY  WRITE 10 08:01:57 0 EOF\n";
+        for (inode, holder) in [(55, None), (56, Some(8)), (57, Some(10)), (58, None)] {
+            assert_eq!(find_holder(locks, inode), holder, "{inode}");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_called_by_what_it_protects() {
+        for (name, expected) in [
+            ("alice", "agent `alice`"),
+            ("_space", "the registry of kinds"),
+            ("_branch-0123456789abcdef", "a branch"),
+            ("_session-01ab", "session `01ab`"),
+            ("_boot.all", "the repository"),
+        ] {
+            assert_eq!(subject(&Path::new("/lock").join(name)), expected);
+        }
+    }
+}
