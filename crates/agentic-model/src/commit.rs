@@ -163,14 +163,33 @@ pub struct CommitData {
 impl CommitData {
     /// Writes the bytes that git hashes and stores, without the object header.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let mut text = self.headers();
+        text.push('\n');
+        text.push_str(&self.message);
+        text.into_bytes()
+    }
+
+    /// Writes the same with a signature of [`CommitData::to_bytes`] in a header of the given name,
+    /// where git looks for it.
+    pub fn to_signed_bytes(&self, header: &str, signature: &str) -> Vec<u8> {
+        let mut text = self.headers();
+        text.push_str(header);
+        for line in signature.lines() {
+            text.push_str(&format!(" {line}\n"));
+        }
+        text.push('\n');
+        text.push_str(&self.message);
+        text.into_bytes()
+    }
+
+    fn headers(&self) -> String {
         let mut text = format!("tree {}\n", self.tree);
         for parent in &self.parents {
             text.push_str(&format!("parent {parent}\n"));
         }
         text.push_str(&format!("author {}\n", self.author.to_header()));
-        text.push_str(&format!("committer {}\n\n", self.committer.to_header()));
-        text.push_str(&self.message);
-        text.into_bytes()
+        text.push_str(&format!("committer {}\n", self.committer.to_header()));
+        text
     }
 }
 

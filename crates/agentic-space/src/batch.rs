@@ -13,10 +13,11 @@ use agentic_store::journal::{NotesEdit, Transaction};
 use agentic_store::{WorktreeLock, Writer};
 
 use crate::commit::{
-    Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Making, RACES_MAX, Source, apply,
-    take_trace, transaction,
+    Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Made, Making, RACES_MAX, Source,
+    apply, has_pending, take_trace,
 };
-use crate::following::{Following, carry_out, reserve};
+use crate::following::{Following, carry_out};
+use crate::signing::Signing;
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -32,14 +33,10 @@ pub fn commit_all(
     agent: &AgentName,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Committed>>> {
-    let Prepared { writer, head, plan, following } = prepare(space, agent, drafts)?;
-    let Plan { tree, steps } = plan;
-    // Under the agent's lock: the pending trace, and one transaction of all.
-    let wants_trace = drafts.iter().any(|draft| draft.capture == Capture::WithTrace);
-    let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
-    let mut chain = Chain { space, agent, head, tree, bound, whole: None };
+    let Prepared { writer, head, plan, bound, following } = prepare(space, agent, drafts)?;
+    let mut chain = Chain { agent, bound, whole: None };
     let mut answers: Vec<Result<Committed>> =
-        drafts.iter().zip(steps).map(|(draft, step)| chain.add(draft, step?)).collect();
+        plan.steps.into_iter().map(|step| Ok(chain.add(step?))).collect();
     let Some(whole) = chain.whole else { return Ok(answers) };
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
@@ -59,35 +56,56 @@ struct Prepared<'a> {
     writer: Writer<'a>,
     head: Oid,
     plan: Plan,
+    /// The pending trace, if one of the drafts is to bind it.
+    bound: Option<Bound>,
     following: Option<Following>,
 }
 
-/// Builds the trees outside any lock, each on top of the one before; then takes the lock and looks
-/// whether the head is the same.
+/// Builds the trees and makes the commits outside any lock, each on top of the one before; then
+/// takes the lock and looks whether head and pending trace are the same.
 fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<Prepared<'a>> {
-    for _ in 0..RACES_MAX {
-        let reserved = reserve(space, &agent.branch_ref())?;
-        let base = space.head(agent)?;
-        let plan = Plan::on(space, base, drafts)?;
-        let following = plan.following(reserved, agent, base)?;
-        let (writer, head) = space.writer(agent)?;
-        if head == base {
-            return Ok(Prepared { writer, head, plan, following });
+    let mut signing = Signing::Plain;
+    for draft in drafts {
+        if Signing::of(space, draft.asker.as_ref())? == Signing::Signed {
+            signing = Signing::Signed;
         }
-        if following.is_none() && may_prepare_locked(space, agent)? {
+    }
+    let (branch, wants_trace) =
+        (agent.branch_ref(), drafts.iter().any(|draft| draft.capture == Capture::WithTrace));
+    for _ in 0..RACES_MAX {
+        let mut reserved = signing.reserve_before(space, &branch)?;
+        let base = space.head(agent)?;
+        let is_pending = wants_trace && has_pending(space, agent)?;
+        let trace = if is_pending { Trace::Pending } else { Trace::Nothing };
+        let plan = Plan::on(space, agent, (base, trace), drafts)?;
+        signing.reserve_after(space, &branch, &mut reserved)?;
+        let following = plan.following(reserved, agent, base)?;
+        // Under the agent's lock: the same again.
+        let (writer, head) = space.writer(agent)?;
+        let bound = if wants_trace { take_trace(&writer, agent)? } else { None };
+        let found = if bound.is_some() { Trace::Pending } else { Trace::Nothing };
+        if (head, found) == (base, trace) {
+            return Ok(Prepared { writer, head, plan, bound, following });
+        }
+        if following.is_none() && may_prepare_locked(space, agent, signing)? {
             // Going back to the end of the queue, they would find yet another head.
-            let plan = Plan::on(space, head, drafts)?;
-            return Ok(Prepared { writer, head, plan, following: None });
+            let plan = Plan::on(space, agent, (head, found), drafts)?;
+            return Ok(Prepared { writer, head, plan, bound, following: None });
         }
     }
     let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
     Err(Error::HeadMoved { branch, expected, found: None })
 }
 
-/// Tells whether edits may be prepared under the agent's lock. Where a worktree has the branch, its
-/// files are looked at, for which a program of the user's may run: not while others wait.
-pub(crate) fn may_prepare_locked(space: &Space, agent: &AgentName) -> Result<bool> {
-    Ok(space.repository().worktree_of(&agent.branch_ref())?.is_none())
+/// Tells whether commits may be prepared under the agent's lock. Where they are signed, and where a
+/// worktree has the branch, whose files are looked at, a program of the user's may run: not while
+/// others wait.
+pub(crate) fn may_prepare_locked(
+    space: &Space,
+    agent: &AgentName,
+    signing: Signing,
+) -> Result<bool> {
+    Ok(signing == Signing::Plain && space.repository().worktree_of(&agent.branch_ref())?.is_none())
 }
 
 /// Tells whether a draft can be committed together with others.
@@ -98,30 +116,41 @@ pub(crate) fn edits(draft: &Draft) -> Option<&BTreeMap<String, Edit>> {
     }
 }
 
-/// A draft whose tree is built on top of the one before it.
+/// Whether there are trace entries to bind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Trace {
+    Pending,
+    Nothing,
+}
+
+/// A draft whose commit is made on top of the one before it.
 struct Step {
     kind: Kind,
+    parent: Oid,
     built: Built,
+    made: Made,
+    /// Whether the pending trace is bound to it.
+    capture: Capture,
 }
 
 /// What drafts make of a head.
 struct Plan {
-    /// The tree of the head.
-    tree: Oid,
     steps: Vec<Result<Step>>,
 }
 
 impl Plan {
-    fn on(space: &Space, head: Oid, drafts: &[Draft]) -> Result<Plan> {
-        let base = space.read_commit(head)?.tree;
+    fn on(
+        space: &Space,
+        agent: &AgentName,
+        (head, trace): (Oid, Trace),
+        drafts: &[Draft],
+    ) -> Result<Plan> {
+        let tree = space.read_commit(head)?.tree;
         let scratch = space.repository().scratch();
-        let (mut tree, mut steps) = (base, Vec::with_capacity(drafts.len()));
-        for draft in drafts {
-            let step = build(space, &scratch, tree, draft);
-            tree = step.as_ref().map_or(tree, |step| step.built.tree);
-            steps.push(step);
-        }
-        Ok(Plan { tree: base, steps })
+        let mut tip = Tip { head, tree, trace };
+        let steps: Vec<Result<Step>> =
+            drafts.iter().map(|draft| tip.add(space, agent, &scratch, draft)).collect();
+        Ok(Plan { steps })
     }
 
     /// Finds the worktree that comes along.
@@ -138,44 +167,70 @@ impl Plan {
     }
 }
 
-fn build(space: &Space, scratch: &Scratch, base: Oid, draft: &Draft) -> Result<Step> {
-    let edits = edits(draft).ok_or(Error::NotInBatch)?;
-    let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-    space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-    Ok(Step { kind, built: apply(scratch, base, edits)? })
+/// Where a chain of commits in the making ends.
+struct Tip {
+    head: Oid,
+    tree: Oid,
+    trace: Trace,
+}
+
+impl Tip {
+    /// Makes one more commit; a draft of which there can be none leaves the tip where it is.
+    fn add(
+        &mut self,
+        space: &Space,
+        agent: &AgentName,
+        scratch: &Scratch,
+        draft: &Draft,
+    ) -> Result<Step> {
+        let edits = edits(draft).ok_or(Error::NotInBatch)?;
+        let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
+        space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
+        let built = apply(scratch, self.tree, edits)?;
+        let capture = match self.trace {
+            Trace::Pending => draft.capture,
+            Trace::Nothing => Capture::Nothing,
+        };
+        let is_same = built.tree == self.tree && draft.emptiness == Emptiness::Refused;
+        if is_same && capture == Capture::Nothing {
+            let (agent, left_out) = (agent.clone(), Vec::new());
+            return Err(Error::NothingToCommit { agent, left_out });
+        }
+        let parent = self.head;
+        let making = Making { kind: &kind, head: parent, tree: built.tree };
+        let made = Made::of(space, agent, draft, &making)?;
+        (self.head, self.tree) = (made.oid, built.tree);
+        if capture == Capture::WithTrace {
+            self.trace = Trace::Nothing;
+        }
+        Ok(Step { kind, parent, built, made, capture })
+    }
 }
 
 /// The commits of a batch on their way into one transaction.
 struct Chain<'a> {
-    space: &'a Space,
     agent: &'a AgentName,
-    head: Oid,
-    tree: Oid,
     bound: Option<Bound>,
     whole: Option<Transaction>,
 }
 
 impl Chain<'_> {
     /// Appends one commit.
-    fn add(&mut self, draft: &Draft, step: Step) -> Result<Committed> {
-        let wants_trace = draft.capture == Capture::WithTrace;
-        let has_trace = wants_trace && self.bound.is_some();
-        let Step { kind, built: Built { tree, objects, changed, .. } } = step;
-        if tree == self.tree && draft.emptiness == Emptiness::Refused && !has_trace {
-            return Err(Error::NothingToCommit { agent: self.agent.clone() });
-        }
-        let bound = if wants_trace { self.bound.take() } else { None };
+    fn add(&mut self, step: Step) -> Committed {
+        let Step { kind, parent, built: Built { tree, objects, changed, .. }, made, capture } =
+            step;
+        let bound = match capture {
+            Capture::WithTrace => self.bound.take(),
+            Capture::Nothing => None,
+        };
         let trace: Option<Cid> = bound.as_ref().map(|bound| bound.cid);
-        let parent = self.head;
-        let making = Making { kind: &kind, tree, objects, head: parent, bound };
-        let made = transaction(self.space, self.agent, draft, making)?;
-        let commit = made.branch.as_ref().map_or(parent, |branch| branch.new);
-        (self.head, self.tree) = (commit, tree);
+        let commit = made.oid;
+        let next = made.transaction(self.agent, objects, bound);
         match &mut self.whole {
-            Some(whole) => unite(whole, made),
-            None => self.whole = Some(made),
+            Some(whole) => unite(whole, next),
+            None => self.whole = Some(next),
         }
-        Ok(Committed {
+        Committed {
             commit,
             agent: self.agent.clone(),
             kind,
@@ -184,8 +239,9 @@ impl Chain<'_> {
             changed,
             trace,
             written: Written::default(),
+            left_out: Vec::new(),
             worktree_left_behind: None,
-        })
+        }
     }
 }
 

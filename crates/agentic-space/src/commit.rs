@@ -1,24 +1,24 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
 mod base;
+mod made;
 mod retry;
 mod source;
 
-use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
 pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
-use agentic_store::journal::{
-    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
-};
+use agentic_store::journal::{self, KeptObject, Taken};
 use agentic_store::{Stream, WorktreeLock, Writer};
 
 use self::base::{overtaken, settled_base};
+pub(crate) use self::made::{Made, Making};
 use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
-use crate::following::{Following, carry_out, reserve};
+use crate::following::{Following, carry_out};
+use crate::signing::Signing;
 use crate::space::Written;
 use crate::{Error, Result, Space};
 
@@ -95,13 +95,16 @@ pub struct Committed {
     pub trace: Option<Cid>,
     /// Whether everything is visible.
     pub written: Written,
+    /// Git repositories in the folder that are no submodules, so that no commit holds them.
+    pub left_out: Vec<String>,
     /// Why a worktree could not follow, if one could not.
     pub worktree_left_behind: Option<agentic_store::Error>,
 }
 
-/// Commits what an agent did. The order is that of `docs/` and DESIGN § 6: trees are built outside
-/// any lock; under the agent's lock everything is checked again; one durable record decides; then
-/// objects, branch and notes become visible, and the worktree follows.
+/// Commits what an agent did. The order is that of `docs/` and DESIGN § 6: trees are built, and the
+/// commit is made and signed, outside any lock; under the agent's lock everything is checked again;
+/// one durable record decides; then objects, branch and notes become visible, and the worktree
+/// follows.
 ///
 /// # Errors
 /// Fails when there is nothing to commit, when the head is not where the draft expects it, and as
@@ -136,15 +139,21 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     // Outside any lock: what is there, and what it becomes.
     let own = draft.source.own_worktree(space, agent)?;
     own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
-    let other = match own {
+    let signing = Signing::of(space, draft.asker.as_ref())?;
+    let mut other = match own {
         Some(_) => None,
-        None => reserve(space, &agent.branch_ref())?,
+        None => signing.reserve_before(space, &agent.branch_ref())?,
     };
-    let early = match other.is_none() && will_be_overtaken(space, agent, draft) {
+    let in_vain = signing == Signing::Plain && other.is_none();
+    let early = match in_vain && will_be_overtaken(space, agent, draft) {
         true => None,
         false => {
             let base = settled_base(space, agent, draft, own.as_ref())?;
-            Some(Prepared::on(base, space, draft)?.followed_by(own, other, agent)?)
+            let prepared = Prepared::on(base, space, agent, draft, &kind)?;
+            if own.is_none() {
+                signing.reserve_after(space, &agent.branch_ref(), &mut other)?;
+            }
+            Some(prepared.followed_by(own, other, agent)?)
         }
     };
 
@@ -152,7 +161,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let (writer, head) = space.writer(agent)?;
     let prepared = match early {
         Some(early) => early,
-        None => Prepared::on(head, space, draft)?,
+        None => Prepared::on(head, space, agent, draft, &kind)?,
     };
     if (head != prepared.base || prepared.built.tree == prepared.base_tree)
         && let Some(done) =
@@ -160,30 +169,33 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     {
         return Ok(done);
     }
-    let Prepared { base_tree, built, following, .. } = match prepared.base == head {
+    let Prepared { base_tree, built, following, made, .. } = match prepared.base == head {
         true => prepared,
         // Going back to the end of the queue, they would find yet another head.
-        false if crate::batch::edits(draft).is_some() && may_prepare_locked(space, agent)? => {
-            Prepared::on(head, space, draft)?
+        false
+            if crate::batch::edits(draft).is_some()
+                && may_prepare_locked(space, agent, signing)? =>
+        {
+            Prepared::on(head, space, agent, draft, &kind)?
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
     };
-    let (tree, changed) = (built.tree, built.changed);
+    let (tree, changed, left_out) = (built.tree, built.changed, built.left_out);
     let bound = match draft.capture {
         Capture::Nothing => None,
         Capture::WithTrace => take_trace(&writer, agent)?,
     };
-    if tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none() {
-        return Err(Error::NothingToCommit { agent: agent.clone() });
-    }
+    let is_empty = tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none();
+    let Some(made) = made.filter(|_| !is_empty) else {
+        return Err(Error::NothingToCommit { agent: agent.clone(), left_out });
+    };
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
         repository.sync_filesystem()?;
     }
 
     let trace = bound.as_ref().map(|bound| bound.cid);
-    let making = Making { kind: &kind, tree, objects: built.objects, head, bound };
-    let transaction = transaction(space, agent, draft, making)?;
+    let transaction = made.transaction(agent, built.objects, bound);
     let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Committed {
         commit: moved.head,
@@ -194,6 +206,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         changed,
         trace,
         written: moved.written,
+        left_out,
         worktree_left_behind: moved.left_behind,
     })
 }
@@ -211,13 +224,26 @@ struct Prepared {
     base_tree: Oid,
     built: Built,
     following: Option<Following>,
+    /// The commit; nothing if there is nothing to commit.
+    made: Option<Made>,
 }
 
 impl Prepared {
-    fn on(base: Oid, space: &Space, draft: &Draft) -> Result<Prepared> {
+    fn on(
+        base: Oid,
+        space: &Space,
+        agent: &AgentName,
+        draft: &Draft,
+        kind: &Kind,
+    ) -> Result<Prepared> {
         let base_tree = space.read_commit(base)?.tree;
         let built = draft.source.build(space, base_tree)?;
-        Ok(Prepared { base, base_tree, built, following: None })
+        let is_worth_it = built.tree != base_tree
+            || draft.emptiness == Emptiness::Allowed
+            || (draft.capture == Capture::WithTrace && has_pending(space, agent)?);
+        let making = Making { kind, head: base, tree: built.tree };
+        let made = is_worth_it.then(|| Made::of(space, agent, draft, &making)).transpose()?;
+        Ok(Prepared { base, base_tree, built, following: None, made })
     }
 
     /// Adds the worktree that comes along: the one that was committed, or the one that was reserved.
@@ -235,66 +261,11 @@ impl Prepared {
     }
 }
 
-/// Everything that goes into the transaction of a commit.
-pub(crate) struct Making<'a> {
-    pub kind: &'a Kind,
-    pub tree: Oid,
-    pub objects: Vec<GitObject>,
-    pub head: Oid,
-    pub bound: Option<Bound>,
-}
-
-/// Makes the commit itself, with everything that it brings.
-pub(crate) fn transaction(
-    space: &Space,
-    agent: &AgentName,
-    draft: &Draft,
-    making: Making<'_>,
-) -> Result<Transaction> {
-    let signatures = space.signatures(agent)?;
-    let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
-    let claims = Claims {
-        kind: Some(making.kind.clone()),
-        agent: Some(agent.clone()),
-        session: draft.asker.as_ref().map(|asker| asker.session.clone()),
-        request: draft.asker.as_ref().and_then(|asker| asker.request.clone()),
-        fields,
-        ..Claims::default()
-    };
-    let data = CommitData {
-        tree: making.tree,
-        parents: vec![making.head],
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(&draft.message)?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = space.repository().name_object(&object);
-    let mut objects = making.objects;
-    objects.push(object);
-    let mut edit = NotesEdit {
-        name: agent.notes_ref(),
-        notes: Vec::new(),
-        objects: fields_object.iter().map(KeptObject::from).collect(),
-    };
-    let mut taken = Taken::default();
-    if let Some(bound) = making.bound {
-        edit.objects.extend(bound.objects);
-        edit.notes.push((new, bound.note));
-        taken = bound.taken;
-    }
-    let has_edit = !edit.notes.is_empty() || !edit.objects.is_empty();
-    Ok(Transaction {
-        verb: "commit".to_owned(),
-        objects,
-        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(making.head), new }),
-        notes: has_edit.then_some(edit),
-        taken,
-        follow: None,
-        fold: None,
-        author: signatures.author,
-        committer: signatures.committer,
-    })
+/// Tells whether an agent has trace entries that are bound to no commit, as far as that can be told
+/// without its lock.
+pub(crate) fn has_pending(space: &Space, agent: &AgentName) -> Result<bool> {
+    let tail = journal::tail(space.repository().layout(), &Stream::Agent(agent.clone()))?;
+    Ok(tail.is_some_and(|record| record.standing.n_pending > 0))
 }
 
 /// The pending trace, ready to be bound.

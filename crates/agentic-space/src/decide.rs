@@ -8,11 +8,10 @@ use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
 use agentic_store::Durability;
-use agentic_store::journal::{
-    BranchMove, DECIDE, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
-};
+use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, Transaction};
 
 pub use crate::admission::check;
+use crate::commit::RACES_MAX;
 pub use crate::decision::{Action, COMMAND_LINE, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
@@ -21,8 +20,9 @@ use crate::session::publish::standing_head;
 use crate::session::recent::read_journal;
 use crate::session::summary;
 use crate::session::trace::decision_entry;
+use crate::signing::Signing;
 use crate::space::Written;
-use crate::trust;
+use crate::trust::{self, Found, Look};
 use crate::{Error, Result, Space};
 
 /// The longest value of an answer, as JSON, in bytes.
@@ -78,7 +78,7 @@ pub struct Decided {
 /// # Errors
 /// Fails when history or the journal cannot be read.
 pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oid, Decision)>> {
-    Ok(trust::find(space, start, id)?.counted)
+    Ok(trust::find(space, start, id, Look::Free)?.counted)
 }
 
 /// Reads the decision that a commit on the agent's branch says it is, to be accepted by somebody
@@ -89,7 +89,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(O
 pub fn proposed(space: &Space, pending: &Pending, commit: Oid) -> Result<Decision> {
     let hold = &pending.hold;
     let start = read_journal(space, &hold.session)?.start().clone();
-    let found = trust::find(space, &start, &hold.id)?.unverified;
+    let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
     proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
         commit,
@@ -111,8 +111,9 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     let journal = read_journal(space, &hold.session)?;
     let start = journal.start().clone();
     let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
-    if is_signed(space, &decision) == Signing::Signed {
-        decision.record.insert("authn".to_owned(), Value::text(space.repository().signer()));
+    if signing_of(space, &decision)? == Signing::Signed {
+        let signer = space.repository().signer()?.name();
+        decision.record.insert("authn".to_owned(), Value::text(signer));
     }
     let written = record(space, &start, &decision, Decider::Human(&policy))?;
     match written {
@@ -177,27 +178,55 @@ enum Recorded {
     Overdue,
 }
 
-/// Writes the decision under the agent's lock, after looking once more whether it may be made.
+/// Writes the decision under the agent's lock, after looking once more whether it may be made. What
+/// needs a program of the user's, to sign it or to verify others, is done before; if the branch moves
+/// meanwhile, all is done again.
 fn record(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
     decider: Decider<'_>,
 ) -> Result<Recorded> {
-    let agent = &start.agent;
-    let (writer, head) = space.writer(agent)?;
-    if let Some(answer) = answered_before(space, start, decision, decider)? {
-        return Ok(answer);
+    let (agent, request) = (&start.agent, &decision.request);
+    let signing = signing_of(space, decision)?;
+    for _ in 0..RACES_MAX {
+        let early = match signing {
+            Signing::Plain => None,
+            Signing::Signed => {
+                let found = trust::find(space, start, request, Look::Free)?;
+                if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
+                    return Ok(answer);
+                }
+                let head = space.head(agent)?;
+                Some((head, transaction(space, start, decision, (head, signing))?))
+            }
+        };
+        let (writer, head) = space.writer(agent)?;
+        let found = trust::find(space, start, request, Look::Locked)?;
+        if !found.unseen.is_empty() {
+            drop(writer);
+            trust::find(space, start, request, Look::Free)?;
+            continue;
+        }
+        if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
+            return Ok(answer);
+        }
+        let transaction = match early {
+            Some((made_on, transaction)) if made_on == head => transaction,
+            Some(_) => continue,
+            None => transaction(space, start, decision, (head, signing))?,
+        };
+        // The trees are equal: no file changes.
+        let following = match space.repository().worktree_of(&agent.branch_ref())? {
+            Some(worktree) => Following::content(worktree, head)?,
+            None => None,
+        };
+        // A decision is never less than fully durable.
+        let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
+        return Ok(Recorded::New { commit: moved.head, written: moved.written });
     }
-    // The trees are equal: no file changes.
-    let following = match space.repository().worktree_of(&agent.branch_ref())? {
-        Some(worktree) => Following::content(worktree, head)?,
-        None => None,
-    };
-    let transaction = transaction(space, start, decision, head)?;
-    // A decision is never less than fully durable.
-    let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
-    Ok(Recorded::New { commit: moved.head, written: moved.written })
+    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
+    Err(Error::HeadMoved { branch, expected, found: None })
 }
 
 /// Tells why a decision may not be made any more. The engine's own decisions only look whether
@@ -207,10 +236,11 @@ fn answered_before(
     start: &StartRecord,
     decision: &Decision,
     decider: Decider<'_>,
+    found: &Found,
 ) -> Result<Option<Recorded>> {
-    let found = find(space, start, &decision.request)?;
+    let found = &found.counted;
     let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
-    let settled = policy.settle(&found);
+    let settled = policy.settle(found);
     let voted = || match decider {
         Decider::Human(_) => {
             let vote = found.iter().find(|(_, vote)| vote.principal == decision.principal);
@@ -231,12 +261,13 @@ fn answered_before(
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
 }
 
-/// Makes the commit of a decision, with its trace.
+/// Makes the commit of a decision on top of a head, with its trace. If it is signed a program of the
+/// user's runs: not under a lock.
 fn transaction(
     space: &Space,
     start: &StartRecord,
     decision: &Decision,
-    head: Oid,
+    (head, signing): (Oid, Signing),
 ) -> Result<Transaction> {
     let agent = &start.agent;
     let person = match decision.principal.strip_prefix("user:") {
@@ -262,12 +293,7 @@ fn transaction(
         committer: signatures.committer.clone(),
         message: claims.write(&decision.message())?,
     };
-    let bytes = match is_signed(space, decision) {
-        Signing::Signed => space.repository().sign_commit(&data)?,
-        Signing::Plain => data.to_bytes(),
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes };
-    let new = space.repository().name_object(&object);
+    let (new, object) = signing.make(space.repository(), &data)?;
     let (trace_objects, note) = trace_of(decision, agent, at)?;
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
     kept.extend(trace_objects);
@@ -284,20 +310,12 @@ fn transaction(
     })
 }
 
-/// Whether a commit is signed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signing {
-    Signed,
-    Plain,
-}
-
 /// Decisions of people are signed if git's configuration says so.
-fn is_signed(space: &Space, decision: &Decision) -> Signing {
-    let is_person = decision.principal.starts_with("user:");
-    if is_person && space.repository().is_set("agentic.sign") {
-        return Signing::Signed;
+fn signing_of(space: &Space, decision: &Decision) -> Result<Signing> {
+    match decision.principal.starts_with("user:") {
+        true => Signing::of_people(space),
+        false => Ok(Signing::Plain),
     }
-    Signing::Plain
 }
 
 /// The trace of a decision: one entry, bound to its commit.

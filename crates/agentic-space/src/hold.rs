@@ -9,7 +9,8 @@ use crate::session::listing::list_open;
 use crate::session::parent_of;
 use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
-use crate::{Error, Result, Space, trust};
+use crate::trust::{self, Look};
+use crate::{Error, Result, Space};
 
 /// How many digits of the id of a request are shown. So many name one.
 const DIGITS_SHOWN: usize = 12;
@@ -85,7 +86,7 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         for hold in holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
-            let decisions = trust::find(space, &start, &hold.id)?;
+            let decisions = trust::find(space, &start, &hold.id, Look::Free)?;
             if policy.settle(&decisions.counted).is_some() {
                 // Decided; whoever opens the session next applies it.
                 continue;
@@ -201,7 +202,7 @@ fn open(space: &Space, journal: &Journal, hold: OpenHold) -> Result<Named> {
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     let overdue = policy.is_overdue(space.now());
-    let unverified = trust::find(space, journal.start(), &hold.id)?.unverified;
+    let unverified = trust::find(space, journal.start(), &hold.id, Look::Free)?.unverified;
     let waiting = waiting_for(space, &journal.start().key);
     Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified, waiting })))
 }

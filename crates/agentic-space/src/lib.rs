@@ -26,6 +26,7 @@ pub mod object;
 mod policy;
 pub mod relate;
 pub mod session;
+mod signing;
 mod space;
 pub mod spawn;
 pub mod sync;

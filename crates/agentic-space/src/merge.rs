@@ -6,14 +6,13 @@ use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
 use agentic_store::git::{Conflict, Scratch, SnapshotSource};
-use agentic_store::journal::{
-    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
-};
+use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::commit::{Capture, RACES_MAX, take_trace};
-use crate::following::{Following, carry_out, reserve};
-use crate::space::Written;
+use crate::following::{Following, carry_out};
+use crate::signing::Signing;
+use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
 /// What work is merged into.
@@ -130,7 +129,8 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
     let theirs = space.head(agent)?;
 
     // Outside the target's lock: what the merge gives.
-    let reserved = reserve(space, &target.branch_ref())?;
+    let signing = Signing::of_people(space)?;
+    let mut reserved = signing.reserve_before(space, &target.branch_ref())?;
     let head = head_of(space, target)?;
     if repository.is_ancestor(theirs, head)? {
         return Ok(Merged::UpToDate { head });
@@ -142,6 +142,9 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
+    let making = Making { tree, objects, parents: [head, theirs] };
+    let made = Made::of(space, (agent, target), plan, (making, signing))?;
+    signing.reserve_after(space, &target.branch_ref(), &mut reserved)?;
     let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
@@ -156,8 +159,7 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
         // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
-    let making = Making { tree, objects, parents: [head, theirs] };
-    let (transaction, trace) = transaction(space, (agent, target), plan, making, &writer)?;
+    let (transaction, trace) = transaction(space, (agent, target), plan, made, &writer)?;
     let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
         commit: moved.head,
@@ -203,46 +205,65 @@ struct Making {
     parents: [Oid; 2],
 }
 
-/// Makes the commit of a merge, with everything that it brings.
+/// The commit of a merge, signed if it is to be, with the objects that it needs; not written yet.
+struct Made {
+    oid: Oid,
+    objects: Vec<GitObject>,
+    head: Oid,
+    signatures: Signatures,
+}
+
+impl Made {
+    /// Makes the commit. If it is signed a program of the user's runs: not under a lock.
+    fn of(
+        space: &Space,
+        (agent, target): (&AgentName, &Target),
+        plan: &Plan,
+        (making, signing): (Making, Signing),
+    ) -> Result<Made> {
+        let into = match target {
+            Target::Agent(into) => Some(into.clone()),
+            Target::Branch(_) => None,
+        };
+        let signatures = match &into {
+            Some(into) => space.signatures(into)?,
+            None => space.own_signatures()?,
+        };
+        let claims = Claims {
+            kind: Kind::parse("session-merge").ok(),
+            agent: into,
+            merged: Some(agent.clone()),
+            ..Claims::default()
+        };
+        let default_message = format!("Merge {agent} into {}", target.name());
+        let data = CommitData {
+            tree: making.tree,
+            parents: making.parents.to_vec(),
+            author: signatures.author.clone(),
+            committer: signatures.committer.clone(),
+            message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
+        };
+        let (oid, object) = signing.make(space.repository(), &data)?;
+        let mut objects = making.objects;
+        objects.push(object);
+        Ok(Made { oid, objects, head: making.parents[0], signatures })
+    }
+}
+
+/// Writes the transaction that brings a merge in, with what it leaves in notes.
 fn transaction(
     space: &Space,
     (agent, target): (&AgentName, &Target),
     plan: &Plan,
-    making: Making,
+    made: Made,
     writer: &Writer<'_>,
 ) -> Result<(Transaction, Option<Cid>)> {
-    let into = match target {
-        Target::Agent(into) => Some(into.clone()),
-        Target::Branch(_) => None,
-    };
-    let signatures = match &into {
-        Some(into) => space.signatures(into)?,
-        None => space.own_signatures()?,
-    };
-    let claims = Claims {
-        kind: Kind::parse("session-merge").ok(),
-        agent: into,
-        merged: Some(agent.clone()),
-        ..Claims::default()
-    };
-    let default_message = format!("Merge {agent} into {}", target.name());
-    let data = CommitData {
-        tree: making.tree,
-        parents: making.parents.to_vec(),
-        author: signatures.author.clone(),
-        committer: signatures.committer.clone(),
-        message: claims.write(plan.message.as_deref().unwrap_or(&default_message))?,
-    };
-    let object = GitObject { kind: GitKind::Commit, bytes: data.to_bytes() };
-    let new = space.repository().name_object(&object);
-    let mut objects = making.objects;
-    objects.push(object);
+    let Made { oid: new, objects, head, signatures } = made;
     let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, writer)?;
-    let expect = Some(making.parents[0]);
     let transaction = Transaction {
         verb: "merge".to_owned(),
         objects,
-        branch: Some(BranchMove { name: target.branch_ref(), expect, new }),
+        branch: Some(BranchMove { name: target.branch_ref(), expect: Some(head), new }),
         notes,
         taken,
         follow: None,

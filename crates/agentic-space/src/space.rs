@@ -13,6 +13,7 @@ use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 
 use crate::session::recent::Recent;
 use crate::session::{Listener, Terminal};
+use crate::trust::Verified;
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -51,6 +52,8 @@ pub struct Space {
     zone: OnceCell<Option<Zone>>,
     /// The journals of the sessions that verbs looked at last.
     recent: Recent,
+    /// What was seen of the signatures of decisions.
+    verified: Verified,
 }
 
 impl Space {
@@ -88,6 +91,7 @@ impl Space {
             mended: Default::default(),
             zone: OnceCell::new(),
             recent: Recent::default(),
+            verified: Verified::default(),
         })
     }
 
@@ -119,6 +123,11 @@ impl Space {
     /// Returns the journals of sessions that were read already.
     pub(crate) fn recent(&self) -> &Recent {
         &self.recent
+    }
+
+    /// Returns what was seen of signatures already.
+    pub(crate) fn verified(&self) -> &Verified {
+        &self.verified
     }
 
     /// Takes what verbs have mended since the last call, as sentences.

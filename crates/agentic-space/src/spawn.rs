@@ -8,6 +8,7 @@ use agentic_store::journal::{
 use agentic_store::{Stream, Writer};
 
 use crate::commit::Asker;
+use crate::signing::Signing;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
@@ -66,12 +67,7 @@ pub(crate) fn spawn_for(
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
     let mut writer = Writer::open(repository, &Stream::Agent(name.clone()), space.now())?;
-    if repository.find_ref(&name.branch_ref())?.is_some() {
-        return Err(Error::AgentExists { name: name.clone() });
-    }
-    if repository.archive_entry(name)?.is_some() {
-        return Err(Error::NameArchived { name: name.clone() });
-    }
+    check_name(space, name)?;
     let is_durable = match origin {
         Origin::Root => true,
         Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
@@ -105,6 +101,17 @@ pub(crate) fn spawn_for(
     Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
 }
 
+/// Checks that a name is free.
+fn check_name(space: &Space, name: &AgentName) -> Result<()> {
+    if space.repository().find_ref(&name.branch_ref())?.is_some() {
+        return Err(Error::AgentExists { name: name.clone() });
+    }
+    if space.repository().archive_entry(name)?.is_some() {
+        return Err(Error::NameArchived { name: name.clone() });
+    }
+    Ok(())
+}
+
 /// Everything that goes into the genesis of an agent.
 struct Making<'a> {
     name: &'a AgentName,
@@ -121,6 +128,11 @@ fn genesis(
     making: Making<'_>,
 ) -> Result<(Vec<GitObject>, Vec<Oid>, Option<AgentName>)> {
     let Making { name, briefing, origin, asker } = making;
+    let signing = Signing::of(space, asker.as_ref())?;
+    if signing == Signing::Signed {
+        // Nobody is asked for a passphrase in vain.
+        check_name(space, name)?;
+    }
     let (parents, tree, parent) = match origin {
         Origin::Root => (Vec::new(), space.repository().empty_tree(), None),
         Origin::Agent(parent) => {
@@ -149,7 +161,7 @@ fn genesis(
         committer: signatures.committer.clone(),
         message: claims.write(&subject)?,
     };
-    let commit = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
+    let (_, commit) = signing.make(space.repository(), &commit)?;
     let mut objects = vec![commit];
     if *origin == Origin::Root {
         objects.insert(0, GitObject { kind: GitKind::Tree, bytes: Vec::new() });

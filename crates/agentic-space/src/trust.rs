@@ -6,7 +6,8 @@
 //! could have decided so. That is the only way for decisions that arrive by push. Everything else
 //! is shown, and decides nothing.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Instant, Oid, Value};
 use agentic_replay::{Body, Journal, RequestId, StartRecord};
@@ -22,6 +23,23 @@ use crate::{Result, Space};
 /// The setting that names who may decide by push, and with which keys.
 const DECIDERS: &str = "agentic.deciders";
 
+/// Whether signatures may be looked at: a program of the user's may run for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// They may.
+    Free,
+    /// They may not, because a lock is held: what was seen before counts.
+    Locked,
+}
+
+/// What was seen of signatures: the message of a commit if one of some keys signed it. There are no
+/// more than there are commits that say they decide something.
+#[derive(Debug, Default)]
+pub(crate) struct Verified(RefCell<BTreeMap<Question, Option<String>>>);
+
+/// Which commit, and by which keys.
+type Question = (Oid, Vec<String>);
+
 /// The commits that say they decide one request, oldest first.
 #[derive(Debug, Default)]
 pub struct Found {
@@ -29,13 +47,15 @@ pub struct Found {
     pub counted: Vec<(Oid, Decision)>,
     /// Those that do not.
     pub unverified: Vec<(Oid, Decision)>,
+    /// Those whose signatures must be looked at first, when no lock is held.
+    pub unseen: Vec<(Oid, Decision)>,
 }
 
 /// Finds the commits that say they decide a request.
 ///
 /// # Errors
 /// Fails when history or the journal cannot be read.
-pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found> {
+pub fn find(space: &Space, start: &StartRecord, id: &RequestId, look: Look) -> Result<Found> {
     let mut found = Found::default();
     let claimed = claimed(space, start, id)?;
     if claimed.is_empty() {
@@ -57,10 +77,15 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Found>
             found.counted.push((commit, decision));
             continue;
         }
-        match signed(space, start, id, (commit, &decision))? {
-            Some(decision) => found.counted.push((commit, decision)),
-            None => found.unverified.push((commit, decision)),
-        }
+        let list = match signed(space, start, id, (commit, &decision), look)? {
+            Signed::Yes(decision) => {
+                found.counted.push((commit, *decision));
+                continue;
+            }
+            Signed::No => &mut found.unverified,
+            Signed::Unseen => &mut found.unseen,
+        };
+        list.push((commit, decision));
     }
     Ok(found)
 }
@@ -116,27 +141,67 @@ fn noted(space: &Space, journal: &Journal) -> Result<BTreeSet<Oid>> {
     Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
 }
 
-/// Returns the decision as its signer signed it, if that person could have decided so.
+/// What a signature makes of a decision.
+enum Signed {
+    /// It counts, as its signer signed it.
+    Yes(Box<Decision>),
+    No,
+    Unseen,
+}
+
+/// Tells whether a commit is signed by the person who it says decided, and that person could have
+/// decided so.
 fn signed(
     space: &Space,
     start: &StartRecord,
     id: &RequestId,
     (commit, claim): (Oid, &Decision),
-) -> Result<Option<Decision>> {
+    look: Look,
+) -> Result<Signed> {
     let keys = keys_of(space, &claim.principal)?;
     if keys.is_empty() {
-        return Ok(None);
+        return Ok(Signed::No);
     }
-    let Some(message) = space.repository().message_signed_by(commit, &keys)? else {
-        return Ok(None);
+    let message = match space.verified().message(space, commit, keys, look)? {
+        Seen::Signed(message) => message,
+        Seen::NotSigned => return Ok(Signed::No),
+        Seen::Nothing => return Ok(Signed::Unseen),
     };
     // What counts is what was signed, not what another tool shows in its place.
-    let Some(decision) = Decision::read(space, &message) else { return Ok(None) };
+    let Some(decision) = Decision::read(space, &message) else { return Ok(Signed::No) };
     let journal = recent::read_journal(space, &start.session)?;
     let holds = summary::holds_at_rest(space, &journal)?;
     let hold = holds.into_iter().find(|hold| hold.id == *id);
     let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
-    Ok((may && decision.principal == claim.principal).then_some(decision))
+    let counts = may && decision.principal == claim.principal;
+    Ok(if counts { Signed::Yes(Box::new(decision)) } else { Signed::No })
+}
+
+/// What is known of the signature of a commit.
+enum Seen {
+    Signed(String),
+    NotSigned,
+    Nothing,
+}
+
+impl Verified {
+    fn message(&self, space: &Space, commit: Oid, keys: Vec<String>, look: Look) -> Result<Seen> {
+        let question = (commit, keys);
+        let known = match look {
+            Look::Locked => self.0.borrow().get(&question).cloned(),
+            // What a key ring holds may be different now.
+            Look::Free => {
+                let found = space.repository().message_signed_by(commit, &question.1)?;
+                self.0.borrow_mut().insert(question, found.clone());
+                Some(found)
+            }
+        };
+        Ok(match known {
+            Some(Some(message)) => Seen::Signed(message),
+            Some(None) => Seen::NotSigned,
+            None => Seen::Nothing,
+        })
+    }
 }
 
 /// Lists the keys by which a person may decide from elsewhere.

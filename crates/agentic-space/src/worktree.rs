@@ -195,8 +195,8 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
 /// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.
 fn show_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<()> {
     let repository = space.repository();
-    let is_shared = repository.is_set("core.bare") || repository.config("core.worktree").is_some();
-    if is_shared && !repository.is_set("extensions.worktreeConfig") {
+    let is_shared = repository.is_set("core.bare")? || repository.config("core.worktree").is_some();
+    if is_shared && !repository.is_set("extensions.worktreeConfig")? {
         // With settings of their own, worktrees would all take these two for theirs.
         return Ok(());
     }

@@ -43,6 +43,18 @@ pub enum Error {
         /// What it printed on standard error.
         message: String,
     },
+    /// A commit could not be signed.
+    #[error("cannot sign: {reason}")]
+    NotSigned {
+        /// What is wrong with the configuration, or what the signing program printed.
+        reason: String,
+    },
+    /// A switch of git's configuration is neither on nor off.
+    #[error("`{key}` in git's configuration is neither true nor false")]
+    NoSwitch {
+        /// The name of the switch.
+        key: &'static str,
+    },
     /// A journal, an object or a ref is damaged.
     #[error("{what} is damaged: {reason}")]
     Corrupt {
@@ -166,6 +178,8 @@ impl Error {
             | Error::Io { .. }
             | Error::Git { .. }
             | Error::GitProgram { .. }
+            | Error::NotSigned { .. }
+            | Error::NoSwitch { .. }
             | Error::Corrupt { .. }
             | Error::RefLocked { .. }
             | Error::LeftBehind { .. }

@@ -175,6 +175,11 @@ impl Layout {
         self.root.join("lock").join(format!("_session-{session}"))
     }
 
+    /// Returns the folder of files that are made for other programs to read, and removed at once.
+    pub fn handouts(&self) -> PathBuf {
+        self.root.join("handout")
+    }
+
     /// Returns the folder of derived files; it may be deleted at any time.
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")

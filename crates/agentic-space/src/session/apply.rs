@@ -14,17 +14,20 @@ use super::trace::shown;
 use crate::Result;
 use crate::decide::{self, Action, Decision};
 use crate::policy::Escalation;
+use crate::trust::{self, Look};
 
 impl<'a> Driver<'a> {
-    /// Takes the agent's lock with no decision left that is durable and not applied.
+    /// Takes the agent's lock with no decision left that is durable and not applied. Where a signature
+    /// would have to be verified first, that is done without the lock.
     pub(super) fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
         loop {
             let (writer, _) = self.space.writer(agent)?;
             let mut is_decided = false;
             for hold in self.session.pending() {
                 let policy = decide::Policy::of(hold.reason, &hold.request);
-                let found = decide::find(self.space, self.session.started(), &hold.id)?;
-                is_decided |= policy.settle(&found).is_some();
+                let start = self.session.started();
+                let found = trust::find(self.space, start, &hold.id, Look::Locked)?;
+                is_decided |= policy.settle(&found.counted).is_some() || !found.unseen.is_empty();
             }
             if !is_decided {
                 return Ok(writer);

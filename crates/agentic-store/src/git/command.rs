@@ -91,8 +91,7 @@ pub fn run_git(directory: &Path, arguments: &[&str]) -> Result<Program> {
     run_git_with_input(directory, arguments, b"")
 }
 
-/// Does the same with something to read on standard input. What git prints must be short: it is
-/// read when the input has been written.
+/// Does the same with something to read on standard input.
 ///
 /// # Errors
 /// Fails when there is no such program.
@@ -109,18 +108,29 @@ fn run_git_with(
 ) -> Result<Program> {
     let mut command = git_command(directory, arguments);
     command.envs(environment.iter().map(|(name, value)| (name, value)));
-    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
-    run(command, directory, input)
+    run_program(&mut command, input).map_err(Error::io("run `git` in", directory))
 }
 
-fn run(mut command: Command, directory: &Path, input: &[u8]) -> Result<Program> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(Error::io("run `git` in", directory))?;
-    if let Some(mut pipe) = child.stdin.take() {
-        // A git that does not read it to its end says why with its exit code.
-        let _ = pipe.write_all(input);
-    }
-    let output = child.wait_with_output().map_err(Error::io("run `git` in", directory))?;
+/// Runs any program with something to read on standard input and waits for it.
+///
+/// # Errors
+/// Fails when it cannot be started.
+pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+    command.stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() });
+    run_to_end(command, input)
+}
+
+fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let pipe = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        if let Some(mut pipe) = pipe {
+            // A program may print much before it has read all. One that does not read to the end says
+            // why with its exit code.
+            scope.spawn(move || pipe.write_all(input));
+        }
+        child.wait_with_output()
+    })?;
     Ok(Program {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -156,7 +166,7 @@ pub(super) fn run_git_holding(
     let mut command = git_command(folder, arguments);
     command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
     command.stdin(lock.share()?);
-    run(command, folder, b"")
+    run_to_end(&mut command, b"").map_err(Error::io("run `git` in", folder))
 }
 
 fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {

@@ -202,9 +202,23 @@ impl Repository {
         self.inner.config_snapshot().string(key).map(|value| value.to_string())
     }
 
-    /// Tells whether a switch of git's configuration is on.
-    pub fn is_set(&self, key: &str) -> bool {
-        self.inner.config_snapshot().boolean(key).unwrap_or(false)
+    /// Tells whether a switch of git's configuration is on; one that is not there is off.
+    ///
+    /// # Errors
+    /// Fails when it says neither.
+    pub fn is_set(&self, key: &'static str) -> Result<bool> {
+        let found = self.inner.config_snapshot().try_boolean(key);
+        Ok(found.map_err(|_| Error::NoSwitch { key })?.unwrap_or(false))
+    }
+
+    /// Returns a path of git's configuration, such as `~/.ssh/key`, as far as whoever wrote it may
+    /// name programs and files.
+    ///
+    /// # Errors
+    /// Fails when it cannot be told what the path means.
+    pub(super) fn configured_path(&self, key: &str) -> Result<Option<PathBuf>> {
+        let found = self.inner.config_snapshot().trusted_path(key);
+        found.map_err(Error::git_with(|| format!("read `{key}` of git's configuration")))
     }
 
     /// Returns the names of the remotes.

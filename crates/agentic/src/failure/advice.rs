@@ -238,6 +238,11 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::RefStorage { .. } => {
             (REFUSED, "convert it with `git refs migrate --ref-format=files`")
         }
+        StoreError::Io { doing, source, .. }
+            if doing.starts_with("run ") && source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            (REFUSED, "install git, or name its folder in `PATH`, for what the `git` program does")
+        }
         StoreError::Io { source, .. } => (REFUSED, io_hint(source.kind())),
         StoreError::Git { .. } => {
             (REFUSED, "`git fsck` and `agentic doctor` tell whether the repository is sound")
@@ -245,6 +250,11 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::GitProgram { .. } => {
             (REFUSED, "this is what git said; run the same command by hand to see more")
         }
+        StoreError::NotSigned { .. } => (
+            REFUSED,
+            "look at `gpg.format` and `user.signingKey` in git's configuration; without `agentic.sign` nothing is signed",
+        ),
+        StoreError::NoSwitch { .. } => (REFUSED, "say `git config NAME true` or `false`"),
         StoreError::Corrupt { .. } => (
             CORRUPT,
             "run `agentic doctor`; restore the file from a clone or backup if it cannot mend it",

@@ -1,0 +1,98 @@
+//! Signing: what people commit here carries their signature if `agentic.sign` is set.
+//!
+//! The program that signs may wait for a passphrase, for a key to be touched, or for whatever it
+//! does with this very agent. So a commit is made and signed before the lock is taken, and made
+//! once more if the branch has moved meanwhile.
+//!
+//! What a session commits is never signed: it must be possible to make it again, byte for byte,
+//! from the session's records.
+
+use agentic_model::Oid;
+use agentic_model::commit::CommitData;
+use agentic_store::WorktreeLock;
+use agentic_store::git::Repository;
+use agentic_store::journal::{GitKind, GitObject};
+
+use crate::commit::Asker;
+use crate::following::reserve;
+use crate::{Result, Space};
+
+/// The switch in git's configuration.
+const SWITCH: &str = "agentic.sign";
+
+/// Whether a commit is signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signing {
+    Signed,
+    Plain,
+}
+
+impl Signing {
+    /// Tells whether what people commit is signed.
+    ///
+    /// # Errors
+    /// Fails when git's configuration has a switch that is neither on nor off.
+    pub(crate) fn of_people(space: &Space) -> Result<Signing> {
+        Ok(if space.repository().is_set(SWITCH)? { Signing::Signed } else { Signing::Plain })
+    }
+
+    /// Does the same for a commit that a session may have asked for.
+    ///
+    /// # Errors
+    /// Fails as [`Signing::of_people`] does.
+    pub(crate) fn of(space: &Space, asker: Option<&Asker>) -> Result<Signing> {
+        match asker {
+            Some(_) => Ok(Signing::Plain),
+            None => Signing::of_people(space),
+        }
+    }
+
+    /// Reserves the worktree that comes along with a branch before a commit is prepared, so that nobody
+    /// else moves the branch meanwhile. Whoever signs does not: others would wait for the signature.
+    ///
+    /// # Errors
+    /// Fails as [`reserve`] does.
+    pub(crate) fn reserve_before(
+        self,
+        space: &Space,
+        branch: &str,
+    ) -> Result<Option<WorktreeLock>> {
+        match self {
+            Signing::Signed => Ok(None),
+            Signing::Plain => reserve(space, branch),
+        }
+    }
+
+    /// Does so after the commit was made and signed, where that is not done yet.
+    ///
+    /// # Errors
+    /// Fails as [`reserve`] does.
+    pub(crate) fn reserve_after(
+        self,
+        space: &Space,
+        branch: &str,
+        reserved: &mut Option<WorktreeLock>,
+    ) -> Result<()> {
+        if self == Signing::Signed {
+            *reserved = reserve(space, branch)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the object of a commit, and names it. Where it is signed a program of the user's runs.
+    ///
+    /// # Errors
+    /// Fails when that program does not sign.
+    pub(crate) fn make(
+        self,
+        repository: &Repository,
+        data: &CommitData,
+    ) -> Result<(Oid, GitObject)> {
+        let bytes = match self {
+            Signing::Signed => repository.signer()?.sign(data)?,
+            Signing::Plain => data.to_bytes(),
+        };
+        let object = GitObject { kind: GitKind::Commit, bytes };
+        Ok((repository.name_object(&object), object))
+    }
+}
