@@ -79,8 +79,6 @@ pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
         moved.entries.extend(entries);
         moved.written.deferred = moved.written.deferred.or(written.deferred);
     }
-    // Whoever archives has many agents, and most of their objects in packs.
-    space.repository().index_packs();
     moved.entries.sort_by(|left, right| left.archived.agent.cmp(&right.archived.agent));
     Ok(moved)
 }

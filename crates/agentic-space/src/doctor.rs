@@ -94,7 +94,6 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
         report.damaged.push(format!("the archive: {error}"));
     }
     space.repository().sweep_begun_packs();
-    space.repository().index_packs();
     Ok(report)
 }
 

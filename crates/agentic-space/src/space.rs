@@ -287,10 +287,6 @@ impl Drop for Space {
     fn drop(&mut self) {
         // What was written is safe; logs that stay long are cut by somebody else.
         let _ = self.rest();
-        if self.repository.has_written() {
-            // After a collection: whoever comes next finds objects faster.
-            let _nobody_waits_for_it = self.repository.start_to_index_large_packs();
-        }
     }
 }
 

@@ -155,11 +155,6 @@ impl Layout {
         self.root.join("rest")
     }
 
-    /// Returns the file whose age tells when a git was last started to index all packs.
-    pub fn last_index(&self) -> PathBuf {
-        self.root.join("indexing")
-    }
-
     /// Returns the file that names the boot in which the journals were last known to be clean.
     pub fn boot(&self) -> PathBuf {
         self.root.join("boot")

@@ -139,12 +139,6 @@ impl Lock {
         LockFile::open(path)?.try_take(git_dir)
     }
 
-    /// Turns the lock into its file: whoever has that open, a program that inherits it as well, holds
-    /// the lock.
-    pub(crate) fn into_file(self) -> File {
-        self.opened.file
-    }
-
     /// Returns where the lock file is.
     pub(crate) fn path(&self) -> &Path {
         &self.opened.path

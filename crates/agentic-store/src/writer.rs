@@ -195,7 +195,6 @@ impl<'a> Writer<'a> {
     /// Asks for a round of checkpoints now and then: when a log grew by a segment, and when a stream
     /// is new or had been at rest.
     fn note_work(&self) {
-        self.repository.note_write();
         if self.is_rare || self.journal.as_ref().is_some_and(Journal::has_rolled) {
             self.repository.ask_for_rest();
         }

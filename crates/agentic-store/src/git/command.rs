@@ -2,9 +2,8 @@
 
 use std::ffi::OsString;
 use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use super::Repository;
 use super::repository::absolute;
@@ -137,16 +136,6 @@ fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
-}
-
-/// Starts the `git` program on a repository and does not wait for it, nor does a terminal end it
-/// together with this process. As long as it runs it holds a lock. Returns nothing if there is no
-/// such program.
-pub(super) fn start_git(git_dir: &Path, arguments: &[&str], lock: Lock) -> Option<Child> {
-    let mut command = git_command(git_dir, arguments);
-    command.env("GIT_DIR", git_dir);
-    command.stdin(lock.into_file()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.process_group(0).spawn().ok()
 }
 
 fn git_command(directory: &Path, arguments: &[&str]) -> Command {

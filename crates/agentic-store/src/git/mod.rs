@@ -18,7 +18,6 @@ mod object_cache;
 mod object_file;
 mod pack;
 mod pack_file;
-mod pack_index;
 mod pack_merge;
 mod pack_offset;
 mod pack_replaced;
@@ -33,7 +32,6 @@ mod worktree;
 mod zone;
 
 pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
-use self::command::start_git;
 pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};

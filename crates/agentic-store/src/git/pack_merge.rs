@@ -14,12 +14,13 @@ use gix::hash::ObjectId;
 use gix::odb::pack;
 
 use super::pack_file::{PackFolder, PackWriter, is_ours, is_unsynced, is_whole};
-use super::pack_index::MULTI_PACK_INDEX;
 use super::{Repository, pack::packs_in};
 use crate::file::Persistence;
 use crate::lock::Lock;
 use crate::{Error, Result, fault};
 
+/// The file in which git keeps an index over all packs, if somebody has it make one.
+const MULTI_PACK_INDEX: &str = "multi-pack-index";
 /// From how many packs on those that were made here are merged; git itself collects at fifty.
 const PACKS_MERGED_MIN: usize = 32;
 /// How many packs there may be before writers make loose objects again. Whoever has a repository

@@ -29,8 +29,6 @@ pub struct Repository {
     kept: RefCell<Option<Kept>>,
     /// Whether a write has asked for a round of checkpoints.
     is_rest_due: Cell<bool>,
-    /// Whether anything was written.
-    has_written: Cell<bool>,
 }
 
 /// A view of a repository whose writes stay in memory, so that a tree can be built and compared
@@ -138,8 +136,8 @@ impl Repository {
     fn with_cache(inner: gix::Repository, common_dir: PathBuf, cache: ObjectCache) -> Repository {
         let layout = Layout::new(&common_dir);
         let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
-        let (is_rest_due, has_written) = (Cell::new(false), Cell::new(false));
-        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due, has_written }
+        let is_rest_due = Cell::new(false);
+        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due }
     }
 
     /// Returns where journals and locks are kept.
@@ -163,16 +161,6 @@ impl Repository {
     pub fn is_contended(&self, stream: &Stream) -> bool {
         let kept = self.kept.borrow();
         kept.as_ref().is_some_and(|kept| kept.stream == *stream && kept.lock.has_waited())
-    }
-
-    /// Notes that something was written.
-    pub(crate) fn note_write(&self) {
-        self.has_written.set(true);
-    }
-
-    /// Tells whether anything was written by this handle.
-    pub fn has_written(&self) -> bool {
-        self.has_written.get()
     }
 
     /// Notes that a round of checkpoints would be in place.

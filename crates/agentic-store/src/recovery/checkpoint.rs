@@ -91,7 +91,6 @@ pub fn rest(repository: &Repository, now: Instant) -> Result<()> {
     let mut budget = BYTES_MAX;
     let done = cut_all(repository, &turn, now, &mut budget)?;
     repository.sweep_replaced_packs()?;
-    let _nobody_waits_for_it = repository.start_to_index_large_packs();
     let last = done.last().map(|(stream, _)| stream.to_string()).unwrap_or_default();
     let text = format!("{} {last}\n", now.millis());
     file::replace(&stamp, text.as_bytes(), Persistence::Lazy)
