@@ -38,12 +38,21 @@ impl Repository {
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
     pub fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+        self.write_named(objects, || self.name_objects(objects))
+    }
+
+    /// Does the same with objects whose names are known, if they are asked for.
+    pub(super) fn write_named(
+        &self,
+        objects: &[GitObject],
+        names: impl FnOnce() -> Vec<Oid>,
+    ) -> Result<Written> {
         if !objects.is_empty() {
             fault::point("before-objects")?;
         }
         let written = match objects.len() >= PACKED_OBJECTS_MIN && self.has_room_for_packs()? {
             true => Written::Packed(self.pack_folder().write(objects, Persistence::Lazy)?),
-            false => Written::Loose(self.write_loose(objects)?),
+            false => Written::Loose(self.place_loose(objects, names())?),
         };
         fault::point("after-objects")?;
         Ok(written)
@@ -75,7 +84,14 @@ impl Repository {
     /// # Errors
     /// Fails when the disk is full or the repository is read-only.
     pub fn write_loose(&self, objects: &[GitObject]) -> Result<Vec<Oid>> {
-        let oids: Vec<Oid> = objects.iter().map(|object| self.name_object(object)).collect();
+        self.place_loose(objects, self.name_objects(objects))
+    }
+
+    fn name_objects(&self, objects: &[GitObject]) -> Vec<Oid> {
+        objects.iter().map(|object| self.name_object(object)).collect()
+    }
+
+    fn place_loose(&self, objects: &[GitObject], oids: Vec<Oid>) -> Result<Vec<Oid>> {
         for (number, (object, oid)) in objects.iter().zip(&oids).enumerate() {
             self.write_one(object, *oid)?;
             if number == 0 {

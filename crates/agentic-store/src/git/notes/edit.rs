@@ -26,6 +26,8 @@ struct Draft<'a> {
 struct Finished {
     tree: Oid,
     objects: Vec<GitObject>,
+    /// What the objects are called, in their order.
+    names: Vec<Oid>,
 }
 
 impl Repository {
@@ -70,6 +72,7 @@ impl Repository {
                     let unchanged = || Finished {
                         tree: ours.tree.expect("a tip has a tree"),
                         objects: Vec::new(),
+                        names: Vec::new(),
                     };
                     let draft = draft.finish()?.unwrap_or_else(unchanged);
                     self.commit_notes(name, ours.tip, draft, vec![tip, theirs], transaction)?
@@ -103,9 +106,10 @@ impl Repository {
         };
         let object = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
         let new = self.name_object(&object);
-        let mut objects = draft.objects;
+        let Finished { mut objects, mut names, .. } = draft;
         objects.push(object);
-        let written = self.write_objects(&objects)?;
+        names.push(new);
+        let written = self.write_named(&objects, || names)?;
         fault::point("notes-written")?;
         let step = BranchMove { name: name.to_owned(), expect, new };
         let why = format!("agentic: {}", transaction.verb);
@@ -176,21 +180,22 @@ impl<'a> Draft<'a> {
         if self.notes.tree == Some(tree) {
             return Ok(None);
         }
-        let mut objects = Vec::new();
-        self.take_reachable(tree, &mut objects)?;
-        Ok(Some(Finished { tree, objects }))
+        let mut finished = Finished { tree, objects: Vec::new(), names: Vec::new() };
+        self.take_reachable(tree, &mut finished)?;
+        Ok(Some(finished))
     }
 
     /// Moves the fresh objects below a tree over, those that are named before those that name them.
     /// States in between, which several edits of one folder leave, stay behind.
-    fn take_reachable(&mut self, oid: Oid, objects: &mut Vec<GitObject>) -> Result<()> {
+    fn take_reachable(&mut self, oid: Oid, finished: &mut Finished) -> Result<()> {
         let Some(object) = self.fresh.remove(&oid) else { return Ok(()) };
         if object.kind == GitKind::Tree {
             for entry in decode(oid, &object.bytes)?.entries {
-                self.take_reachable(to_oid(&entry.oid), objects)?;
+                self.take_reachable(to_oid(&entry.oid), finished)?;
             }
         }
-        objects.push(object);
+        finished.objects.push(object);
+        finished.names.push(oid);
         Ok(())
     }
 
@@ -222,8 +227,9 @@ impl<'a> Draft<'a> {
             return Ok(tree);
         }
         set_entry(&mut tree, name, EntryKind::Blob, blob);
-        let n_leaves = tree.entries.iter().filter(|entry| leaf.is_like(entry, depth)).count();
-        if n_leaves > SHARD_ENTRIES_MAX {
+        let leaves = tree.entries.iter().filter(|entry| leaf.is_like(entry, depth));
+        // To look at every name takes longer than all else here, and mostly there are too few.
+        if tree.entries.len() > SHARD_ENTRIES_MAX && leaves.count() > SHARD_ENTRIES_MAX {
             return self.split(tree, leaf, depth);
         }
         Ok(tree)
