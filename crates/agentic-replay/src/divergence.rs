@@ -22,7 +22,7 @@ pub struct Divergence {
     pub recorded: Option<Asked>,
     /// What the program asks now.
     pub asked: Option<Asked>,
-    /// Where the two payloads, or results, differ: at most [`CHANGES_MAX`] places.
+    /// Where the two payloads, or results, differ: at most `CHANGES_MAX` places.
     pub changes: Vec<Change>,
     /// A hint about order: the position at which the journal records what is asked now.
     pub recorded_elsewhere: Option<u64>,

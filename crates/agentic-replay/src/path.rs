@@ -40,7 +40,7 @@ impl Path {
     /// Parses a printed path.
     ///
     /// # Errors
-    /// Fails on empty components, control characters and texts above [`PATH_BYTES_MAX`].
+    /// Fails on empty components, control characters and texts above `PATH_BYTES_MAX`.
     pub fn parse(text: &str) -> Result<Path, InvalidPath> {
         let valid = text.len() <= PATH_BYTES_MAX
             && !text.chars().any(char::is_control)

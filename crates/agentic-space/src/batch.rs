@@ -193,7 +193,8 @@ impl Tip {
         };
         let is_same = built.tree == self.tree && draft.emptiness == Emptiness::Refused;
         if is_same && capture == Capture::Nothing {
-            return Err(Error::NothingToCommit { agent: agent.clone() });
+            let (agent, left_out) = (agent.clone(), Vec::new());
+            return Err(Error::NothingToCommit { agent, left_out });
         }
         let parent = self.head;
         let making = Making { kind: &kind, head: parent, tree: built.tree };
@@ -238,6 +239,7 @@ impl Chain<'_> {
             changed,
             trace,
             written: Written::default(),
+            left_out: Vec::new(),
             worktree_left_behind: None,
         }
     }

@@ -95,6 +95,8 @@ pub struct Committed {
     pub trace: Option<Cid>,
     /// Whether everything is visible.
     pub written: Written,
+    /// Git repositories in the folder that are no submodules, so that no commit holds them.
+    pub left_out: Vec<String>,
     /// Why a worktree could not follow, if one could not.
     pub worktree_left_behind: Option<agentic_store::Error>,
 }
@@ -134,26 +136,8 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
     space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
 
-    // Outside any lock: what is there, and what it becomes.
-    let own = draft.source.own_worktree(space, agent)?;
-    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
     let signing = Signing::of(space, draft.asker.as_ref())?;
-    let mut other = match own {
-        Some(_) => None,
-        None => signing.reserve_before(space, &agent.branch_ref())?,
-    };
-    let in_vain = signing == Signing::Plain && other.is_none();
-    let early = match in_vain && will_be_overtaken(space, agent, draft) {
-        true => None,
-        false => {
-            let base = settled_base(space, agent, draft, own.as_ref())?;
-            let prepared = Prepared::on(base, space, agent, draft, &kind)?;
-            if own.is_none() {
-                signing.reserve_after(space, &agent.branch_ref(), &mut other)?;
-            }
-            Some(prepared.followed_by(own, other, agent)?)
-        }
-    };
+    let early = prepare_early(space, agent, draft, (&kind, signing))?;
 
     // Under the agent's lock: the same again.
     let (writer, head) = space.writer(agent)?;
@@ -178,14 +162,14 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         }
         false => return Err(overtaken(agent, draft, prepared.base, head)),
     };
-    let (tree, changed) = (built.tree, built.changed);
+    let (tree, changed, left_out) = (built.tree, built.changed, built.left_out);
     let bound = match draft.capture {
         Capture::Nothing => None,
         Capture::WithTrace => take_trace(&writer, agent)?,
     };
     let is_empty = tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none();
     let Some(made) = made.filter(|_| !is_empty) else {
-        return Err(Error::NothingToCommit { agent: agent.clone() });
+        return Err(Error::NothingToCommit { agent: agent.clone(), left_out });
     };
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.
@@ -204,8 +188,35 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         changed,
         trace,
         written: moved.written,
+        left_out,
         worktree_left_behind: moved.left_behind,
     })
+}
+
+/// Prepares a commit outside any lock: what is there, and what it becomes. Returns nothing if that
+/// would be in vain.
+fn prepare_early(
+    space: &Space,
+    agent: &AgentName,
+    draft: &Draft,
+    (kind, signing): (&Kind, Signing),
+) -> Result<Option<Prepared>> {
+    let own = draft.source.own_worktree(space, agent)?;
+    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
+    let mut other = match own {
+        Some(_) => None,
+        None => signing.reserve_before(space, &agent.branch_ref())?,
+    };
+    let is_free = signing == Signing::Plain && other.is_none();
+    if is_free && will_be_overtaken(space, agent, draft) {
+        return Ok(None);
+    }
+    let base = settled_base(space, agent, draft, own.as_ref())?;
+    let prepared = Prepared::on(base, space, agent, draft, kind)?;
+    if own.is_none() {
+        signing.reserve_after(space, &agent.branch_ref(), &mut other)?;
+    }
+    prepared.followed_by(own, other, agent).map(Some)
 }
 
 /// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it

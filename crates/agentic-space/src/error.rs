@@ -184,6 +184,8 @@ pub enum Error {
     NothingToCommit {
         /// The agent.
         agent: AgentName,
+        /// Git repositories in the folder that are no submodules.
+        left_out: Vec<String>,
     },
     /// A draft in a batch takes its tree from a folder, or expects a head of its own.
     #[error("a snapshot, or a commit that expects a head, cannot be one of a batch")]

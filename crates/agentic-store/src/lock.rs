@@ -12,7 +12,7 @@
 mod wait;
 
 use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,8 @@ use crate::{Error, Result};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
 const NOTE_BYTES: usize = 512;
+/// The longest note that is read, in bytes: 4 MiB. One of an archive names thousands of refs.
+const NOTE_BYTES_MAX: u64 = 4 << 20;
 /// How a note begins as long as it counts.
 const NOTE_BEGIN: &[u8] = b"pid ";
 /// The line that ends a note; what an earlier, longer one left may follow.
@@ -232,7 +234,9 @@ impl Lock {
         if !note[..n_read].starts_with(NOTE_BEGIN) {
             return Ok(None);
         }
-        note = std::fs::read(path).map_err(Error::io("read", path))?;
+        note.clear();
+        let mut whole = File::open(path).map_err(Error::io("read", path))?.take(NOTE_BYTES_MAX);
+        whole.read_to_end(&mut note).map_err(Error::io("read", path))?;
         let Ok(text) = String::from_utf8(note) else { return Ok(None) };
         let end = text.find(&format!("\n{NOTE_END}\n"));
         Ok(end.map(|end| text[..end].to_owned()))

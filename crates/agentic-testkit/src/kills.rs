@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::{Ending, Error, Sandbox, Setup, run};
 
 /// What the processes do until they are killed: commits with and without traces, in a worktree and
-/// without, entries, edges and bindings. Each writes a line to the ledger when a command said that
+/// without, merges into a branch that is checked out, entries, edges and bindings. Each writes a line to the ledger when a command said that
 /// it is done.
 const WORK: &str = r#"
 done_() { printf '%s\n' "$*" >> "$LEDGER"; }
@@ -18,13 +18,14 @@ while :; do
     # In every other life much time passes between two rounds, so that logs are cut.
     [ $((RUN % 2)) = 0 ] || export AGENTIC_NOW=$((1900000000000 + (RUN * 1000 + round) * 660000))
     agentic trace add --agent "$AGENT" "token-$id-a-end" && done_ "entry $AGENT token-$id-a-end"
-    oid=$(printf '{"f/%s":"%s"}' "$((round % 7))" "$id" |
+    oid=$(printf '{"f/%s-%s":"%s"}' "$AGENT" "$((round % 7))" "$id" |
         agentic commit --agent "$AGENT" -m "commit $id" --stdin --trace) && done_ "bound $AGENT $oid"
+    oid=$(agentic merge "$AGENT" --into main) && done_ "merged main $oid"
     agentic trace add --agent "$AGENT" "token-$id-b-end" && done_ "entry $AGENT token-$id-b-end"
     agentic trace attach "agents/$AGENT" --agent "$AGENT" > /dev/null && done_ "note $AGENT"
     agentic relate "$AGENT" reviews "user:u$id" > /dev/null && done_ "edge $AGENT user:u$id"
     if [ -d "../$AGENT" ]; then
-        echo "$id" > "../$AGENT/file"
+        echo "$id" > "../$AGENT/file-$AGENT"
         oid=$(agentic -C "../$AGENT" commit -m "work $id") && done_ "commit $AGENT $oid"
     fi
     agentic spawn "s-$id" --from "$AGENT" -m x > /dev/null && done_ "spawned s-$id"
@@ -141,11 +142,18 @@ fn check(sandbox: &Sandbox, ledger: &Path, report: &mut KillReport) -> Result<Ve
         if worktree.is_dir() {
             let status = sandbox.git(&worktree, &["status", "--porcelain"])?;
             // A file may have been written and not committed when the process was killed.
-            if !["", " M file\n", "?? file\n"].contains(&status.as_str()) {
+            let written = [" M", "??"].map(|state| format!("{state} file-{agent}\n"));
+            if !status.is_empty() && !written.contains(&status) {
                 broken.push(format!("the worktree of {agent} shows {status:?}"));
             }
         }
     }
+    let status = sandbox.git(folder, &["status", "--porcelain"])?;
+    if !status.is_empty() {
+        broken.push(format!("the worktree of main shows {status:?}"));
+    }
+    let merged = sandbox.git(folder, &["rev-list", "main"])?;
+    let merged: BTreeSet<&str> = merged.lines().collect();
     let heads = sandbox.git(folder, &["for-each-ref", "--format=%(refname)", "refs/heads"])?;
     let heads: BTreeSet<&str> = heads.lines().collect();
     let text = fs::read_to_string(ledger).unwrap_or_default();
@@ -155,6 +163,7 @@ fn check(sandbox: &Sandbox, ledger: &Path, report: &mut KillReport) -> Result<Ve
         let is_kept = match words[..] {
             ["spawned", name] => heads.contains(format!("refs/heads/agents/{name}").as_str()),
             ["entry", agent, token] => views[agent].count(token) == 1,
+            ["merged", _, oid] => merged.contains(oid),
             ["commit", agent, oid] => views[agent].commits.contains(oid),
             ["bound", agent, oid] => {
                 views[agent].commits.contains(oid) && views[agent].noted.contains(oid)

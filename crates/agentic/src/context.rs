@@ -73,6 +73,7 @@ impl Context {
     pub fn space(&self) -> Result<Space, Failure> {
         let space = Space::open(&self.directory, self.options)?;
         tell_recovered(space.recovered());
+        space.repository().keep_until_exit();
         Ok(space)
     }
 
@@ -169,8 +170,9 @@ fn clock() -> Result<Clock, Failure> {
     let Ok(text) = std::env::var("AGENTIC_NOW") else { return Ok(Clock::System) };
     let instant = Instant::parse(&text).or_else(|| text.parse().ok().map(Instant::from_millis));
     match instant {
-        Some(instant) => Ok(Clock::Fixed(instant)),
-        None => Err(Failure::usage(
+        // Git's dates begin in 1970.
+        Some(instant) if instant.millis() >= 0 => Ok(Clock::Fixed(instant)),
+        _ => Err(Failure::usage(
             &format!("AGENTIC_NOW is `{text}`, which is no instant"),
             "use RFC 3339 such as `2026-11-21T22:40:01Z`, or milliseconds since 1970",
         )),

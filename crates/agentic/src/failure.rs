@@ -14,7 +14,7 @@ use agentic_view::{ErrorView, FailureView};
 use self::advice::{
     CONFLICT, Class, DECIDED, DIVERGED, NOT_ALLOWED, REFUSED, SCHEMA, UNREACHABLE, USAGE,
 };
-use crate::output::talk;
+use crate::output::{self, talk};
 
 /// A command that was refused or failed.
 #[derive(Debug)]
@@ -192,6 +192,9 @@ fn because(error: &Error) -> Option<String> {
         }
         Error::SyncConflict { conflicts, .. } => {
             Some(format!("both changed {}", conflicts.join(", ")))
+        }
+        Error::NothingToCommit { left_out, .. } if !left_out.is_empty() => {
+            Some(output::left_out(left_out))
         }
         Error::Diverged { divergence, .. } => Some(divergence.to_string()),
         Error::AmbiguousSession { candidates, .. } | Error::AmbiguousRequest { candidates, .. } => {

@@ -15,11 +15,11 @@ pub struct Progress {
     pub objects: Vec<(Cid, Vec<u8>)>,
     /// Records to append, in order.
     pub links: Vec<Link>,
-    /// Effects to perform; the answer goes to [`Session::answered`].
+    /// Effects to perform; the answer goes to [`Session::answered`](crate::Session::answered).
     pub perform: Vec<Performance>,
     /// Requests that wait for a human.
     pub holds: Vec<Hold>,
-    /// Requests that wait for an instant, to be answered with `Null` by [`By::Timer`].
+    /// Requests that wait for an instant, to be answered with `Null` by [`By::Timer`](crate::By::Timer).
     pub timers: Vec<(Instant, Path)>,
     /// Requests that nobody waits for: stop their effects, then answer them all the same.
     pub withdrawn: Vec<Withdrawn>,
@@ -81,9 +81,9 @@ pub struct Hold {
 pub enum HoldReason {
     /// The program asks one.
     Asked,
-    /// The session may not perform the effect unasked: [`Session::permit`] or answer it.
+    /// The session may not perform the effect unasked: [`Session::permit`](crate::Session::permit) or answer it.
     NotAllowed,
-    /// The effect may have happened before a crash: [`Session::permit`] it again, or answer it
+    /// The effect may have happened before a crash: [`Session::permit`](crate::Session::permit) it again, or answer it
     /// with what happened.
     InDoubt,
 }

@@ -47,6 +47,7 @@ pub(super) fn same_as_rolled_forward(
         changed,
         trace,
         written: Written::default(),
+        left_out: Vec::new(),
         worktree_left_behind: None,
     }))
 }

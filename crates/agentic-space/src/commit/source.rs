@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::{
-    FileMode, IndexUpdate, Scratch, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path,
+    FileMode, IndexUpdate, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit, Worktree,
+    check_path,
 };
 use agentic_store::journal::GitObject;
 
@@ -53,6 +54,8 @@ pub(crate) struct Built {
     pub index: Vec<IndexUpdate>,
     /// The paths at which the trees differ.
     pub changed: Vec<String>,
+    /// Git repositories in the folder that it came from, which no tree holds.
+    pub left_out: Vec<String>,
 }
 
 impl Source {
@@ -75,17 +78,17 @@ impl Source {
     /// Builds the tree that the source makes of `base`, and keeps it in memory.
     pub(super) fn build(&self, space: &Space, base: Oid) -> Result<Built> {
         let repository = space.repository();
-        let (scratch, tree, index) = match self {
+        let (scratch, snapshot) = match self {
             Source::Worktree(worktree) => {
                 let scratch = repository.at_worktree(worktree)?.scratch();
                 let snapshot = scratch.snapshot(base, SnapshotSource::Worktree)?;
-                (scratch, snapshot.tree, snapshot.index)
+                (scratch, snapshot)
             }
             Source::Folder(folder) => {
                 let scratch = repository.scratch_at(folder)?;
                 let source = SnapshotSource::Folder { paths: &[] };
                 let snapshot = scratch.snapshot(base, source)?;
-                (scratch, snapshot.tree, Vec::new())
+                (scratch, Snapshot { index: Vec::new(), ..snapshot })
             }
             Source::Paths { root, paths } => {
                 for path in paths {
@@ -94,13 +97,14 @@ impl Source {
                 }
                 let scratch = repository.scratch_at(root)?;
                 let snapshot = scratch.snapshot(base, SnapshotSource::Folder { paths })?;
-                (scratch, snapshot.tree, snapshot.index)
+                (scratch, snapshot)
             }
             Source::Edits(edits) => return apply(&repository.scratch(), base, edits),
         };
+        let Snapshot { tree, index, left_out } = snapshot;
         let objects = scratch.difference(base, tree)?;
         let changed = scratch.changed_paths(base, tree)?;
-        Ok(Built { tree, objects, index, changed })
+        Ok(Built { tree, objects, index, changed, left_out })
     }
 }
 
@@ -109,7 +113,7 @@ pub(crate) fn apply(scratch: &Scratch, base: Oid, edits: &BTreeMap<String, Edit>
     let tree = scratch.edit_tree(base, &tree_edit(scratch, edits)?)?;
     let objects = scratch.difference(base, tree)?;
     let changed = scratch.changed_paths(base, tree)?;
-    Ok(Built { tree, objects, index: Vec::new(), changed })
+    Ok(Built { tree, objects, index: Vec::new(), changed, left_out: Vec::new() })
 }
 
 fn tree_edit(scratch: &Scratch, edits: &BTreeMap<String, Edit>) -> Result<TreeEdit> {

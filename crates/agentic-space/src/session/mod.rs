@@ -1,7 +1,7 @@
 //! Sessions: durable runs of flows on behalf of agents.
 //!
 //! What a session is, and what every record means, is decided in `agentic-replay`. Here is what
-//! surrounds it: the folder that keeps its records ([`folder`]), how it is found ([`listing`]), the summary that is read from them
+//! surrounds it: the folder that keeps its records (`folder`), how it is found (`listing`), the summary that is read from them
 //! without running anything ([`summary`]), and the driver that makes records durable, performs
 //! effects and applies decisions.
 

@@ -55,7 +55,8 @@ impl Repository {
     /// # Errors
     /// Fails when the archive is damaged.
     pub fn archive_entry_at(&self, tip: Oid, agent: &AgentName) -> Result<Option<ArchiveEntry>> {
-        let tree = self.archive_tree(tip)?;
+        let damaged = |error| Error::corrupt(format!("the archive's commit {tip}"), error);
+        let tree = self.tree_of(tip).map_err(damaged)?;
         let blob = self.find_in_tree(tree, place_of(agent).as_bytes())?;
         blob.map(|blob| self.read_entry(agent.clone(), blob)).transpose()
     }

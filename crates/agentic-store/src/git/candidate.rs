@@ -4,36 +4,45 @@
 //! index cannot vouch for is a candidate. Everything runs on the calling thread: most worktrees
 //! are small, and to start threads takes longer than to look at them.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use agentic_model::Oid;
 use gix::bstr::{BStr, BString, ByteSlice as _};
 use gix::dir::entry::{Kind, Status};
 use gix::dir::walk::EmissionMode;
-use gix::index::entry::{Flags, Stage, Stat};
+use gix::index::entry::{Flags, Mode, Stage, Stat};
 use gix::index::{Entry, State};
 use gix::status::plumbing::SymlinkCheck;
 
 use super::cached_tree::is_just_like;
-use super::{Scratch, SnapshotSource, to_id};
+use super::repository::absolute;
+use super::snapshot::head_of;
+use super::{Scratch, SnapshotSource, to_id, to_oid};
 use crate::{Error, Result};
 
 /// Entries of the index that somebody asked git not to look at.
 const LEFT_ALONE: Flags = Flags::ASSUME_VALID.union(Flags::FSMONITOR_VALID);
+
+/// Where a folder may differ from a tree.
+#[derive(Default)]
+pub(super) struct Candidates {
+    /// The paths at which it may, and what the index has there.
+    pub paths: BTreeMap<BString, Option<Mode>>,
+    /// The git repositories in it that are no submodules.
+    pub repositories: Vec<BString>,
+}
 
 impl Scratch {
     /// Finds the paths at which the folder, or its index, may differ from `base`.
     ///
     /// # Errors
     /// Fails on entries of an unfinished merge.
-    pub(super) fn candidates(
-        &self,
-        base: Oid,
-        source: SnapshotSource<'_>,
-    ) -> Result<BTreeSet<BString>> {
-        let mut candidates = BTreeSet::new();
+    pub(super) fn candidates(&self, base: Oid, source: SnapshotSource<'_>) -> Result<Candidates> {
+        let mut candidates = Candidates::default();
         match source {
             SnapshotSource::Worktree => {
                 let index = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
@@ -58,7 +67,7 @@ impl Scratch {
     }
 
     /// Adds the paths at which the index differs from the tree.
-    fn staged(&self, base: Oid, index: &State, candidates: &mut BTreeSet<BString>) -> Result<()> {
+    fn staged(&self, base: Oid, index: &State, candidates: &mut Candidates) -> Result<()> {
         if is_just_like(index, base) {
             return Ok(());
         }
@@ -72,15 +81,16 @@ impl Scratch {
                 (Some(one), None) | (None, Some(one)) => (one.0, false),
             };
             ours.next_if(|next| next.0 == path);
-            theirs.next_if(|next| next.0 == path);
+            let mode = theirs.next_if(|next| next.0 == path);
+            let mode = mode.map(|(_, _, bits)| Mode::from_bits_retain(bits));
             if !is_same {
-                candidates.insert(path.to_owned());
+                candidates.paths.insert(path.to_owned(), mode);
             }
         }
     }
 
     /// Adds the paths of the index whose files are not known to be as the index has them.
-    fn changed(&self, scope: &Scope<'_>, candidates: &mut BTreeSet<BString>) -> Result<()> {
+    fn changed(&self, scope: &Scope<'_>, candidates: &mut Candidates) -> Result<()> {
         let Scope { index, paths } = *scope;
         let mut files = TrackedFiles {
             index,
@@ -103,15 +113,19 @@ impl Scratch {
             if entry.stage() != Stage::Unconflicted {
                 return Err(Error::Unmerged { path: path.to_str_lossy().into_owned() });
             }
-            if !entry.mode.is_submodule() && !files.has(entry)? {
-                candidates.insert(path.to_owned());
+            let is_same = match entry.mode.is_submodule() {
+                true => files.has_submodule(entry),
+                false => files.has(entry)?,
+            };
+            if !is_same {
+                candidates.paths.insert(path.to_owned(), Some(entry.mode));
             }
         }
         Ok(())
     }
 
     /// Adds the files that neither the index nor `.gitignore` names.
-    fn untracked(&self, scope: &Scope<'_>, candidates: &mut BTreeSet<BString>) -> Result<()> {
+    fn untracked(&self, scope: &Scope<'_>, candidates: &mut Candidates) -> Result<()> {
         let Scope { index, paths } = *scope;
         let options = self.inner.dirwalk_options().map_err(Error::git("read the configuration"))?;
         let options = options.emit_untracked(EmissionMode::Matching);
@@ -122,12 +136,30 @@ impl Scratch {
             .dirwalk(index, patterns, &never, options, &mut collected)
             .map_err(Error::git("list the folder"))?;
         for (entry, _) in collected.unorded_entries {
-            let is_file = matches!(entry.disk_kind, Some(Kind::File | Kind::Symlink));
-            if is_file && entry.status == Status::Untracked {
-                candidates.insert(entry.rela_path);
+            if entry.status != Status::Untracked {
+                continue;
+            }
+            match entry.disk_kind {
+                Some(Kind::File | Kind::Symlink) => {
+                    candidates.paths.insert(entry.rela_path, None);
+                }
+                Some(Kind::Repository) if !self.is_own_worktree(&entry.rela_path) => {
+                    candidates.repositories.push(entry.rela_path);
+                }
+                Some(Kind::Repository | Kind::Directory | Kind::Untrackable) | None => {}
             }
         }
         Ok(())
+    }
+
+    /// Tells whether another worktree of this repository stands in a folder.
+    fn is_own_worktree(&self, path: &BString) -> bool {
+        let link = self.folder().join(OsStr::from_bytes(path)).join(".git");
+        let text = std::fs::read_to_string(link).ok();
+        let named = text.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+        let named = named.and_then(|path| absolute(Path::new(path.trim())).ok());
+        let common = absolute(self.inner.common_dir()).ok();
+        named.zip(common).is_some_and(|(named, common)| named.starts_with(common.join("worktrees")))
     }
 
     /// Tells what git was told about the filesystem.
@@ -164,6 +196,17 @@ struct TrackedFiles<'a> {
 }
 
 impl TrackedFiles<'_> {
+    /// Tells whether the submodule is where the entry has it, or is not checked out.
+    fn has_submodule(&mut self, entry: &Entry) -> bool {
+        let Ok(full) = self.root.verified_path(entry.path(self.index)) else { return false };
+        match full.symlink_metadata() {
+            Ok(metadata) if metadata.is_dir() => {
+                head_of(full).is_none_or(|head| head == to_oid(&entry.id))
+            }
+            Ok(_) | Err(_) => false,
+        }
+    }
+
     /// Tells whether anything is at the path of the entry.
     fn is_there(&mut self, entry: &Entry) -> bool {
         let path = entry.path(self.index);
@@ -192,10 +235,9 @@ impl TrackedFiles<'_> {
     }
 }
 
-/// Lists what the index has, without submodules.
+/// Lists what the index has.
 fn tracked(index: &State) -> impl Iterator<Item = (&BStr, gix::ObjectId, u32)> {
-    let entries = index.entries().iter().filter(|entry| !entry.mode.is_submodule());
-    entries.map(|entry| (entry.path(index), entry.id, entry.mode.bits()))
+    index.entries().iter().map(|entry| (entry.path(index), entry.id, entry.mode.bits()))
 }
 
 /// Tells whether a path is one of `paths` or below one; no paths mean all.

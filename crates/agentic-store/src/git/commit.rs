@@ -1,6 +1,7 @@
 //! Reading commits and walking history.
 
 use agentic_model::{Instant, Oid};
+use gix::objs::CommitRefIter;
 
 use super::{Repository, to_id, to_oid};
 use crate::{Error, Result};
@@ -55,6 +56,19 @@ impl Repository {
             at: Instant::from_millis(committer.seconds().saturating_mul(1000)),
             message: String::from_utf8_lossy(decoded.message).into_owned(),
         })
+    }
+
+    /// Reads which tree a commit has, and of the commit no more than that takes where it can: one
+    /// that keeps others may name thousands.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    pub fn tree_of(&self, oid: Oid) -> Result<Oid> {
+        let begin = self.cache.read_begin(&to_id(oid)).unwrap_or_default();
+        match CommitRefIter::from_bytes(&begin, self.inner.object_hash()).tree_id() {
+            Ok(tree) => Ok(to_oid(&tree)),
+            Err(_) => Ok(self.read_commit(oid)?.tree),
+        }
     }
 
     /// Finds the commit that a revision names, as git understands revisions.

@@ -31,6 +31,10 @@ impl IndexUpdate {
         IndexUpdate { path, entry: Some((mode, blob, stat)) }
     }
 
+    pub(super) fn submodule(path: BString, head: Oid, stat: Stat) -> IndexUpdate {
+        IndexUpdate { path, entry: Some((Mode::COMMIT, head, stat)) }
+    }
+
     pub(super) fn remove(path: BString) -> IndexUpdate {
         IndexUpdate { path, entry: None }
     }

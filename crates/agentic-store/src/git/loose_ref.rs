@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Oid, Signature};
+use gix::refs::FullName;
 use gix::refs::store::WriteReflog;
 
 use super::reference::offset;
@@ -19,10 +20,17 @@ use crate::{Error, Result, fault};
 
 /// The refs that all worktrees share, and that only name commits.
 const PLAIN_PREFIXES: [&str; 3] = ["refs/heads/", "refs/notes/", "refs/agentic/"];
+/// The refs that can be checked out.
+const BRANCH_PREFIX: &str = "refs/heads/";
 /// The refs whose logs begin by themselves, as git has it.
 const LOGGED_PREFIXES: [&str; 2] = ["refs/heads/", "refs/notes/"];
 /// What a ref with the longest id takes, and a byte that must not be there.
 const CONTENT_BYTES_MAX: usize = 66;
+
+/// How the file of a head begins that names a branch.
+const SYMBOLIC: &str = "ref: ";
+/// The longest head that is read here, in bytes: git's names fit in a path.
+const HEAD_BYTES_MAX: u64 = 4096;
 
 /// What the file of a ref says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +77,17 @@ impl Repository {
             Some(found) => found,
             None => PlainRef::Other,
         }
+    }
+
+    /// Reads the name of the branch that the current worktree has checked out; nothing if that is not
+    /// plain to see, as where the head is detached.
+    pub(super) fn read_plain_head(&self) -> Option<String> {
+        let file = File::open(self.git_dir().join("HEAD")).ok()?;
+        let mut text = String::new();
+        file.take(HEAD_BYTES_MAX).read_to_string(&mut text).ok()?;
+        let name = text.strip_prefix(SYMBOLIC)?.strip_suffix('\n')?;
+        let is_plain = self.plain_path(name).is_some() && name.starts_with(BRANCH_PREFIX);
+        (is_plain && FullName::try_from(name).is_ok()).then(|| name.to_owned())
     }
 
     /// Reads a ref that has no file of its own; nothing if it is not packed either. Asked for such a
@@ -172,7 +191,7 @@ fn read_plain(path: &Path) -> PlainRef {
 mod tests {
     use super::*;
     use crate::git::RefMove;
-    use crate::git::run_git_with_input;
+    use crate::git::{run_git, run_git_with_input};
     use agentic_model::{Instant, Person};
 
     /// A repository whose ref `name` names the first of two commits.
@@ -276,6 +295,35 @@ mod tests {
             assert_eq!(place.short_way(), ShortWay::Closed, "{what}");
             assert_eq!(std::fs::read(place.file(NAME)).ok(), before, "{what}");
             assert!(!place.file(&format!("{NAME}.lock")).exists(), "{what}");
+        }
+    }
+
+    #[test]
+    fn the_branch_that_is_checked_out_is_the_one_that_git_names() {
+        let place = place();
+        let (id, long) = (place.commits[0], "x".repeat(5000));
+        let cases = [
+            ("ref: refs/heads/main\n".to_owned(), true),
+            ("ref: refs/heads/agents/alice\n".to_owned(), true),
+            ("ref: refs/heads/not/born\n".to_owned(), true),
+            ("ref: refs/heads/main".to_owned(), false),
+            ("ref: refs/heads/main\n\n".to_owned(), false),
+            ("ref:   refs/heads/main\n".to_owned(), false),
+            ("ref: refs/tags/one\n".to_owned(), false),
+            (format!("{id}\n"), false),
+            ("ref: refs/heads/a..b\n".to_owned(), false),
+            ("ref: refs/heads/../a\n".to_owned(), false),
+            (format!("ref: refs/heads/{long}\n"), false),
+            ("nonsense\n".to_owned(), false),
+            (String::new(), false),
+        ];
+        for (head, is_plain) in cases {
+            std::fs::write(place.file("HEAD"), &head).expect("writable");
+            assert_eq!(place.repository.read_plain_head().is_some(), is_plain, "{head}");
+            let said = run_git(place.folder.path(), &["symbolic-ref", "--quiet", "HEAD"]);
+            let said = said.and_then(|program| program.checked(&[])).ok();
+            let found = place.repository.current_branch();
+            assert_eq!(found.as_deref(), said.as_deref().map(str::trim), "{head}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentic_model::Oid;
-use gix::objs::{Exists as _, FindExt as _};
+use gix::objs::{Exists as _, FindExt as _, Write as _};
 
 use super::loose::{self, Compressor};
 use super::{Repository, Scratch, to_id, to_oid};
@@ -109,7 +109,8 @@ impl Repository {
     pub fn has_object(&self, oid: Oid) -> bool {
         // The repository itself would claim to have the empty tree even where nothing holds it.
         let id = to_id(oid);
-        self.inner.objects.exists(&id)
+        self.cache.is_in_files(&id)
+            || self.inner.objects.exists(&id)
             || (self.cache.look_anew(&self.inner) && self.cache.is_on_disk(&id))
     }
 
@@ -130,15 +131,19 @@ impl Repository {
     pub fn verify_object(&self, oid: Oid) -> Result<GitObject> {
         let failed = || Error::git_with(|| format!("read object {oid}"));
         let mut bytes = Vec::new();
+        let id = to_id(oid);
         // What is remembered says nothing about the disk.
         let disk: &gix::odb::store::Handle<Arc<gix::odb::Store>> = &self.inner.objects;
-        let kind = match disk.find(&to_id(oid), &mut bytes).map(|found| found.kind) {
-            Ok(kind) => kind,
-            Err(missed) => {
-                self.cache.look_anew(&self.inner);
-                let found = self.cache.read_disk(&to_id(oid), &mut bytes);
-                found.ok_or(missed).map_err(failed())?
-            }
+        let kind = match self.cache.read_files(&id, &mut bytes) {
+            Some(kind) => kind,
+            None => match disk.find(&id, &mut bytes).map(|found| found.kind) {
+                Ok(kind) => kind,
+                Err(missed) => {
+                    self.cache.look_anew(&self.inner);
+                    let found = self.cache.read_disk(&id, &mut bytes);
+                    found.ok_or(missed).map_err(failed())?
+                }
+            },
         };
         let kind = from_gix(kind)?;
         let object = GitObject { kind, bytes };
@@ -172,7 +177,9 @@ impl Scratch {
     /// # Errors
     /// Fails when the bytes cannot be hashed.
     pub fn write_blob(&self, bytes: &[u8]) -> Result<Oid> {
-        let id = self.inner.write_blob(bytes).map_err(Error::git("write a blob"))?;
+        // Not by way of the repository: that looks first whether any pack has it.
+        let id = self.inner.objects.write_buf(gix::objs::Kind::Blob, bytes);
+        let id = id.map_err(Error::git("write a blob"))?;
         Ok(to_oid(&id))
     }
 }

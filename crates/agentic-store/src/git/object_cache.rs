@@ -4,8 +4,9 @@
 //! commit and its. An object never changes, so what is remembered is true as long as it is named.
 //! Whether the disk has an object whole is another question, and never answered from here.
 //!
-//! The cache is asked for every object first, by gix too, which makes it the place to mend a flaw
-//! of it: a store of gix that has seen more packs come than it has slots, five hundred, may put
+//! The cache is asked for every object first, by gix too. That makes it the place from which to
+//! look into the files (`object_file`), which gix would take longer for, and to mend a flaw of it:
+//! a store of gix that has seen more packs come than it has slots, five hundred, may put
 //! one where another was that has gone, and then drop both; it lists packs anew and finds nothing
 //! new. What is in that pack is missing to it until another one comes. So whoever misses an object
 //! has the cache look at the disk with eyes that remember nothing, and asks again.
@@ -19,6 +20,7 @@ use gix::odb::pack::cache::object::MemoryCappedHashmap;
 use gix::odb::store::init::{Options, Slots};
 use gix::odb::{Store, store};
 
+use super::object_file::{ObjectFiles, READ_BYTES_MAX};
 use super::pack_merge::PACKS_MAX;
 use super::{Repository, Scratch};
 use crate::{Error, Result};
@@ -38,14 +40,19 @@ pub(super) struct ObjectCache {
 
 struct Kept {
     objects: MemoryCappedHashmap,
+    /// Nothing where git reads other objects in place of some.
+    files: Option<ObjectFiles>,
     /// The newest eyes, once something was missed.
     disk: Option<store::Handle<Arc<Store>>>,
 }
 
 impl ObjectCache {
     /// Makes an empty one.
-    pub fn new() -> ObjectCache {
-        let kept = Kept { objects: MemoryCappedHashmap::new(CACHE_BYTES), disk: None };
+    pub fn new(view: &gix::Repository) -> ObjectCache {
+        let store = view.objects.store_ref();
+        let is_plain = store.replacements().next().is_none();
+        let files = is_plain.then(|| ObjectFiles::new(store.path(), view.object_hash()));
+        let kept = Kept { objects: MemoryCappedHashmap::new(CACHE_BYTES), files, disk: None };
         ObjectCache { kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -56,10 +63,26 @@ impl ObjectCache {
         }
     }
 
+    /// Tells whether the files have an object; if not, gix may know of one.
+    pub fn is_in_files(&self, id: &oid) -> bool {
+        self.kept().files.as_mut().is_some_and(|files| files.has(id))
+    }
+
+    /// Reads an object from the files; if it is not found there, gix may know of one.
+    pub fn read_files(&self, id: &oid, out: &mut Vec<u8>) -> Option<Kind> {
+        self.kept().files.as_mut()?.read(id, out)
+    }
+
+    /// Reads how a commit begins, if that is found in the files.
+    pub fn read_begin(&self, id: &oid) -> Option<Vec<u8>> {
+        self.kept().files.as_mut()?.read_begin(id)
+    }
+
     /// Looks at the disk anew from now on. Tells whether that can be done.
     pub fn look_anew(&self, view: &gix::Repository) -> bool {
         let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
-        let options = Options { slots, ..Options::default() };
+        let alloc_limit_bytes = Some(READ_BYTES_MAX);
+        let options = Options { slots, alloc_limit_bytes, ..Options::default() };
         let folder = view.objects.store_ref().path().to_owned();
         let opened = Store::at_opts(folder, view.object_hash(), &mut std::iter::empty(), options);
         let is_open = opened.is_ok();
@@ -90,8 +113,16 @@ impl Object for ObjectCache {
     }
 
     fn get(&mut self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
-        let found = self.kept().objects.get(id, out);
-        found.or_else(|| self.read_disk(id, out))
+        let mut kept = self.kept();
+        let Kept { objects, files, disk } = &mut *kept;
+        if let Some(kind) = objects.get(id, out) {
+            return Some(kind);
+        }
+        if let Some(kind) = files.as_mut().and_then(|files| files.read(id, out)) {
+            objects.put(*id, kind, out);
+            return Some(kind);
+        }
+        Some(disk.as_ref()?.find(id, out).ok()?.kind)
     }
 }
 

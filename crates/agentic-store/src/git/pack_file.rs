@@ -27,9 +27,9 @@ const SYNCED: &str = "pack-a6e77c51";
 /// How the names of the others begin.
 const UNSYNCED: &str = "pack-a6e77c50";
 /// How an index of version 2 begins.
-const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+pub(super) const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
-const LARGE_OFFSET: u64 = 1 << 31;
+pub(super) const LARGE_OFFSET: u64 = 1 << 31;
 /// Shorter objects than this hardly become shorter; what is in a pack stays as it is for long.
 const STORED_MAX: usize = 128;
 /// How much of a file is hashed at a time, in bytes.

@@ -1,5 +1,6 @@
 //! Refs: reading them, and moving them only from where they are expected to be.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Oid, Signature};
@@ -13,6 +14,9 @@ use crate::{Error, Result, fault};
 
 /// How long a writer waits for another program's lock on a ref.
 pub(super) const REF_LOCK_WAIT: Duration = Duration::from_secs(1);
+
+/// How often refs are listed at most while other programs pack them.
+const LISTINGS_MAX: usize = 20;
 
 /// The file in which git keeps many refs; it is rewritten when one of them goes.
 pub const PACKED_REFS: &str = "packed-refs";
@@ -64,6 +68,25 @@ impl Repository {
     /// # Errors
     /// Fails when the refs cannot be read, or one of them is damaged.
     pub fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
+        for _ in 1..LISTINGS_MAX {
+            // A git that packs refs takes them from the one place to the other: who looks into the
+            // first too late and into the second too early sees them in neither, or half gone.
+            let before = self.packed_refs_stamp();
+            let listed = self.list_refs_once(prefix);
+            if listed.is_ok() && self.packed_refs_stamp() == before {
+                return listed;
+            }
+        }
+        self.list_refs_once(prefix)
+    }
+
+    /// Returns what changes whenever refs are packed.
+    fn packed_refs_stamp(&self) -> Option<(u64, u64, i64, i64)> {
+        let found = std::fs::metadata(self.common_dir().join(PACKED_REFS)).ok()?;
+        Some((found.ino(), found.len(), found.mtime(), found.mtime_nsec()))
+    }
+
+    fn list_refs_once(&self, prefix: &str) -> Result<Vec<RefName>> {
         let platform = self.inner.references().map_err(Error::git("list refs"))?;
         let mut found = Vec::new();
         for reference in platform.prefixed(prefix).map_err(Error::git("list refs"))? {
@@ -203,4 +226,55 @@ pub(super) fn offset(minutes: i32) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     let minutes = minutes.unsigned_abs();
     format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::git::run_git;
+
+    /// How many refs there are, and how often they are made loose and packed again.
+    const N_REFS: usize = 40;
+    const N_ROUNDS: usize = 60;
+
+    #[test]
+    fn a_listing_has_every_ref_while_git_packs_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let git = |arguments: &[&str]| {
+            let done = run_git(folder.path(), arguments).and_then(|done| done.checked(arguments));
+            done.expect("git works").trim().to_owned()
+        };
+        git(&["init", "-q"]);
+        let tree = git(&["write-tree"]);
+        let who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+        let commits = ["one", "two"]
+            .map(|message| git(&[&who[..], &["commit-tree", "-m", message, &tree]].concat()));
+        let make_loose = |round: usize| {
+            for number in 0..N_REFS {
+                let path = folder.path().join(format!(".git/refs/heads/agents/{number}"));
+                std::fs::create_dir_all(path.parent().expect("in a folder")).expect("writable");
+                let fresh = folder.path().join(".git/fresh");
+                std::fs::write(&fresh, format!("{}\n", commits[round % 2])).expect("writable");
+                std::fs::rename(&fresh, &path).expect("writable");
+            }
+        };
+        make_loose(0);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for round in 0..N_ROUNDS {
+                    git(&["pack-refs", "--all"]);
+                    make_loose(round);
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            let repository = Repository::open(folder.path()).expect("just made");
+            while !is_over.load(Ordering::Relaxed) {
+                let listed = repository.list_refs("refs/heads/agents/").expect("sound");
+                assert_eq!(listed.len(), N_REFS);
+            }
+        });
+    }
 }

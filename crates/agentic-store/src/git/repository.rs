@@ -9,6 +9,7 @@ use gix::sec::trust::Mapping;
 
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
+use super::object_file::READ_BYTES_MAX;
 use super::pack_merge::PACKS_MAX;
 use super::worktree::Worktree;
 use crate::layout::{Layout, Stream};
@@ -126,7 +127,7 @@ impl Repository {
         }
         // It is for those who serve refs to others; to git itself branches are where they are.
         inner.clear_namespace();
-        let cache = ObjectCache::new();
+        let cache = ObjectCache::new(&inner);
         let shared = cache.clone();
         inner.objects.set_object_cache(move || Box::new(shared.clone()));
         // From a linked worktree the path leads there and back again.
@@ -201,6 +202,9 @@ impl Repository {
 
     /// Returns the full name of the branch that the current worktree has checked out.
     pub fn current_branch(&self) -> Option<String> {
+        if let Some(name) = self.read_plain_head() {
+            return Some(name);
+        }
         let name = self.inner.head_name().ok()??;
         Some(name.as_bstr().to_string())
     }
@@ -247,6 +251,12 @@ impl Repository {
         Ok(Person::new(&name.to_string(), &email.to_string()))
     }
 
+    /// Leaves it to the end of the process to give back what this handle has set aside for packs.
+    /// To take apart five hundred places, most of them empty, takes as long as to read an entry.
+    pub fn keep_until_exit(&self) {
+        std::mem::forget(self.inner.objects.store());
+    }
+
     /// Opens a view whose writes stay in memory.
     pub fn scratch(&self) -> Scratch {
         let inner = self.inner.clone().with_object_memory();
@@ -272,10 +282,12 @@ fn open_options() -> Mapping<gix::open::Options> {
 
 /// Fits the options to short commands beside many writers: there is room for packs that come while
 /// the repository is open, without which reading ends in an error, and the index is read on the
-/// calling thread, because to start another takes longer than most indices take to read.
+/// calling thread, because to start another takes longer than most indices take to read. What a
+/// damaged pack says of the size of an object is believed up to a limit.
 fn fitted(options: gix::open::Options) -> gix::open::Options {
     let slots = Slots::AsNeededByDiskState { multiplier: 1.1, minimum: 2 * PACKS_MAX };
-    options.object_store_slots(slots).config_overrides(["index.threads=1"])
+    let limit = format!("gitoxide.objects.allocLimit={READ_BYTES_MAX}");
+    options.object_store_slots(slots).config_overrides(["index.threads=1", &limit])
 }
 
 /// Gives a repository the index of its worktree. A hook of `git commit` is told of another one, which

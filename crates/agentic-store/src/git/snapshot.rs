@@ -1,6 +1,6 @@
 //! Snapshots: what a folder holds, as a tree, honouring `.gitignore`, filters and modes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::filter::Pipeline;
-use gix::index::entry::Mode;
+use gix::index::entry::{Mode, Stat};
 use gix::status::plumbing::SymlinkCheck;
 
+use super::candidate::Candidates;
 use super::index::IndexUpdate;
-use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id};
+use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id, to_oid};
 use crate::{Error, Result};
 
 /// Which folder to look at, and what is known about it.
@@ -35,11 +36,14 @@ pub struct Snapshot {
     pub tree: Oid,
     /// The index entries that a commit of the tree makes clean.
     pub index: Vec<IndexUpdate>,
+    /// Git repositories in the folder that are no submodules, and in no tree therefore.
+    pub left_out: Vec<String>,
 }
 
 /// One file as it was read.
 enum Found {
-    File(FileMode, Vec<u8>, gix::index::entry::Stat),
+    File(FileMode, Vec<u8>, Stat),
+    Submodule(Oid, Stat),
     Gone,
     /// Neither file nor link: left as the base has it.
     Other,
@@ -47,18 +51,25 @@ enum Found {
 
 impl Scratch {
     /// Takes a snapshot: the tree `base` with everything changed that differs in the folder.
-    /// Submodules stay as they are in `base`.
+    /// Of a submodule it takes the commit that is checked out in it.
     ///
     /// # Errors
     /// Fails when a file changes while it is read, and on entries of an unfinished merge.
     pub fn snapshot(&self, base: Oid, source: SnapshotSource<'_>) -> Result<Snapshot> {
-        let candidates = self.candidates(base, source)?;
-        self.read_candidates(base, candidates)
+        let Candidates { paths, repositories } = self.candidates(base, source)?;
+        let left_out: BTreeSet<String> = repositories.iter().map(|path| path.to_string()).collect();
+        let left_out = left_out.into_iter().collect();
+        self.read_candidates(base, paths, left_out)
     }
 
-    fn read_candidates(&self, base: Oid, candidates: BTreeSet<BString>) -> Result<Snapshot> {
+    fn read_candidates(
+        &self,
+        base: Oid,
+        candidates: BTreeMap<BString, Option<Mode>>,
+        left_out: Vec<String>,
+    ) -> Result<Snapshot> {
         if candidates.is_empty() {
-            return Ok(Snapshot { tree: base, index: Vec::new() });
+            return Ok(Snapshot { tree: base, index: Vec::new(), left_out });
         }
         let mut root = SymlinkCheck::new(self.folder());
         let capabilities = self.capabilities()?;
@@ -67,14 +78,17 @@ impl Scratch {
             .filter_pipeline(Some(to_id(base)))
             .map_err(Error::git("read the attributes"))?;
         let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
-        for path in candidates {
-            let known = index.entry_by_path(path.as_ref()).map(|entry| entry.mode);
+        for (path, known) in candidates {
             let kept = Kept { capabilities, known };
             match read_file(&mut root, &path, (&mut pipeline, &index), kept)? {
                 Found::File(mode, content, stat) => {
                     let blob = self.write_blob(&content)?;
                     edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
                     updates.push(IndexUpdate::set(path, mode, blob, stat));
+                }
+                Found::Submodule(head, stat) => {
+                    edit.insert(path.to_vec(), TreeChange::Submodule { head });
+                    updates.push(IndexUpdate::submodule(path, head, stat));
                 }
                 Found::Gone => {
                     edit.insert(path.to_vec(), TreeChange::Remove);
@@ -84,7 +98,7 @@ impl Scratch {
             }
         }
         let tree = self.edit_tree(base, &edit)?;
-        Ok(Snapshot { tree, index: updates })
+        Ok(Snapshot { tree, index: updates, left_out })
     }
 }
 
@@ -140,7 +154,7 @@ fn read_file(
             mode => (mode, read_filtered(&full, &relative, pipeline, index)?),
         }
     } else if metadata.is_dir() {
-        return Ok(if full.join(".git").exists() { Found::Other } else { Found::Gone });
+        return folder(&full, kept.known);
     } else {
         return Ok(Found::Other);
     };
@@ -148,10 +162,34 @@ fn read_file(
     if identity(&metadata) != identity(&again) {
         return Err(unstable(path));
     }
-    let stat = gix::index::entry::Stat::from_fs(
-        &gix::index::fs::Metadata::from_path_no_follow(&full).map_err(|_| unstable(path))?,
-    );
-    Ok(Found::File(mode, content, stat.map_err(Error::git("read the time of a file"))?))
+    Ok(Found::File(mode, content, stat_of(&full).map_err(|_| unstable(path))?))
+}
+
+/// Reads a folder where there was a file or a submodule.
+fn folder(full: &Path, known: Option<Mode>) -> Result<Found> {
+    let is_repository = full.join(".git").exists();
+    match known {
+        // One that was never checked out is an empty folder.
+        Some(Mode::COMMIT) => Ok(match head_of(full) {
+            Some(head) => Found::Submodule(head, stat_of(full)?),
+            None => Found::Other,
+        }),
+        _ if is_repository => Ok(Found::Other),
+        _ => Ok(Found::Gone),
+    }
+}
+
+/// Returns the commit that is checked out in the repository of a folder.
+pub(super) fn head_of(folder: &Path) -> Option<Oid> {
+    // It is another repository, and what the environment says is about ours.
+    let repository = gix::open_opts(folder, gix::open::Options::isolated()).ok()?;
+    Some(to_oid(&repository.head_id().ok()?))
+}
+
+fn stat_of(full: &Path) -> Result<Stat> {
+    let metadata = gix::index::fs::Metadata::from_path_no_follow(full);
+    let metadata = metadata.map_err(Error::io("read", full))?;
+    Stat::from_fs(&metadata).map_err(Error::git("read the time of a file"))
 }
 
 fn read_filtered(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::Oid;
 use gix::bstr::{BStr, BString, ByteSlice as _};
+use gix::objs::Write as _;
 use gix::objs::tree::EntryKind;
 
 use super::{Repository, Scratch, to_id, to_oid};
@@ -32,6 +33,11 @@ pub enum TreeChange {
         mode: FileMode,
         /// The content.
         blob: Oid,
+    },
+    /// It is a submodule.
+    Submodule {
+        /// The commit that is checked out in it.
+        head: Oid,
     },
     /// It is gone.
     Remove,
@@ -165,19 +171,23 @@ impl Scratch {
         // Removals first, so that a file may take the place of a folder and the other way round.
         for (path, change) in edit {
             check_path(path)?;
-            if let TreeChange::Set { .. } = change {
+            if let TreeChange::Remove = change {
+                editor.remove(parts(path)).map_err(failed())?;
+            } else {
                 check_place(path, edit)?;
                 self.check_gitmodules(path, change)?;
-            } else {
-                editor.remove(parts(path)).map_err(failed())?;
             }
         }
         for (path, change) in edit {
-            if let TreeChange::Set { mode, blob } = change {
-                editor.upsert(parts(path), mode.to_gix(), to_id(*blob)).map_err(failed())?;
-            }
+            let (kind, id) = match change {
+                TreeChange::Set { mode, blob } => (mode.to_gix(), to_id(*blob)),
+                TreeChange::Submodule { head } => (EntryKind::Commit, to_id(*head)),
+                TreeChange::Remove => continue,
+            };
+            editor.upsert(parts(path), kind, id).map_err(failed())?;
         }
-        let write = |tree: &gix::objs::Tree| self.inner.write_object(tree).map(gix::Id::detach);
+        // Not by way of the repository: that looks first whether any pack has it.
+        let write = |tree: &gix::objs::Tree| self.inner.objects.write(tree);
         Ok(to_oid(&editor.write(write).map_err(failed())?))
     }
 }
@@ -186,7 +196,7 @@ impl Scratch {
 fn check_place(path: &[u8], edit: &TreeEdit) -> Result<()> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     for (at, _) in slashes {
-        if matches!(edit.get(&path[..at]), Some(TreeChange::Set { .. })) {
+        if edit.get(&path[..at]).is_some_and(|change| *change != TreeChange::Remove) {
             return Err(unsafe_path(path, "another change makes a file of one of its folders"));
         }
     }

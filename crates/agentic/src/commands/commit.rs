@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
-use crate::output::{tell_recovered, warn_deferred, warn_left_behind};
+use crate::output::{tell_recovered, warn_deferred, warn_left_behind, warn_left_out};
 
 /// Commit what an agent did, as a typed commit on its branch
 ///
@@ -84,6 +84,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     tell_recovered(&space.take_found());
     let done = done?;
     warn_deferred(&done.written);
+    warn_left_out(&done.left_out);
     warn_left_behind(done.worktree_left_behind.as_ref());
     context.format.answer(&CommitView::from(&done), |view| view.commit.clone());
     Ok(ExitCode::SUCCESS)

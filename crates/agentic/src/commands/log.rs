@@ -2,12 +2,14 @@
 
 use std::process::ExitCode;
 
-use agentic_model::{AgentName, Kind};
+use agentic_model::{AgentName, Cid, Kind, Oid};
+use agentic_space::Space;
+use agentic_space::trace::Shown;
 use agentic_view::{EntryView, LogView};
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
-use crate::output::Listing;
+use crate::output::{Listing, warn};
 
 /// List an agent's own commits, newest first
 ///
@@ -38,7 +40,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     for commit in logged.take(args.limit.unwrap_or(usize::MAX)) {
         let commit = commit?;
         let shown = match commit.trace {
-            Some(cid) if args.trace => Some(space.trace_by_cid(cid, Some(commit.info.oid))?),
+            Some(cid) if args.trace => trace_of(&space, cid, commit.info.oid),
             _ => None,
         };
         let trace = shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default();
@@ -47,6 +49,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     listing.end();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Reads the trace that a note names. Anybody may write notes, and the one does not keep the other
+/// commits from being shown.
+fn trace_of(space: &Space, cid: Cid, commit: Oid) -> Option<Shown> {
+    let shown = space.trace_by_cid(cid, Some(commit));
+    shown.inspect_err(|why| warn(&format!("the trace of commit {commit}: {why}"))).ok()
 }
 
 fn paragraph(view: &LogView, trace: &[EntryView]) -> String {

@@ -242,6 +242,11 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::RefStorage { .. } => {
             (REFUSED, "convert it with `git refs migrate --ref-format=files`")
         }
+        StoreError::Io { doing, source, .. }
+            if doing.starts_with("run ") && source.kind() == std::io::ErrorKind::NotFound =>
+        {
+            (REFUSED, "install git, or name its folder in `PATH`, for what the `git` program does")
+        }
         StoreError::Io { source, .. } => (REFUSED, io_hint(source.kind())),
         StoreError::Git { .. } => {
             (REFUSED, "`git fsck` and `agentic doctor` tell whether the repository is sound")

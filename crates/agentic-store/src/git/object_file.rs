@@ -1,0 +1,267 @@
+//! Reading objects from the repository's own files: the loose ones, then the packs.
+//!
+//! A hot verb reads a handful of objects, and what that costs must not grow with how many there
+//! are. So packs are asked here before gix is, which reads a part of each pack's index for every
+//! object in it. What is not found here, for whatever reason, is left to gix, which knows more:
+//! differences whose base is in another pack, indices of another version. So nothing here is an
+//! error, and nobody is told by this alone that an object is missing.
+
+use std::collections::BTreeSet;
+use std::io::{self, Error, ErrorKind, Read as _};
+use std::path::{Path, PathBuf};
+
+use gix::hash::{Kind, oid};
+use gix::odb::pack::cache::Never;
+use gix::odb::pack::data::{self, decode::entry::ResolvedBase, entry::Header};
+use gix::odb::{alternate, loose};
+use gix::zlib::Inflate;
+
+use super::pack_merge::PACKS_MAX;
+use super::pack_offset::PackOffsets;
+
+/// How much memory reading one object may take, in bytes; a damaged pack may ask for any.
+pub(super) const READ_BYTES_MAX: usize = u32::MAX as usize;
+/// How much of an object its beginning is, with the head of a loose one, in bytes.
+const BEGIN_BYTES: usize = 128;
+/// How much compressed such a beginning is at most, in bytes.
+const COMPRESSED_BYTES: u64 = 4 << 10;
+/// How many packs with large indices are kept open: those that objects were found in last.
+const OPEN_MAX: usize = 8;
+
+/// The files of objects, of the repository and of those that it borrows from.
+pub(super) struct ObjectFiles {
+    loose: Vec<loose::Store>,
+    packs: Packs,
+    /// Made for the first object that is read from a pack.
+    inflate: Option<Inflate>,
+}
+
+/// All packs. Where an object was found last is looked at first.
+struct Packs {
+    folders: Vec<PathBuf>,
+    kind: Kind,
+    list: Vec<Pack>,
+}
+
+/// A pack, opened or not.
+struct Pack {
+    index: PathBuf,
+    opened: Option<OpenPack>,
+}
+
+struct OpenPack {
+    offsets: PackOffsets,
+    /// Opened when an object is read.
+    data: Option<data::File>,
+}
+
+impl ObjectFiles {
+    /// Takes the folder of a repository's objects.
+    pub fn new(objects: &Path, kind: Kind) -> ObjectFiles {
+        let borrowed = match objects.join("info").join("alternates").exists() {
+            // What is wrong with them, gix says when it reads from there.
+            true => alternate::resolve(objects.to_owned(), objects).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let folders = || std::iter::once(objects.to_owned()).chain(borrowed.iter().cloned());
+        let packs = folders().map(|folder| folder.join("pack")).collect();
+        ObjectFiles {
+            loose: folders().map(|folder| loose_in(folder, kind)).collect(),
+            packs: Packs { folders: packs, kind, list: Vec::new() },
+            inflate: None,
+        }
+    }
+
+    /// Tells whether an object is found here.
+    pub fn has(&mut self, id: &oid) -> bool {
+        self.loose.iter().any(|loose| loose.contains(id))
+            || self.packs.find(id, |_, _| Ok(())).is_some()
+    }
+
+    /// Reads an object, if it is found here and whole.
+    pub fn read(&mut self, id: &oid, out: &mut Vec<u8>) -> Option<gix::objs::Kind> {
+        for loose in &self.loose {
+            if let Some(found) = loose.try_find(id, out).ok()? {
+                return Some(found.kind);
+            }
+        }
+        let ObjectFiles { packs, inflate, .. } = self;
+        packs.find(id, |pack, offset| {
+            pack.decode(offset, inflate.get_or_insert_with(Inflate::default), out)
+        })
+    }
+
+    /// Reads how a commit begins, a hundred bytes of it, if it is found here and stands by itself.
+    pub fn read_begin(&mut self, id: &oid) -> Option<Vec<u8>> {
+        let ObjectFiles { loose, packs, inflate } = self;
+        let inflate = inflate.get_or_insert_with(Inflate::default);
+        match loose.iter().find_map(|loose| compressed_begin(loose.path(), id)) {
+            Some(compressed) => {
+                let begin = begin_of(&compressed, inflate)?;
+                let (kind, _, head) = gix::objs::decode::loose_header(&begin).ok()?;
+                (kind == gix::objs::Kind::Commit).then(|| begin[head..].to_vec())
+            }
+            None => packs.find(id, |pack, offset| pack.commit_begin(offset, inflate)).flatten(),
+        }
+    }
+}
+
+impl Packs {
+    /// Finds an object and does something with its pack and its offset there; where that fails, with
+    /// the next pack that has it. Packs that came since the last look are looked at last.
+    fn find<T>(
+        &mut self,
+        id: &oid,
+        mut take: impl FnMut(&mut OpenPack, u64) -> io::Result<T>,
+    ) -> Option<T> {
+        let n_known = self.list.len();
+        self.find_among(n_known, id, &mut take).or_else(|| {
+            let n_new = self.look_anew();
+            self.find_among(n_new, id, &mut take)
+        })
+    }
+
+    /// Looks at the first so many packs, and forgets those that cannot be used.
+    fn find_among<T>(
+        &mut self,
+        n_packs: usize,
+        id: &oid,
+        take: &mut impl FnMut(&mut OpenPack, u64) -> io::Result<T>,
+    ) -> Option<T> {
+        let mut place = 0;
+        for _ in 0..n_packs {
+            match self.list[place].find(self.kind, id, take) {
+                Ok(Some(found)) => {
+                    self.list[..=place].rotate_right(1);
+                    self.close(OPEN_MAX);
+                    return Some(found);
+                }
+                Ok(None) => {
+                    self.close(place.max(OPEN_MAX));
+                    place += 1;
+                }
+                Err(_it_is_gone_or_strange) => drop(self.list.remove(place)),
+            }
+        }
+        None
+    }
+
+    /// Closes a pack whose index needs an open file.
+    fn close(&mut self, place: usize) {
+        if let Some(pack) = self.list.get_mut(place) {
+            pack.opened.take_if(|opened| opened.offsets.has_open_file());
+        }
+    }
+
+    /// Lists the packs that are there now. Returns how many are new, which come first. Of so many
+    /// that gix would not take them in either, none is listed.
+    fn look_anew(&mut self) -> usize {
+        let mut there: BTreeSet<PathBuf> = self.folders.iter().flat_map(|it| indices(it)).collect();
+        if there.len() > 2 * PACKS_MAX {
+            there.clear();
+        }
+        self.list.retain(|pack| there.remove(&pack.index));
+        let n_new = there.len();
+        let new = there.into_iter().map(|index| Pack { index, opened: None });
+        self.list.splice(0..0, new);
+        n_new
+    }
+}
+
+impl Pack {
+    fn find<T>(
+        &mut self,
+        kind: Kind,
+        id: &oid,
+        take: &mut impl FnMut(&mut OpenPack, u64) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        let opened = match &mut self.opened {
+            Some(opened) => opened,
+            slot => {
+                let offsets = PackOffsets::open(&self.index, kind)?;
+                slot.insert(OpenPack { offsets, data: None })
+            }
+        };
+        let Some(offset) = opened.offsets.find(id)? else { return Ok(None) };
+        opened.open_data(&self.index, kind)?;
+        take(opened, offset).map(Some)
+    }
+}
+
+impl OpenPack {
+    /// Opens the pack itself, which must be the one that the index was made for.
+    fn open_data(&mut self, index: &Path, kind: Kind) -> io::Result<()> {
+        if self.data.is_some() {
+            return Ok(());
+        }
+        let data = data::File::at(index.with_extension("pack"), kind).map_err(Error::other)?;
+        if *data.checksum().as_slice() != *self.offsets.pack_checksum()? {
+            return Err(Error::new(ErrorKind::InvalidData, "the index is that of another pack"));
+        }
+        self.data = Some(data.with_alloc_limit_bytes(Some(READ_BYTES_MAX)));
+        Ok(())
+    }
+
+    /// Reads how the object at an offset begins, if it is a commit and differs from no other.
+    fn commit_begin(&self, offset: u64, inflate: &mut Inflate) -> io::Result<Option<Vec<u8>>> {
+        let data = self.data.as_ref().ok_or(ErrorKind::NotFound)?;
+        let entry = data.entry(offset).map_err(Error::other)?;
+        if entry.header != Header::Commit {
+            return Ok(None);
+        }
+        let end = (entry.data_offset + COMPRESSED_BYTES).min(data.pack_end() as u64);
+        let compressed = data.entry_slice(entry.data_offset..end);
+        Ok(compressed.and_then(|compressed| begin_of(compressed, inflate)))
+    }
+
+    /// Reads the object at an offset, and those of this pack that it differs from.
+    fn decode(
+        &self,
+        offset: u64,
+        inflate: &mut Inflate,
+        out: &mut Vec<u8>,
+    ) -> io::Result<gix::objs::Kind> {
+        let data = self.data.as_ref().ok_or(ErrorKind::NotFound)?;
+        let base = |id: &oid, _: &mut Vec<u8>| match self.offsets.find(id) {
+            Ok(Some(offset)) => data.entry(offset).map(|entry| Some(ResolvedBase::InPack(entry))),
+            Ok(None) | Err(_) => Ok(None),
+        };
+        let entry = data.entry(offset).map_err(Error::other)?;
+        let read = data.decode_entry(entry, out, inflate, &base, &mut Never);
+        read.map(|read| read.kind).map_err(Error::other)
+    }
+}
+
+fn loose_in(objects: PathBuf, kind: Kind) -> loose::Store {
+    let limit = loose::Options { alloc_limit_bytes: Some(READ_BYTES_MAX), ..Default::default() };
+    loose::Store::at_opts(objects, kind, limit)
+}
+
+fn compressed_begin(objects: &Path, id: &oid) -> Option<Vec<u8>> {
+    let hex = id.to_hex().to_string();
+    let file = std::fs::File::open(objects.join(&hex[..2]).join(&hex[2..])).ok()?;
+    let mut begin = Vec::new();
+    file.take(COMPRESSED_BYTES).read_to_end(&mut begin).ok()?;
+    Some(begin)
+}
+
+/// Decompresses the beginning of a stream.
+fn begin_of(compressed: &[u8], inflate: &mut Inflate) -> Option<Vec<u8>> {
+    let mut begin = vec![0; BEGIN_BYTES];
+    inflate.reset();
+    let (_, _, n_written) = inflate.prefix(compressed, &mut begin).ok()?;
+    begin.truncate(n_written);
+    Some(begin)
+}
+
+/// Lists the indices of packs in a folder.
+fn indices(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+        name.starts_with(b"pack-") && name.ends_with(b".idx")
+    })
+}
+
+#[cfg(test)]
+mod tests;
