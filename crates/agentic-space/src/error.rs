@@ -140,6 +140,14 @@ pub enum Error {
         /// The worktree.
         path: PathBuf,
     },
+    /// Somebody who made the agent's worktree died before anything was checked out in it.
+    #[error("the worktree of `{agent}` in `{}` was made and never checked out", path.display())]
+    WorktreeEmpty {
+        /// The agent.
+        agent: AgentName,
+        /// The worktree.
+        path: PathBuf,
+    },
     /// The folder of the agent's worktree is gone.
     #[error("the worktree of `{agent}` is gone from `{}`", path.display())]
     WorktreeGone {

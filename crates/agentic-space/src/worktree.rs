@@ -49,12 +49,16 @@ impl Space {
     pub fn worktree_of(&self, agent: &AgentName) -> Result<Worktree> {
         let branch = agent.branch_ref();
         let current = self.repository().current_worktree();
-        if let Some(current) = current.filter(|tree| tree.branch.as_ref() == Some(&branch)) {
-            return Ok(current);
-        }
         let agent = agent.clone();
+        let filled = |worktree: Worktree| match worktree.is_empty() {
+            true => Err(Error::WorktreeEmpty { agent: agent.clone(), path: worktree.path }),
+            false => Ok(worktree),
+        };
+        if let Some(current) = current.filter(|tree| tree.branch.as_ref() == Some(&branch)) {
+            return filled(current);
+        }
         match self.repository().checkout_of(&branch)? {
-            Checkout::Here(worktree) => Ok(worktree),
+            Checkout::Here(worktree) => filled(worktree),
             Checkout::Nowhere => Err(Error::NoWorktree { agent }),
             Checkout::Gone(path) => Err(Error::WorktreeGone { agent, path }),
             Checkout::Unlinked(path) => Err(Error::WorktreeUnlinked { agent, path }),
@@ -105,32 +109,109 @@ pub fn check_place(space: &Space, path: &Path) -> Result<()> {
     if is_free { Ok(()) } else { Err(Error::PathTaken { path: path.to_owned() }) }
 }
 
+/// Tells whether a folder is the agent's worktree that somebody made and died before it was filled.
+fn is_empty_at(space: &Space, agent: &AgentName, folder: &Path) -> bool {
+    let Err(Error::WorktreeEmpty { path, .. }) = space.worktree_of(agent) else { return false };
+    matches!((path.canonicalize(), folder.canonicalize()), (Ok(path), Ok(folder)) if path == folder)
+}
+
 /// Checks an agent's branch out in a new folder.
 ///
 /// # Errors
 /// Fails as [`check_place`] and git do, and when the agent has a worktree, one that is gone included.
 pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
     let head = space.head(agent)?;
-    check_place(space, path)?;
+    if !is_empty_at(space, agent, path) {
+        check_place(space, path)?;
+    }
     match space.worktree_of(agent) {
         Ok(worktree) => {
             return Err(Error::CheckedOut { agent: agent.clone(), path: worktree.path });
         }
-        Err(Error::NoWorktree { .. }) => {}
+        Err(Error::NoWorktree { .. } | Error::WorktreeEmpty { .. }) => {}
         Err(error) => return Err(error),
     }
     let repository = space.repository();
-    // Two `git worktree add` at once can pick the same name for their git directories.
-    let lock_path = repository.layout().space_lock("worktree");
-    let _lock = Lock::take(&lock_path, repository.common_dir())?;
-    let target = path.to_string_lossy().into_owned();
-    let branch = format!("agents/{agent}");
-    let arguments = ["worktree", "add", "--quiet", &target, &branch];
-    repository.git(&arguments)?.checked(&arguments)?;
-    let worktree = space.worktree_of(agent)?;
-    worktree.set_base(head)?;
-    show_notes_in(space, agent, &worktree)?;
+    let lock = {
+        // Two `git worktree add` at once can pick the same name for their git directories.
+        let lock_path = repository.layout().space_lock("worktree");
+        let _adding = Lock::take(&lock_path, repository.common_dir())?;
+        WorktreeLock::take(repository, make_empty(space, agent, path)?)?
+    };
+    if let Err(error) = lock.fill(repository, head) {
+        discard(space, path)?;
+        return Err(error.into());
+    }
+    show_notes_in(space, agent, lock.worktree())?;
+    let worktree = lock.worktree().clone();
+    // The hook is no concern of those who wait for the worktree, and may be one of them.
+    drop(lock);
+    run_hook(&worktree, head)?;
     Ok(worktree)
+}
+
+/// Lets git make a worktree without files: no filter and no hook of the user's runs. It is locked
+/// until it is filled, so that one whose maker died is known.
+fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
+    let repository = space.repository();
+    match space.worktree_of(agent) {
+        Err(Error::WorktreeEmpty { path, .. }) => {
+            check_without_work(&path)?;
+            discard(space, &path)?;
+        }
+        Ok(worktree) => {
+            return Err(Error::CheckedOut { agent: agent.clone(), path: worktree.path });
+        }
+        Err(_) => {}
+    }
+    let (target, branch) = (path.to_string_lossy(), format!("agents/{agent}"));
+    let arguments = [
+        "-c",
+        "core.hooksPath=/dev/null",
+        "worktree",
+        "add",
+        "--quiet",
+        "--no-checkout",
+        "--lock",
+        "--reason",
+        Worktree::EMPTY,
+        &target,
+        &branch,
+    ];
+    repository.git(&arguments)?.checked(&arguments[2..])?;
+    agentic_store::fault::point("worktree-made")?;
+    match repository.checkout_of(&agent.branch_ref())? {
+        Checkout::Here(worktree) => Ok(worktree),
+        Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => {
+            Err(Error::NoWorktree { agent: agent.clone() })
+        }
+    }
+}
+
+/// Checks that a worktree in which nothing was ever checked out is as git made it: what else is
+/// there is somebody's work.
+fn check_without_work(path: &Path) -> Result<()> {
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    match entries.into_iter().any(|entry| entry.file_name() != ".git") {
+        true => Err(Error::UncommittedWork { path: path.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// Removes a worktree with whatever is in it, even if it is locked.
+fn discard(space: &Space, path: &Path) -> Result<()> {
+    let name = path.to_string_lossy();
+    let arguments = ["worktree", "remove", "--force", "--force", &name];
+    space.repository().git(&arguments)?.checked(&arguments)?;
+    Ok(())
+}
+
+/// Runs the hook that git runs after a checkout, as `git worktree add` does.
+fn run_hook(worktree: &Worktree, head: Oid) -> Result<()> {
+    let (new, old) = (head.to_string(), "0".repeat(head.to_string().len()));
+    let arguments = ["hook", "run", "--ignore-missing", "post-checkout", "--", &old, &new, "1"];
+    worktree.git(&arguments)?.checked(&arguments)?;
+    Ok(())
 }
 
 /// Brings a worktree to its agent's head. Uncommitted changes are carried over by a three-way
@@ -176,6 +257,13 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
         Ok(worktree) => {
             let lock = WorktreeLock::take(space.repository(), worktree)?;
             (lock.worktree().path.clone(), Some(lock))
+        }
+        Err(Error::WorktreeEmpty { path, .. }) => {
+            if work == Work::Kept {
+                check_without_work(&path)?;
+            }
+            discard(space, &path)?;
+            return Ok(path);
         }
         Err(Error::WorktreeGone { path, .. }) => (path, None),
         Err(error) => return Err(error),

@@ -77,6 +77,24 @@ impl WorktreeLock {
         Trail { branch, files_from: Some(from), to, attempt: Attempt::Due }.write(&self.note)
     }
 
+    /// Fills a worktree that git has made without files, at the commit of its branch. If this process
+    /// dies meanwhile, whoever needs the worktree next does the rest.
+    ///
+    /// # Errors
+    /// Fails when git does; files may then be there in part.
+    pub fn fill(&self, repository: &Repository, head: Oid) -> Result<()> {
+        if let Some(branch) = &self.worktree.branch {
+            self.announce(branch, (repository.empty_tree(), head))?;
+        }
+        // From here on it counts as one that has still to follow its branch.
+        forget(&self.worktree.git_dir.join(Worktree::LOCKED))?;
+        fault::point("before-checkout")?;
+        self.with_index(|| self.git(&["reset", "--hard", "--quiet", "--no-recurse-submodules"]))?;
+        fault::point("after-checkout")?;
+        self.worktree.set_base(head)?;
+        self.retract()
+    }
+
     /// Takes that back: the branch did not move, or the worktree is where it has to be.
     ///
     /// # Errors

@@ -181,6 +181,17 @@ impl Worktree {
         }
     }
 
+    /// The file in a worktree's git directory by which git locks it, with the reason.
+    pub(crate) const LOCKED: &str = "locked";
+    /// The reason for which a worktree is locked that has never been filled.
+    pub const EMPTY: &str = "agentic has not checked it out yet";
+
+    /// Tells whether git has made the worktree and nobody has checked anything out in it.
+    pub fn is_empty(&self) -> bool {
+        let reason = std::fs::read_to_string(self.git_dir.join(Worktree::LOCKED));
+        reason.is_ok_and(|reason| reason.trim() == Worktree::EMPTY)
+    }
+
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
     /// itself, which logs every commit, reset and checkout that happens in this folder.
     ///

@@ -86,6 +86,10 @@ fn of_worktree(error: &Error) -> (Class, String) {
             let hint = "forgets it; then make another, or commit with `--stdin`";
             return (REFUSED, format!("`agentic worktree remove {agent}` {hint}"));
         }
+        Error::WorktreeEmpty { agent, .. } => {
+            let hint = format!("or forget it with `agentic worktree remove {agent}`");
+            return (REFUSED, format!("make it anew with `agentic worktree add {agent}`, {hint}"));
+        }
         Error::WorktreeUnlinked { path, .. } => {
             let path = path.display();
             return (REFUSED, format!("`git worktree repair {path}` links it again"));
