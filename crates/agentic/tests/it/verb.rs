@@ -206,6 +206,15 @@ pub const VERBS: &[Verb] = &[
         "agentic archive --restore alice",
     ),
     Verb {
+        name: "worktree add",
+        setup: Setup::Repository,
+        before: "agentic spawn alice -m x --at main
+         echo '{\"a\":\"1\"}' | agentic commit --agent alice -m one --stdin",
+        run: "agentic worktree add alice ../alice",
+        again: &[1],
+        whole: Whole::EachPart,
+    },
+    Verb {
         name: "fetch",
         setup: Setup::TwoSpaces,
         before: "agentic init; agentic -C ../there init
