@@ -28,6 +28,12 @@ impl Folder {
         Folder { path, id: *id }
     }
 
+    /// Returns where the folder is now, if the session has come to its end meanwhile.
+    fn has_moved(&self, space: &Space) -> Option<Folder> {
+        let now = Folder::of(space, &self.id);
+        (now.path != self.path).then_some(now)
+    }
+
     /// Tells whether there is anything of the session here.
     pub fn exists(&self) -> bool {
         self.log().exists()
@@ -46,7 +52,13 @@ impl Folder {
     /// Reads the bytes of the session's own records, and where they end in its log. Where it has
     /// none here they come from its sealed segments.
     pub fn frames(&self, space: &Space) -> Result<(Vec<Vec<u8>>, Option<Place>)> {
-        let (own, end) = journal::payloads_after(&self.log(), Place::default())?;
+        let (own, end) = match journal::payloads_after(&self.log(), Place::default()) {
+            Ok(read) => read,
+            Err(error) => match self.has_moved(space) {
+                Some(moved) => return moved.frames(space),
+                None => return Err(error.into()),
+            },
+        };
         if own.is_empty() {
             return Ok((seal::frames(space, &self.id)?, None));
         }
@@ -55,7 +67,14 @@ impl Folder {
 
     /// Reads the bytes of the session's first own record alone.
     pub fn first_frame(&self, space: &Space) -> Result<Option<Vec<u8>>> {
-        let own = if self.exists() { journal::first_payload(&self.log())? } else { None };
+        let own = match self.exists().then(|| journal::first_payload(&self.log())) {
+            None => None,
+            Some(Ok(own)) => own,
+            Some(Err(error)) => match self.has_moved(space) {
+                Some(moved) => return moved.first_frame(space),
+                None => return Err(error.into()),
+            },
+        };
         match own {
             Some(own) => Ok(Some(own)),
             None => Ok(seal::frames(space, &self.id)?.into_iter().next()),

@@ -113,19 +113,19 @@ pub fn find(space: &Space, text: &str) -> Result<SessionId> {
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     if is_prefix {
         let layout = space.repository().layout();
-        let mut found = list_prefix(&layout.open_sessions(), text)?;
+        // One that comes to its end meanwhile is seen in both places, and is one all the same.
+        let mut found: BTreeSet<SessionId> = list_prefix(&layout.open_sessions(), text)?.collect();
         found.extend(list_prefix(&layout.ended_sessions(), text)?);
         if found.is_empty() {
-            found = seal::sessions(space)?;
-            found.retain(|id| id.to_string().starts_with(text));
+            let sealed = seal::sessions(space)?.into_iter();
+            found.extend(sealed.filter(|id| id.to_string().starts_with(text)));
         }
-        match found.as_slice() {
-            [] => {}
-            [only] => return Ok(*only),
-            several => {
-                let candidates = several.iter().map(SessionId::short).collect();
-                return Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates });
-            }
+        if found.len() > 1 {
+            let candidates = found.iter().map(SessionId::short).collect();
+            return Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates });
+        }
+        if let Some(only) = found.pop_first() {
+            return Ok(only);
         }
     }
     let agent = AgentName::parse(text).map_err(|_| unknown())?;
@@ -144,8 +144,9 @@ impl Search<'_> {
     /// Returns the agent's newest session that is not over, else its newest.
     fn run(mut self) -> Result<Option<SessionId>> {
         let layout = self.space.repository().layout();
-        let mut ended: BTreeSet<SessionId> = list(&layout.ended_sessions())?.into_iter().collect();
+        // In this order, so that one that comes to its end meanwhile is in one of them.
         let mut open: BTreeSet<SessionId> = list(&layout.open_sessions())?.into_iter().collect();
+        let mut ended: BTreeSet<SessionId> = list(&layout.ended_sessions())?.into_iter().collect();
         open.extend(seal::sessions_of(self.space, self.agent)?);
         open.retain(|id| !ended.contains(id));
         for id in self.own_newest_first(open) {
@@ -208,10 +209,10 @@ fn list(root: &Path) -> Result<Vec<SessionId>> {
     Ok(ids)
 }
 
-fn list_prefix(root: &Path, prefix: &str) -> Result<Vec<SessionId>> {
+fn list_prefix(root: &Path, prefix: &str) -> Result<impl Iterator<Item = SessionId>> {
     let shard = root.join(&prefix[..2]);
-    let names = entries(&shard)?.into_iter().filter(|name| name.starts_with(prefix));
-    Ok(names.filter_map(|name| SessionId::parse(&name)).collect())
+    let names = entries(&shard)?.into_iter().filter(move |name| name.starts_with(prefix));
+    Ok(names.filter_map(|name| SessionId::parse(&name)))
 }
 
 fn entries(folder: &Path) -> Result<Vec<String>> {

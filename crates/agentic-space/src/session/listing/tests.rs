@@ -137,6 +137,32 @@ fn what_others_append_is_read_on() {
 }
 
 #[test]
+fn a_session_that_comes_to_its_end_meanwhile_is_one_and_readable() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let space = space_with_long_sessions(folder.path(), &["alice"]);
+    let id = space.find_session("alice").expect("it was started");
+    let before = Folder::of(&space, &id);
+    cancel(&space, &id, CancelMode::Kill, "user:ada", "enough").expect("it is not over");
+    let after = Folder::of(&space, &id);
+    assert_ne!(before.log(), after.log());
+    let expected = after.frames(&space).expect("its records are sound");
+
+    // What somebody sees who looks while the folder moves: it, in both places, and not all of it.
+    for seen in [&[][..], &["00000001.log"]] {
+        std::fs::create_dir_all(before.log()).expect("writable");
+        for name in seen {
+            std::fs::write(before.log().join(name), b"").expect("writable");
+        }
+        let space = new_command(folder.path());
+        assert_eq!(space.find_session(&id.to_string()[..12]).ok(), Some(id));
+        assert_eq!(space.find_session("alice").ok(), Some(id));
+        assert_eq!(before.frames(&space).expect("they are elsewhere").0, expected.0);
+        let first = before.first_frame(&space).expect("it is elsewhere");
+        assert_eq!(first.as_ref(), expected.0.first());
+    }
+}
+
+#[test]
 fn a_log_that_was_cut_is_read_from_the_beginning() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let space = space_with_long_sessions(folder.path(), &["alice"]);
