@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::{Checkout, SnapshotSource, Worktree};
-use agentic_store::{Lock, WorktreeLock};
+use agentic_store::{Durability, Lock, WorktreeLock};
 
 use crate::{Error, Result, Space};
 
@@ -143,6 +143,10 @@ pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
         return Err(error.into());
     }
     show_notes_in(space, agent, lock.worktree())?;
+    if space.durability() == Durability::Full {
+        // Git syncs none of it; an agent could take files that a power cut lost for deleted ones.
+        repository.sync_filesystem()?;
+    }
     let worktree = lock.worktree().clone();
     // The hook is no concern of those who wait for the worktree, and may be one of them.
     drop(lock);
@@ -173,8 +177,6 @@ fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree>
         "--quiet",
         "--no-checkout",
         "--lock",
-        "--reason",
-        Worktree::EMPTY,
         &target,
         &branch,
     ];
@@ -209,9 +211,7 @@ fn discard(space: &Space, path: &Path) -> Result<()> {
 /// Runs the hook that git runs after a checkout, as `git worktree add` does.
 fn run_hook(worktree: &Worktree, head: Oid) -> Result<()> {
     let (new, old) = (head.to_string(), "0".repeat(head.to_string().len()));
-    let arguments = ["hook", "run", "--ignore-missing", "post-checkout", "--", &old, &new, "1"];
-    worktree.git(&arguments)?.checked(&arguments)?;
-    Ok(())
+    Ok(worktree.run_hook("post-checkout", &[&old, &new, "1"])?)
 }
 
 /// Brings a worktree to its agent's head. Uncommitted changes are carried over by a three-way

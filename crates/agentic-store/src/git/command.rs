@@ -139,16 +139,26 @@ fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
 }
 
 fn git_command(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("git");
+    let mut command = command_in(directory, Path::new("git"), arguments);
+    // A look at a worktree must not leave a lock behind when it is killed.
+    command.env("GIT_OPTIONAL_LOCKS", "0");
     command
-        .current_dir(directory)
-        .args(arguments)
-        // A look at a worktree must not leave a lock behind when it is killed.
-        .env("GIT_OPTIONAL_LOCKS", "0");
+}
+
+fn command_in(directory: &Path, program: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(directory).args(arguments);
     for name in VARIABLES_OF_A_CALL {
         command.env_remove(name);
     }
     command
+}
+
+/// Runs a hook of the user's in a folder.
+pub(super) fn run_hook(folder: &Path, hook: &Path, arguments: &[&str]) -> Result<Program> {
+    let mut command = command_in(folder, hook, arguments);
+    let run = run_to_end(command.stdin(Stdio::null()), b"");
+    run.map_err(Error::io("run the hook", hook))
 }
 
 /// Runs the `git` program in a worktree. Where the folder does not lead to the git directory, as

@@ -1,11 +1,12 @@
 //! Worktrees: which branch each has checked out, and bringing them along when a branch moves.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::command::{by_command_line, run_git_at, run_git_holding};
+use super::command::{by_command_line, run_git_at, run_git_holding, run_hook};
 use super::repository::absolute;
 use super::{Program, Repository};
 use crate::file::{self, Persistence};
@@ -181,15 +182,29 @@ impl Worktree {
         }
     }
 
-    /// The file in a worktree's git directory by which git locks it, with the reason.
+    /// The file in a worktree's git directory by which git locks it.
     pub(crate) const LOCKED: &str = "locked";
-    /// The reason for which a worktree is locked that has never been filled.
-    pub const EMPTY: &str = "agentic has not checked it out yet";
 
-    /// Tells whether git has made the worktree and nobody has checked anything out in it.
+    /// Tells whether git has made the worktree and nobody has checked anything out in it: it is locked,
+    /// and was never given an index.
     pub fn is_empty(&self) -> bool {
-        let reason = std::fs::read_to_string(self.git_dir.join(Worktree::LOCKED));
-        reason.is_ok_and(|reason| reason.trim() == Worktree::EMPTY)
+        self.git_dir.join(Worktree::LOCKED).exists() && !self.git_dir.join("index").exists()
+    }
+
+    /// Runs a hook of the user's in this worktree, if there is one, as git does.
+    ///
+    /// # Errors
+    /// Fails when the hook does.
+    pub fn run_hook(&self, name: &str, arguments: &[&str]) -> Result<()> {
+        let place = format!("hooks/{name}");
+        let asked = ["rev-parse", "--git-path", &place];
+        let path = self.git(&asked)?.checked(&asked)?;
+        let hook = self.path.join(path.trim_end_matches('\n'));
+        let found = hook.metadata();
+        if !found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0) {
+            return Ok(());
+        }
+        run_hook(&self.path, &hook, arguments)?.checked(&["hook", name]).map(drop)
     }
 
     /// Returns the commit that the folder was last brought to: by one of our verbs, or by git
