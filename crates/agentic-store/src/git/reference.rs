@@ -16,7 +16,9 @@ use crate::{Error, Result, fault};
 pub(super) const REF_LOCK_WAIT: Duration = Duration::from_secs(1);
 
 /// How often refs are listed at most while other programs pack them.
-const LISTINGS_MAX: usize = 20;
+const LISTINGS_MAX: u64 = 40;
+/// The longest pause between two of them.
+const PAUSE_MILLIS_MAX: u64 = 20;
 
 /// The file in which git keeps many refs; it is rewritten when one of them goes.
 pub const PACKED_REFS: &str = "packed-refs";
@@ -68,7 +70,7 @@ impl Repository {
     /// # Errors
     /// Fails when the refs cannot be read, or one of them is damaged.
     pub fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>> {
-        for _ in 1..LISTINGS_MAX {
+        for attempt in 1..LISTINGS_MAX {
             // A git that packs refs takes them from the one place to the other: who looks into the
             // first too late and into the second too early sees them in neither, or half gone.
             let before = self.packed_refs_stamp();
@@ -76,6 +78,8 @@ impl Repository {
             if listed.is_ok() && self.packed_refs_stamp() == before {
                 return listed;
             }
+            // It takes away one file after the other, which a slow disk takes its time for.
+            std::thread::sleep(Duration::from_millis(attempt.min(PAUSE_MILLIS_MAX)));
         }
         self.list_refs_once(prefix)
     }
