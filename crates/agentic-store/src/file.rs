@@ -1,4 +1,4 @@
-//! Replacing small files whole.
+//! Replacing small files whole, and removing them.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -44,6 +44,19 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
             fault::synced(path, content.len() as u64);
             fault::synced(folder, 0);
             Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// Fails when it is there and cannot be removed.
+pub(crate) fn remove(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(error))
         }
         _ => Ok(()),
     }

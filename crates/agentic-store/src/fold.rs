@@ -3,15 +3,13 @@
 //! Refs are moved without syncing as everywhere, but a fold ends with a sync of the filesystem:
 //! the journals of archived agents may then go, and an archived agent does not come back with them.
 
-use std::path::Path;
-
 use agentic_model::{Instant, Oid};
 
 use crate::git::{PACKED_REFS, Repository};
 use crate::journal::{self, Archived, Body, Fold, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::recovery::KEEP_MILLIS;
-use crate::{Error, Result, fault};
+use crate::{Error, Result, fault, file};
 
 /// Names the refs that a fold moves, and what git locks besides.
 pub fn names(fold: &Fold) -> Vec<String> {
@@ -81,8 +79,8 @@ pub fn drop_journal(repository: &Repository, stream: &Stream, now: Instant) -> R
         return Ok(());
     }
     repository.release_packs(stream)?;
-    remove(&layout.dirty(stream))?;
-    remove(&layout.cache().join("facts").join(stream.to_string()))?;
+    file::remove(&layout.dirty(stream))?;
+    file::remove(&layout.cache().join("facts").join(stream.to_string()))?;
     remove_journal(layout, stream)
 }
 
@@ -104,13 +102,4 @@ fn remove_journal(layout: &Layout, stream: &Stream) -> Result<()> {
     std::fs::rename(&folder, &aside).map_err(Error::io("set aside", &folder))?;
     fault::point("journal-retired")?;
     std::fs::remove_dir_all(&aside).map_err(Error::io("remove", &aside))
-}
-
-fn remove(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
 }

@@ -162,15 +162,7 @@ fn follow(
             Ok(())
         }
         // It is gone, or has something else checked out.
-        None => forget(note),
-    }
-}
-
-/// Removes a note.
-pub(crate) fn forget(note: &Path) -> Result<()> {
-    match std::fs::remove_file(note) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io("remove", note)(error)),
-        _ => Ok(()),
+        None => file::remove(note),
     }
 }
 
@@ -197,7 +189,7 @@ mod tests {
             std::fs::write(&note, spoilt).expect("writable");
             assert_eq!(Trail::read(&note).expect("readable"), None, "{spoilt:?}");
         }
-        forget(&note).expect("writable");
+        file::remove(&note).expect("writable");
         assert_eq!(Trail::read(&note).expect("nothing to read"), None);
     }
 }

@@ -17,7 +17,7 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 pub use self::wait::{Wait, tell_waits};
-use crate::{Error, Result};
+use crate::{Error, Result, file};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
 const NOTE_BYTES: usize = 512;
@@ -208,12 +208,7 @@ impl Lock {
         for name in note.lines().filter_map(|line| line.strip_prefix("ref ")) {
             if !name.split('/').any(|part| part.is_empty() || part == "..") {
                 let stale = git_dir.join(format!("{name}.lock"));
-                match std::fs::remove_file(&stale) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => {
-                        return Err(Error::io("remove", &stale)(error));
-                    }
-                    _ => {}
-                }
+                file::remove(&stale)?;
             }
         }
         self.retract()

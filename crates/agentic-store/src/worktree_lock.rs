@@ -11,7 +11,8 @@ use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
 
-use crate::follow::{Attempt, Trail, forget};
+use crate::file;
+use crate::follow::{Attempt, Trail};
 use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line};
 use crate::lock::Lock;
 use crate::recovery::{Mended, Recovered, findings};
@@ -87,7 +88,7 @@ impl WorktreeLock {
             self.announce(branch, (repository.empty_tree(), head))?;
         }
         // From here on it counts as one that has still to follow its branch.
-        forget(&self.worktree.git_dir.join(Worktree::LOCKED))?;
+        file::remove(&self.worktree.git_dir.join(Worktree::LOCKED))?;
         fault::point("before-checkout")?;
         self.with_index(|| self.git(&["reset", "--hard", "--quiet", "--no-recurse-submodules"]))?;
         fault::point("after-checkout")?;
@@ -100,7 +101,7 @@ impl WorktreeLock {
     /// # Errors
     /// Fails when the note cannot be removed.
     pub fn retract(&self) -> Result<()> {
-        forget(&self.note)
+        file::remove(&self.note)
     }
 
     /// Brings files and index from one commit to another, without touching what differs locally.
@@ -169,7 +170,7 @@ impl WorktreeLock {
 
     /// Makes the index anew, whatever state it is in, and brings the files that are not there yet.
     fn follow_again(&self, repository: &Repository, trail: &Trail) -> Result<()> {
-        forget(&self.worktree.git_dir.join("index"))?;
+        file::remove(&self.worktree.git_dir.join("index"))?;
         self.git(&["reset", "--mixed", "--quiet"])?;
         match trail.files_from {
             Some(from) => self.bring_files(repository, from, trail.to),
@@ -195,7 +196,7 @@ impl WorktreeLock {
             }
             match new {
                 Some(_) => stale.push(path),
-                None => forget(&self.worktree.path.join(path))?,
+                None => file::remove(&self.worktree.path.join(path))?,
             }
         }
         for part in by_command_line(&stale) {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::Repository;
 use crate::lock::Lock;
-use crate::{Error, Result};
+use crate::{Error, Result, file};
 
 /// How many files are handed out at once at most.
 const HANDOUTS_MAX: usize = 10_000;
@@ -87,12 +87,7 @@ fn remove_unwanted(folder: &Path) -> Result<()> {
         if handed_out.is_ok_and(|file| file.try_lock().is_err()) {
             continue;
         }
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(Error::io("remove", &path)(error));
-            }
-            _ => {}
-        }
+        file::remove(&path)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::pack_file::PackFolder;
 use crate::file::Persistence;
 use crate::journal::{GitObject, sync_directory};
 use crate::layout::Stream;
-use crate::{Error, Result, fault};
+use crate::{Error, Result, fault, file};
 
 impl Repository {
     /// Makes a pack of some objects and keeps it, durably, until it is released.
@@ -61,12 +61,7 @@ impl Repository {
         for pack in packs_in(&self.layout().packs(stream))? {
             let keep = into.join(pack.file_name().unwrap_or_default()).with_extension("keep");
             for path in [keep, pack.with_extension("idx"), pack.with_extension("rev"), pack] {
-                match fs::remove_file(&path) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Error::io("remove", &path)(error));
-                    }
-                    _ => {}
-                }
+                file::remove(&path)?;
             }
         }
         Ok(())

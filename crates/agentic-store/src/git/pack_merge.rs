@@ -17,7 +17,7 @@ use super::pack_file::{PackFolder, PackWriter, is_ours, is_unsynced, is_whole};
 use super::{Repository, pack::packs_in};
 use crate::file::Persistence;
 use crate::lock::Lock;
-use crate::{Error, Result, fault};
+use crate::{Error, Result, fault, file};
 
 /// The file in which git keeps an index over all packs, if somebody has it make one.
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
@@ -137,7 +137,7 @@ impl Repository {
             }
             let aside = self.layout().damaged_objects();
             fs::create_dir_all(&aside).map_err(Error::io("create", &aside))?;
-            remove(&index)?;
+            file::remove(&index)?;
             fs::rename(&pack, aside.join(&name)).map_err(Error::io("set aside", &pack))?;
         }
         remove_lone_indices(&folder.placed)?;
@@ -145,7 +145,7 @@ impl Repository {
         let is_there = |name: &String| folder.placed.join(format!("{name}.pack")).exists();
         match indexed_packs(&folder.placed).iter().all(is_there) {
             true => Ok(()),
-            false => remove(&folder.placed.join(MULTI_PACK_INDEX)),
+            false => file::remove(&folder.placed.join(MULTI_PACK_INDEX)),
         }
     }
 
@@ -208,19 +208,10 @@ fn remove_lone_indices(folder: &Path) -> Result<()> {
         let is_index = path.extension().is_some_and(|extension| extension == "idx");
         let is_lone = is_index && !path.with_extension("pack").exists();
         if is_lone && is_unsynced(&entry.file_name().to_string_lossy()) {
-            remove(&path)?;
+            file::remove(&path)?;
         }
     }
     Ok(())
-}
-
-pub(super) fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
-        }
-        _ => Ok(()),
-    }
 }
 
 #[cfg(test)]

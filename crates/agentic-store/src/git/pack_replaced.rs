@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Repository;
-use super::pack_merge::{BEGUN_AGE, indexed_packs, remove};
+use super::pack_merge::{BEGUN_AGE, indexed_packs};
 use crate::file::{self, Persistence};
 use crate::lock::Lock;
 use crate::{Result, fault};
@@ -63,12 +63,12 @@ impl Repository {
                 }
                 // The index first: git sees a pack by it.
                 for extension in ["idx", "rev", "pack"] {
-                    remove(&placed.join(format!("{name}.{extension}")))?;
+                    file::remove(&placed.join(format!("{name}.{extension}")))?;
                 }
                 fault::point("pack-dropped")?;
             }
         }
-        remove(&self.layout().replaced_packs())
+        file::remove(&self.layout().replaced_packs())
     }
 
     /// Removes the packs that were replaced long ago, if nobody is at it.

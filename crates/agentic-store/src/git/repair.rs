@@ -60,13 +60,7 @@ impl Repository {
     /// # Errors
     /// Fails when the file cannot be removed.
     pub fn forget_damaged_ref(&self, name: &str) -> Result<()> {
-        let path = self.common_dir().join(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(Error::io("remove", &path)(error))
-            }
-            _ => Ok(()),
-        }
+        file::remove(&self.common_dir().join(name))
     }
 
     /// Puts a notes ref back to its newest state that can be read whole, if it is damaged. `tips`

@@ -16,7 +16,7 @@ use crate::journal::{
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::Writer;
-use crate::{Error, Result, fault};
+use crate::{Result, fault};
 
 /// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
 /// began before them may still be running. Nor does a round begin earlier after the one before.
@@ -269,13 +269,8 @@ fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> 
             journal.restart(pending, plan.carried, now)?;
             journal.drop_segments_before(journal.segment())?;
             repository.release_packs(&plan.stream)?;
-            let mark = layout.dirty(&plan.stream);
-            match std::fs::remove_file(&mark) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(Error::io("remove", &mark)(error))
-                }
-                _ => Ok(Checkpoint::Cut),
-            }
+            file::remove(&layout.dirty(&plan.stream))?;
+            Ok(Checkpoint::Cut)
         }
         Extent::Before(next)
             if keeps_pending(repository, &plan.stream, writer.journal(), next)? =>
