@@ -159,11 +159,23 @@ impl Lock {
         self.opened.file.unlock().is_ok().then_some(self.opened)
     }
 
+    /// Lets git lock some refs for this holder while `work` runs. The note of their names goes however
+    /// the work ends, because the locks are given back by then: whoever finds the note later would
+    /// take away the lock of another program.
+    ///
+    /// # Errors
+    /// Fails as `work` does, and when the lock file cannot be written.
+    pub fn announced<T>(&self, refs: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let _note = Announcement { lock: self };
+        self.announce(refs)?;
+        work()
+    }
+
     /// Notes which refs git is about to lock for this holder.
     ///
     /// # Errors
     /// Fails when the lock file cannot be written.
-    pub fn announce(&self, refs: &[&str]) -> Result<()> {
+    fn announce(&self, refs: &[&str]) -> Result<()> {
         let mut text = format!("pid {}\n", std::process::id());
         for name in refs {
             text.push_str(&format!("ref {name}\n"));
@@ -172,20 +184,24 @@ impl Lock {
         self.overwrite(text.as_bytes())
     }
 
-    /// Notes that git is about to lock the index of a worktree for this holder.
+    /// Lets git lock the index of a worktree for this holder while `work` runs.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`] when another program holds it, and when the lock file cannot
-    /// be written.
-    pub fn announce_index(&self, common_dir: &Path, git_dir: &Path) -> Result<()> {
+    /// Fails with [`Error::RefLocked`] when another program holds it, as `work` does, and when the
+    /// lock file cannot be written.
+    pub fn announced_index<T>(
+        &self,
+        (common_dir, git_dir): (&Path, &Path),
+        work: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
         let index = git_dir.join("index");
         if git_dir.join("index.lock").exists() {
             return Err(Error::RefLocked { name: index.display().to_string() });
         }
         let inside = git_dir.canonicalize().map_err(Error::io("read", git_dir))?;
         match inside.join("index").strip_prefix(common_dir) {
-            Ok(name) => self.announce(&[&name.to_string_lossy()]),
-            Err(_) => Ok(()),
+            Ok(name) => self.announced(&[&name.to_string_lossy()], work),
+            Err(_) => work(),
         }
     }
 
@@ -193,7 +209,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails when the lock file cannot be written.
-    pub fn retract(&self) -> Result<()> {
+    fn retract(&self) -> Result<()> {
         // To cut the file would cost the filesystem more than to spoil how the note begins.
         self.overwrite(b"-")
     }
@@ -229,6 +245,17 @@ impl Lock {
         let Ok(text) = String::from_utf8(note) else { return Ok(None) };
         let end = text.find(&format!("\n{NOTE_END}\n"));
         Ok(end.map(|end| text[..end].to_owned()))
+    }
+}
+
+/// A note in a lock file; dropped, it counts no more, also where the work panics.
+struct Announcement<'a> {
+    lock: &'a Lock,
+}
+
+impl Drop for Announcement<'_> {
+    fn drop(&mut self) {
+        let _nothing_else_can_be_done = self.lock.retract();
     }
 }
 
@@ -294,6 +321,21 @@ mod tests {
         drop(lock);
         drop(take());
         assert!(stale.exists());
+    }
+
+    #[test]
+    fn a_note_goes_however_the_work_ends() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let (foreign, path) = (dir.path().join("refs.lock"), dir.path().join("alice"));
+        let take = || Lock::take(&path, dir.path()).expect("free");
+        let failed: Result<()> =
+            take().announced(&["refs"], || Err(Error::RefLocked { name: "refs".to_owned() }));
+        assert!(failed.is_err());
+        let work = || take().announced(&["refs"], || -> Result<()> { panic!("in the middle") });
+        assert!(std::panic::catch_unwind(work).is_err());
+        std::fs::write(&foreign, "").expect("writable");
+        drop(take());
+        assert!(foreign.exists(), "the lock of another program is left alone");
     }
 
     #[test]

@@ -217,10 +217,7 @@ impl WorktreeLock {
     /// Lets git take its own lock on the index. If this process dies meanwhile, the next one
     /// removes it.
     fn with_index<T>(&self, change: impl FnOnce() -> Result<T>) -> Result<T> {
-        self.lock.announce_index(&self.common_dir, &self.worktree.git_dir)?;
-        let changed = change();
-        self.lock.retract()?;
-        changed
+        self.lock.announced_index((&self.common_dir, &self.worktree.git_dir), change)
     }
 
     fn refresh_index(&self) -> Result<()> {

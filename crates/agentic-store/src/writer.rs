@@ -275,10 +275,8 @@ impl<'a> Writer<'a> {
         bring: impl FnOnce() -> Result<()>,
     ) -> Result<()> {
         fault::point("before-follow")?;
-        self.lock().announce_index(self.repository.common_dir(), &worktree.git_dir)?;
-        let brought = bring();
-        self.lock().retract()?;
-        brought?;
+        let folders = (self.repository.common_dir(), worktree.git_dir.as_path());
+        self.lock().announced_index(folders, bring)?;
         fault::point("after-follow")
     }
 
@@ -298,9 +296,7 @@ impl<'a> Writer<'a> {
         let layout = self.repository.layout();
         let mark = layout.open_mark(&self.stream);
         make_mark(&mark, &layout.lock(&self.stream))?;
-        self.lock().announce(names)?;
-        let outcome = change();
-        self.lock().retract()?;
+        let outcome = self.lock().announced(names, change);
         remove_mark(&mark);
         outcome
     }
@@ -321,7 +317,20 @@ impl<'a> Writer<'a> {
     fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
         let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
-        self.lock().announce(&names.iter().map(String::as_str).collect::<Vec<_>>())?;
+        let names = names.iter().map(String::as_str).collect::<Vec<_>>();
+        if let RefMove::Lost { found } =
+            self.lock().announced(&names, || self.move_refs(transaction))?
+        {
+            return Ok(RefMove::Lost { found });
+        }
+        // A prune that ran between the first write and the move may have taken some away.
+        self.repository.confirm_objects(&transaction.objects, &written)?;
+        Ok(RefMove::Moved)
+    }
+
+    /// Moves the branch and applies the notes edit. Git's locks on them are given back on every way
+    /// out.
+    fn move_refs(&self, transaction: &Transaction) -> Result<RefMove> {
         fault::point("announced")?;
         if let Some(branch) = &transaction.branch {
             let why = format!("agentic: {}", transaction.verb);
@@ -332,7 +341,6 @@ impl<'a> Writer<'a> {
                     None => false,
                 };
                 if !stands {
-                    self.lock().retract()?;
                     return Ok(RefMove::Lost { found });
                 }
             }
@@ -344,9 +352,6 @@ impl<'a> Writer<'a> {
         if let Some(fold) = &transaction.fold {
             fold::carry(self.repository, fold, transaction)?;
         }
-        self.lock().retract()?;
-        // A prune that ran between the first write and the move may have taken some away.
-        self.repository.confirm_objects(&transaction.objects, &written)?;
         Ok(RefMove::Moved)
     }
 
