@@ -12,6 +12,8 @@ use crate::{Error, Result};
 
 /// The longest path that is committed, in bytes: what the systems that check it out can take.
 const PATH_BYTES_MAX: usize = 4096;
+/// The longest target of a link that systems take, in bytes.
+const TARGET_BYTES_MAX: usize = 4095;
 
 /// What sort of file an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +91,17 @@ fn broken_rule(path: &[u8]) -> Option<&'static str> {
     })
 }
 
+/// Tells why no link can have this target.
+fn broken_target(target: &[u8]) -> Option<&'static str> {
+    if target.is_empty() {
+        return Some("a link needs a target");
+    }
+    if target.contains(&0) {
+        return Some("the target of a link cannot hold a NUL byte");
+    }
+    (target.len() > TARGET_BYTES_MAX).then_some("the target of a link is longer than 4095 bytes")
+}
+
 /// Recognises `.git` as the filesystems of all systems might: without case, with trailing dots and
 /// blanks, as the short name `git~1`, with ignorable characters or as an alternate data stream, and
 /// between backslashes, which are slashes to some.
@@ -141,15 +154,22 @@ impl Repository {
 }
 
 impl Scratch {
-    /// Refuses what stock git refuses of `.gitmodules`: a link, and values that pose as options.
-    fn check_gitmodules(&self, path: &[u8], change: &TreeChange) -> Result<()> {
+    /// Refuses links that no system can make, since whoever checks them out gets nothing else either,
+    /// and what stock git refuses of `.gitmodules`: a link, and values that pose as options.
+    fn check_content(&self, path: &[u8], change: &TreeChange) -> Result<()> {
         let TreeChange::Set { mode, blob } = change else { return Ok(()) };
         let last = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
         if *mode == FileMode::Link && is_dot_gitmodules(last) {
             return Err(unsafe_path(path, "git does not follow a link in its place"));
         }
+        let read = || self.inner.find_blob(to_id(*blob)).map_err(Error::git("read a blob"));
+        if *mode == FileMode::Link
+            && let Some(reason) = broken_target(&read()?.data)
+        {
+            return Err(unsafe_path(path, reason));
+        }
         if path == b".gitmodules" {
-            let content = self.inner.find_blob(to_id(*blob)).map_err(Error::git("read a blob"))?;
+            let content = read()?;
             if hostile_submodule(&content.data) {
                 return Err(unsafe_path(path, "a value in it would be taken for an option"));
             }
@@ -175,7 +195,7 @@ impl Scratch {
                 editor.remove(parts(path)).map_err(failed())?;
             } else {
                 check_place(path, edit)?;
-                self.check_gitmodules(path, change)?;
+                self.check_content(path, change)?;
             }
         }
         for (path, change) in edit {
