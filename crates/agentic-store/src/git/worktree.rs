@@ -284,11 +284,41 @@ impl Worktree {
         Ok(false)
     }
 
-    /// Returns where the last entry of this worktree's own head log leads.
+    /// Returns where the last entry of this worktree's own head log leads that moves something: one
+    /// that moves nothing, as of a checkout of the same branch, changes no file.
     fn last_logged(&self) -> Option<Oid> {
-        let log = std::fs::read_to_string(self.git_dir.join("logs/HEAD")).ok()?;
-        let last = log.lines().next_back()?;
-        Oid::parse(last.split(' ').nth(1)?).ok()
+        let log = std::fs::read(self.git_dir.join("logs/HEAD")).ok()?;
+        let step = |line: &[u8]| {
+            let mut ids = line.split(|byte| *byte == b' ').map(|id| std::str::from_utf8(id).ok());
+            Some((Oid::parse(ids.next()??).ok()?, Oid::parse(ids.next()??).ok()?))
+        };
+        let steps = log.split(|byte| *byte == b'\n').rev().filter_map(step);
+        steps.into_iter().find(|(from, to)| from != to).map(|(_, to)| to)
+    }
+}
+
+/// How a worktree keeps a branch from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hold {
+    /// Not at all.
+    Nothing,
+    /// It has the branch checked out.
+    CheckedOut,
+    /// Its head is detached, and git will move the branch.
+    Occupied(Occupation),
+}
+
+/// Tells how the worktree with this git directory keeps a branch from others.
+fn hold_on(git_dir: &Path, branch: &str) -> Hold {
+    let Some(head) = read_head(git_dir) else { return Hold::Nothing };
+    match head.strip_prefix("ref: ") {
+        Some(name) if name.trim() == branch => Hold::CheckedOut,
+        Some(_) => Hold::Nothing,
+        None => {
+            let occupied = occupied_branches(git_dir).into_iter();
+            let found = occupied.into_iter().find(|(name, _)| name == branch);
+            found.map_or(Hold::Nothing, |(_, what)| Hold::Occupied(what))
+        }
     }
 }
 
