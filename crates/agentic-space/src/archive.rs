@@ -217,6 +217,14 @@ fn check_closed(space: &Space, agents: &[AgentName]) -> Result<()> {
         if let Some(agent) = agent.filter(|agent| wanted.contains(agent)) {
             return Err(Error::CheckedOut { agent, path: worktree.path });
         }
+        let occupied = worktree.occupied_branches().into_iter();
+        let is_wanted = |branch: &str| {
+            AgentName::from_branch_ref(branch).is_some_and(|agent| wanted.contains(&agent))
+        };
+        if let Some((branch, occupation)) = occupied.into_iter().find(|(name, _)| is_wanted(name)) {
+            let path = worktree.path;
+            return Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into());
+        }
     }
     if let Some((session, agent)) = open_sessions_of(space, &wanted)?.into_iter().next() {
         return Err(Error::SessionOpen { agent, session: session.short() });

@@ -272,6 +272,10 @@ impl Space {
         head: Oid,
     ) -> Result<()> {
         let known = writer.standing().map(|standing| (standing.genesis, standing.head));
+        if known.is_none() {
+            // A journal of a branch that cannot be moved would stay behind.
+            self.repository.check_place_of_ref(&agent.branch_ref())?;
+        }
         let genesis = match known {
             Some((genesis, Some(journalled))) if journalled == head => genesis,
             Some((Some(genesis), _)) if self.repository.is_ancestor(genesis, head)? => {

@@ -109,6 +109,10 @@ fn check_name(space: &Space, name: &AgentName) -> Result<()> {
     if space.repository().archive_entry(name)?.is_some() {
         return Err(Error::NameArchived { name: name.clone() });
     }
+    // A journal is made before the refs are: it would stay behind.
+    for name in [name.branch_ref(), name.notes_ref()] {
+        space.repository().check_place_of_ref(&name)?;
+    }
     Ok(())
 }
 

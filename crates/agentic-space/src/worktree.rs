@@ -62,6 +62,9 @@ impl Space {
             Checkout::Nowhere => Err(Error::NoWorktree { agent }),
             Checkout::Gone(path) => Err(Error::WorktreeGone { agent, path }),
             Checkout::Unlinked(path) => Err(Error::WorktreeUnlinked { agent, path }),
+            Checkout::Occupied(path, occupation) => {
+                Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into())
+            }
         }
     }
 
@@ -184,7 +187,7 @@ fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree>
     agentic_store::fault::point("worktree-made")?;
     match repository.checkout_of(&agent.branch_ref())? {
         Checkout::Here(worktree) => Ok(worktree),
-        Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => {
+        Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) | Checkout::Occupied(..) => {
             Err(Error::NoWorktree { agent: agent.clone() })
         }
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::git::Occupation;
+
 /// An error of the store. A variant exists where a caller can do something different about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -125,6 +127,30 @@ pub enum Error {
         /// The worktree.
         path: PathBuf,
     },
+    /// Git is in the middle of something after which it moves the branch by itself.
+    #[error("a {} of `{branch}` is under way in `{}`", occupation.command(), path.display())]
+    BranchOccupied {
+        /// The full name of the branch.
+        branch: String,
+        /// What git is in the middle of.
+        occupation: Occupation,
+        /// Where.
+        path: PathBuf,
+    },
+    /// A ref of this name would need a folder where another ref is, or the other way round.
+    #[error("the ref `{name}` cannot be made: `{other}` is in its way")]
+    RefInTheWay {
+        /// The ref.
+        name: String,
+        /// What is in its way.
+        other: String,
+    },
+    /// A ref stands for another one, whose moves are not its own.
+    #[error("the ref `{name}` is symbolic: it stands for another")]
+    SymbolicRef {
+        /// The ref.
+        name: String,
+    },
     /// Git does not know who is committing.
     #[error("git does not know who you are")]
     NoIdentity,
@@ -183,6 +209,7 @@ impl Error {
             | Error::Corrupt { .. }
             | Error::RefLocked { .. }
             | Error::LeftBehind { .. }
+            | Error::BranchOccupied { .. }
             | Error::Unstable { .. }
             | Error::NoIdentity
             | Error::Injected { .. } => true,
@@ -191,7 +218,9 @@ impl Error {
             | Error::Ambiguous { .. }
             | Error::UnsafePath { .. }
             | Error::Unmerged { .. }
-            | Error::UnderWay { .. } => false,
+            | Error::UnderWay { .. }
+            | Error::RefInTheWay { .. }
+            | Error::SymbolicRef { .. } => false,
         }
     }
 

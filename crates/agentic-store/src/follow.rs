@@ -10,7 +10,7 @@ use std::path::Path;
 use agentic_model::{AgentName, Instant, Oid};
 
 use crate::file::{self, Persistence};
-use crate::git::{Repository, Worktree};
+use crate::git::{Checkout, Repository, Worktree};
 use crate::journal::{Follow, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::recovery::{Mended, Recovered};
@@ -106,11 +106,16 @@ pub(crate) fn note(repository: &Repository, transaction: &Transaction) -> Result
         return Ok(());
     };
     let (Follow::Index(path) | Follow::Files(path)) = follow;
-    match repository.worktree_of(&trail.branch)? {
-        Some(worktree) if worktree.path == Path::new(path) => {
+    match repository.checkout_of(&trail.branch)? {
+        // The record has bytes that are no text replaced.
+        Checkout::Here(worktree) if worktree.path.to_string_lossy() == path.as_str() => {
             trail.write(&repository.layout().trail(&worktree.key()))
         }
-        Some(_) | None => Ok(()),
+        Checkout::Here(_)
+        | Checkout::Nowhere
+        | Checkout::Gone(_)
+        | Checkout::Unlinked(_)
+        | Checkout::Occupied(..) => Ok(()),
     }
 }
 
@@ -152,17 +157,20 @@ fn follow(
     now: Instant,
     report: &mut Vec<Recovered>,
 ) -> Result<()> {
-    let worktree = repository.worktree_of(&trail.branch)?;
     let layout = repository.layout();
-    match worktree.filter(|worktree| layout.trail(&worktree.key()) == note) {
-        Some(worktree) => {
+    match repository.checkout_of(&trail.branch)? {
+        Checkout::Here(worktree) if layout.trail(&worktree.key()) == note => {
             if let Some(lock) = WorktreeLock::try_take(repository, worktree)? {
                 report.extend(lock.catch_up(repository, now)?);
             }
             Ok(())
         }
+        // It waits for git, which is asked for nothing meanwhile.
+        Checkout::Occupied(..) => Ok(()),
         // It is gone, or has something else checked out.
-        None => file::remove(note),
+        Checkout::Here(_) | Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => {
+            file::remove(note)
+        }
     }
 }
 

@@ -218,14 +218,17 @@ impl<'a> Writer<'a> {
     /// the files is announced before, and they follow when this writer is gone.
     ///
     /// # Errors
-    /// Fails only while nothing is decided: when another program holds the branch's lock, and when
-    /// the record cannot be written.
+    /// Fails only while nothing is decided: when a ref cannot be made, when another program holds the
+    /// branch's lock, and when the record cannot be written.
     pub fn carry_out(
         &mut self,
         transaction: Transaction,
         durability: Durability,
         now: Instant,
     ) -> Result<Outcome> {
+        for name in names_of(&transaction) {
+            self.repository.check_place_of_ref(&name)?;
+        }
         let transaction = self.spill(transaction)?;
         self.wait_for_foreign_locks(&transaction)?;
         let layout = self.repository.layout();

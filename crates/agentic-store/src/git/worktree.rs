@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 
 use super::command::{by_command_line, run_git_at, run_git_holding, run_hook};
+use super::occupied::{Occupation, occupied_branches};
 use super::repository::absolute;
 use super::{Program, Repository};
 use crate::file::{self, Persistence};
@@ -43,6 +44,8 @@ pub enum Checkout {
     Gone(PathBuf),
     /// In one whose folder does not lead back to this repository, as after the repository was moved.
     Unlinked(PathBuf),
+    /// In none, but git is about to move it in this one.
+    Occupied(PathBuf, Occupation),
 }
 
 impl Repository {
@@ -66,12 +69,16 @@ impl Repository {
     /// Finds the worktree that has a branch checked out and can be used.
     ///
     /// # Errors
-    /// Fails when the worktrees cannot be listed.
+    /// Fails when the worktrees cannot be listed, and with [`Error::BranchOccupied`] when git is about
+    /// to move the branch: whoever asks would do so as well.
     pub fn worktree_of(&self, branch: &str) -> Result<Option<Worktree>> {
-        Ok(match self.checkout_of(branch)? {
-            Checkout::Here(worktree) => Some(worktree),
-            Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => None,
-        })
+        match self.checkout_of(branch)? {
+            Checkout::Here(worktree) => Ok(Some(worktree)),
+            Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => Ok(None),
+            Checkout::Occupied(path, occupation) => {
+                Err(Error::BranchOccupied { branch: branch.to_owned(), occupation, path })
+            }
+        }
     }
 
     /// Finds where a branch is checked out; a worktree that can be used, if there is one.
@@ -79,25 +86,27 @@ impl Repository {
     /// # Errors
     /// Fails when the worktrees cannot be listed.
     pub fn checkout_of(&self, branch: &str) -> Result<Checkout> {
-        let checked_out = |git_dir: &Path| {
-            read_head(git_dir)
-                .is_some_and(|head| head.strip_prefix("ref: ").map(str::trim) == Some(branch))
-        };
-        if checked_out(self.common_dir())
-            && let Some(main) = self.main_worktree()
-        {
-            return Ok(Checkout::Here(main));
-        }
         let mut found = Checkout::Nowhere;
+        match (hold_on(self.common_dir(), branch), self.main_worktree()) {
+            (Hold::CheckedOut, Some(main)) => return Ok(Checkout::Here(main)),
+            (Hold::Occupied(what), Some(main)) => found = Checkout::Occupied(main.path, what),
+            (Hold::CheckedOut | Hold::Occupied(_), None) | (Hold::Nothing, _) => {}
+        }
         for proxy in self.inner.worktrees().map_err(Error::git("list the worktrees"))? {
             // Where a worktree stands is asked only of the right one: there may be a thousand.
-            if checked_out(proxy.git_dir())
-                && let Ok(path) = proxy.base()
-            {
-                found = linked(path, proxy.git_dir());
-                if matches!(found, Checkout::Here(_)) {
-                    break;
+            let hold = hold_on(proxy.git_dir(), branch);
+            if hold == Hold::Nothing {
+                continue;
+            }
+            let Ok(path) = proxy.base() else { continue };
+            match (linked(path, proxy.git_dir()), hold) {
+                (here @ Checkout::Here(_), Hold::CheckedOut) => return Ok(here),
+                // Nobody can go on with it where the folder is gone.
+                (Checkout::Here(there), Hold::Occupied(what)) => {
+                    found = Checkout::Occupied(there.path, what);
                 }
+                (other, Hold::CheckedOut) if found == Checkout::Nowhere => found = other,
+                _ => {}
             }
         }
         Ok(found)
@@ -179,6 +188,14 @@ impl Worktree {
         match UNDER_WAY.iter().find(|(file, _)| self.git_dir.join(file).exists()) {
             Some((_, what)) => Err(Error::UnderWay { what, path: self.path.clone() }),
             None => Ok(()),
+        }
+    }
+
+    /// Lists the branches that git is about to move here by itself, with what it is in the middle of.
+    pub fn occupied_branches(&self) -> Vec<(String, Occupation)> {
+        match self.branch {
+            Some(_) => Vec::new(),
+            None => occupied_branches(&self.git_dir),
         }
     }
 

@@ -15,6 +15,7 @@ impl Writer<'_> {
         if let Some(transaction) = unfinished {
             // Whoever wrote the record may have died before the disk had it.
             self.journal().sync()?;
+            self.check_free(&transaction)?;
             match self.make_visible(&transaction)? {
                 RefMove::Moved => {
                     follow::note(self.repository, &transaction)?;
@@ -31,6 +32,17 @@ impl Writer<'_> {
         }
         remove_mark(&self.repository.layout().open_mark(&self.stream));
         Ok(())
+    }
+
+    /// Checks that git is not about to move the branch of a write that has still to be moved.
+    fn check_free(&self, transaction: &Transaction) -> Result<()> {
+        let Some(branch) = &transaction.branch else { return Ok(()) };
+        let is_to_move =
+            branch.expect.is_some() && self.repository.find_ref(&branch.name)? == branch.expect;
+        match is_to_move {
+            true => self.repository.worktree_of(&branch.name).map(drop),
+            false => Ok(()),
+        }
     }
 
     /// Keeps the commit of a write that is given up: whoever made it may have been told that it was

@@ -2,6 +2,7 @@
 
 use agentic_space::Error;
 use agentic_store::Error as StoreError;
+use agentic_store::git::Occupation;
 
 /// An exit code and its name.
 pub(super) type Class = (u8, &'static str);
@@ -290,6 +291,21 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
             let hint = format!("conclude it with git, or give it up with `git {what} --abort`");
             return (CONFLICT, hint);
         }
+        StoreError::BranchOccupied { occupation, .. } => {
+            let give_up = match occupation {
+                Occupation::Rebase => "git rebase --continue` or `git rebase --abort",
+                Occupation::Bisection => "git bisect reset",
+            };
+            return (CONFLICT, format!("conclude it there with `{give_up}`, then try again"));
+        }
+        StoreError::RefInTheWay { .. } => (
+            CONFLICT,
+            "take another name, or rename what is in the way with `git branch -m OLD NEW` or `git update-ref`",
+        ),
+        StoreError::SymbolicRef { .. } => (
+            CONFLICT,
+            "`git symbolic-ref --delete REF` removes it; an agent has a branch of its own",
+        ),
         StoreError::NoIdentity => (
             REFUSED,
             "run `git config --global user.name \"Your Name\"` and `git config --global user.email you@example.com`",
