@@ -113,7 +113,7 @@ impl Bench {
         // Another process may have been here before.
         let edit = format!("{{\"d{}/f\":\"{} {n}\"}}", n % 10, std::process::id());
         Ok(match hot {
-            Hot::Spawn => (words(&format!("spawn s{}x{n} -m x", std::process::id())), edit),
+            Hot::Spawn => (words(&format!("spawn s{}x{n} --empty -m x", std::process::id())), edit),
             Hot::Commit => (words("commit --agent a1 -m x --stdin"), edit),
             Hot::TraceAdd => (words("trace add --agent a1 seen"), String::new()),
             Hot::CommitTrace => {

@@ -93,6 +93,18 @@ impl Repository {
         Ok(to_oid(&commit.id))
     }
 
+    /// Finds the commit that the current worktree has checked out; nothing on a branch that has no
+    /// commit yet.
+    ///
+    /// # Errors
+    /// Fails when `HEAD` or its branch cannot be read.
+    pub fn head_commit(&self) -> Result<Option<Oid>> {
+        match self.current_branch() {
+            Some(branch) => self.find_ref(&branch),
+            None => self.resolve_commit("HEAD").map(Some),
+        }
+    }
+
     /// Walks first parents from a commit on, itself first.
     pub fn first_parents(&self, from: Oid) -> FirstParents<'_> {
         FirstParents { repository: self, next: Some(from), n_seen: 0 }

@@ -15,10 +15,11 @@ use crate::output::{warn, warn_deferred};
 
 /// Create an agent: a branch `agents/NAME` with a stored briefing
 ///
-/// Without --from and --at the agent begins with an empty tree. The briefing is text, or a JSON
-/// object with "type": "briefing"; in a pipe it is read from standard input.
+/// The agent begins where you stand: at the head of the current agent, as its sub-agent, or else at
+/// HEAD. The briefing is text, or a JSON object with "type": "briefing"; in a pipe it is read from
+/// standard input.
 ///
-/// Example: agentic spawn fix-auth -m "Fix the token refresh race" --at main --worktree
+/// Example: agentic spawn fix-auth -m "Fix the token refresh race" --worktree
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
@@ -37,6 +38,9 @@ pub struct Args {
     /// Fork at any commit
     #[arg(long, value_name = "COMMIT")]
     at: Option<String>,
+    /// Begin with nothing: no parent commit and an empty tree
+    #[arg(long, conflicts_with_all = ["from", "at"])]
+    empty: bool,
     /// Also check it out, by default in ../<repository>.agents/NAME
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = false)]
     worktree: Option<Option<PathBuf>>,
@@ -46,7 +50,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let briefing = briefing(&args)?;
     let space = context.space()?;
-    let origin = origin(&space, &args)?;
+    let origin = origin(context, &space, &args)?;
     let place = match &args.worktree {
         Some(Some(path)) => Some(context.directory.join(path)),
         Some(None) => Some(worktree::default_path(&space, &args.name)),
@@ -107,15 +111,26 @@ fn no_briefing() -> Failure {
     )
 }
 
-fn origin(space: &Space, args: &Args) -> Result<Origin, Failure> {
-    if let Some(agent) = &args.from {
-        return Ok(Origin::Agent(agent.clone()));
-    }
-    match &args.at {
-        Some(revision) => {
+fn origin(context: &Context, space: &Space, args: &Args) -> Result<Origin, Failure> {
+    match (&args.from, &args.at) {
+        (Some(agent), _) => Ok(Origin::Agent(agent.clone())),
+        (None, Some(revision)) => {
             let commit: Oid = space.repository().resolve_commit(revision)?;
             Ok(Origin::Commit(commit))
         }
+        (None, None) if args.empty => Ok(Origin::Root),
+        (None, None) => where_one_stands(context, space),
+    }
+}
+
+/// The head of the current agent, else the commit that is checked out, else nothing: a repository
+/// without a commit has nowhere else to begin.
+fn where_one_stands(context: &Context, space: &Space) -> Result<Origin, Failure> {
+    if let Some(agent) = context.known_agent(space, None)? {
+        return Ok(Origin::Agent(agent));
+    }
+    match space.repository().head_commit()? {
+        Some(commit) => Ok(Origin::Commit(commit)),
         None => Ok(Origin::Root),
     }
 }

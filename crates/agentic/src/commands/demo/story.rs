@@ -77,7 +77,7 @@ pub const SETUP: &[&str] = &[
 /// Until the agent edits the source file.
 pub const BEGINNING: &[Step] = &[Step::new(
     "repo",
-    "agentic spawn fix-auth -m 'Fix the token refresh race' --at main --worktree ../fix-auth",
+    "agentic spawn fix-auth -m 'Fix the token refresh race' --worktree ../fix-auth",
 )
 .saying("An agent is a branch, seeded by a briefing, here with a worktree of its own.")];
 
@@ -111,7 +111,7 @@ pub const WORK: &[Step] = &[
 
 /// A session: held, decided, killed, asked what happened, forked.
 pub const SESSION: &[Step] = &[
-    Step::new("repo", "agentic spawn release --at main -m 'Release the fix'")
+    Step::new("repo", "agentic spawn release -m 'Release the fix'")
         .saying("A session is a durable run of a flow. What only a human may decide, it holds."),
     Step::new("repo", "agentic session start release --flow ../release.rhai --allow exec")
         .ending(Ends::Held),
