@@ -4,16 +4,16 @@
 //! time limit and a bound on what it may print; whoever exceeds either is stopped with everything
 //! that it started. What it prints is bytes to its caller, never trusted to be text.
 
-use std::io::{ErrorKind, Read, Write as _};
-use std::os::unix::process::CommandExt as _;
+use std::io::Read;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::Signal;
 
 use crate::host::CancelFlag;
+use crate::process::{Environment, Input, Launch, Leftover, Running};
 
 /// The most that a program may print on standard output, in bytes.
 pub const OUTPUT_BYTES_MAX: usize = 4 << 20;
@@ -61,76 +61,45 @@ pub enum Outcome {
     Stopped,
 }
 
-/// The variables that a program finds in an environment of its own: none of them is a secret.
-const HARMLESS: [&str; 10] =
-    ["PATH", "HOME", "LANG", "LC_ALL", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "USER"];
-
 impl Executable {
     /// Runs the program to its end, or until its limit. When `cancel` is set, it is asked to end
     /// (SIGTERM, with all that it started) and stopped by force once the grace of the flag is over;
     /// one that ends with status 0 meanwhile is done.
     pub fn run(&self, cancel: &CancelFlag) -> Outcome {
-        self.watched(self.command(), cancel)
+        self.watched(Environment::Inherited, cancel)
     }
 
     /// Does the same in an environment that holds nothing of ours but where programs and folders
     /// are and how people like to read: what is secret stays here.
     pub fn run_apart(&self, cancel: &CancelFlag) -> Outcome {
-        self.watched(self.command_apart(), cancel)
+        self.watched(Environment::Apart, cancel)
     }
 
-    fn watched(&self, command: std::io::Result<Command>, cancel: &CancelFlag) -> Outcome {
-        let mut child = match command.and_then(|mut command| command.spawn()) {
-            Ok(child) => child,
+    fn watched(&self, environment: Environment, cancel: &CancelFlag) -> Outcome {
+        let launched = Launch {
+            argv: &self.argv,
+            folder: &self.folder,
+            input: Input::Whole(&self.input),
+            environment,
+            variables: &self.environment,
+            limit: self.limit,
+            charge: cancel.charge(),
+        };
+        let mut program = match launched.start() {
+            Ok(program) => program,
             Err(error) => return Outcome::Lost(error),
         };
-        self.feed(&mut child);
-        let output = collect(child.stdout.take(), OUTPUT_BYTES_MAX + 1, Rest::Left);
-        let complaint = collect(child.stderr.take(), COMPLAINT_BYTES_MAX, Rest::Dropped);
-        let outcome = self.watch(&mut child, &output, &complaint, cancel);
+        let output = collect(program.take_stdout(), OUTPUT_BYTES_MAX + 1, Rest::Left);
+        let complaint = collect(program.take_stderr(), COMPLAINT_BYTES_MAX, Rest::Dropped);
+        let outcome = self.watch(&program, &output, &complaint, cancel);
         // Whatever it started goes with it; usually there is nothing left.
-        stop(&mut child);
+        program.finish(Leftover::Ended);
         outcome
-    }
-
-    fn command(&self) -> std::io::Result<Command> {
-        let (program, arguments) = self
-            .argv
-            .split_first()
-            .ok_or_else(|| std::io::Error::new(ErrorKind::InvalidInput, "no program is named"))?;
-        let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .current_dir(&self.folder)
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        Ok(command)
-    }
-
-    /// Makes the command with an environment of its own.
-    pub(crate) fn command_apart(&self) -> std::io::Result<Command> {
-        let mut command = self.command()?;
-        let harmless =
-            HARMLESS.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        command.env_clear().envs(harmless);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        Ok(command)
-    }
-
-    fn feed(&self, child: &mut Child) {
-        if let Some(mut stdin) = child.stdin.take() {
-            let input = self.input.clone();
-            // A program that does not read its input is not disturbed by it.
-            std::thread::spawn(move || drop(stdin.write_all(&input)));
-        }
     }
 
     fn watch(
         &self,
-        child: &mut Child,
+        program: &Running,
         output: &Receiver<Vec<u8>>,
         complaint: &Receiver<Vec<u8>>,
         cancel: &CancelFlag,
@@ -150,7 +119,7 @@ impl Executable {
             if printed.as_ref().is_some_and(|bytes| bytes.len() > OUTPUT_BYTES_MAX) {
                 return Outcome::Flooded;
             }
-            match child.try_wait() {
+            match program.ended() {
                 Ok(Some(status)) if !status.success() && kill_at.is_some() => {
                     return Outcome::Stopped;
                 }
@@ -168,7 +137,7 @@ impl Executable {
             }
             if cancel.is_set() {
                 let told = *kill_at.get_or_insert_with(|| {
-                    signal(child, Signal::TERM);
+                    program.signal(Signal::TERM);
                     Instant::now().checked_add(cancel.grace())
                 });
                 if told.is_some_and(|at| Instant::now() >= at) {
@@ -216,19 +185,4 @@ fn collect(
         });
     }
     receiver
-}
-
-/// Stops a program and everything in its group, and takes its status away.
-pub(crate) fn stop(child: &mut Child) {
-    signal(child, Signal::KILL);
-    let _ = child.wait();
-}
-
-/// Tells a program and everything in its group.
-fn signal(child: &Child, what: Signal) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(group) = group {
-        // A group that is gone is what is wanted.
-        let _ = kill_process_group(group, what);
-    }
 }

@@ -16,6 +16,7 @@ pub mod host;
 pub mod listing;
 pub mod memory;
 pub mod model;
+pub mod process;
 pub mod provider;
 pub mod secret;
 pub mod tool;

@@ -16,6 +16,7 @@ use crate::model::{
     Call, FaultClass, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of,
     role_answer, role_prompt, task_answer, task_prompt,
 };
+use crate::process::Charge;
 use crate::tool::{self, AGENT_TOOL_REQUEST, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
 
 /// What identifies an effect: the same wherever and however often it is performed.
@@ -158,6 +159,8 @@ impl ProviderExecutor {
             Err(error) => return Some(refused(error.to_string())),
         };
         let request_id = RequestId::derive(&self.session, &request.path, &hash);
+        let charge = Charge { request: Some(request_id.to_string()), ..Charge::default() };
+        let cancel = &cancel.in_charge(charge);
         let stamp =
             Stamp { session: self.session.clone(), request_id, at: system_now(), found: None };
         self.providers.perform(request, &stamp, cancel)

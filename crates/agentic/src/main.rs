@@ -23,6 +23,8 @@ mod talker;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    agentic_providers::process::serve();
+    agentic_providers::process::before_first(stop::guard);
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(code) => return code,

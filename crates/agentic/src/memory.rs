@@ -11,6 +11,7 @@ use agentic_providers::credential::Caller;
 use agentic_providers::endpoint::{Call, Exchange};
 use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
+use agentic_providers::process::Charge;
 use agentic_providers::provider::Stamp;
 use agentic_replay::{
     Answer, End, Event, Failure, NOT_DATA, Path, Program, Request, RequestHash, RequestId, Seed,
@@ -153,16 +154,28 @@ impl Memory {
             environment: Vec::new(),
             limit: limit(request),
         };
-        let outcome = self.caller(request).execute(executable, cancel);
+        let cancel = cancel.in_charge(self.charge(request));
+        let outcome = self.caller(request).execute(executable, &cancel);
         self.executor().printed(&program, outcome)
     }
 
+    /// Returns the key of a request. Nobody remembers a run in memory, so its requests are the same
+    /// in no other run.
+    fn key(&self, request: &Request) -> String {
+        format!("{}/{}", self.run, request.path)
+    }
+
+    /// Says in whose name the programs of a request run: nobody comes later to look for them.
+    fn charge(&self, request: &Request) -> Charge {
+        Charge { request: Some(self.key(request)), ..Charge::default() }
+    }
+
     fn call(&self, call: Call, request: &Request, cancel: &CancelFlag) -> Answer {
-        // Nobody remembers a run in memory, so its requests are the same in no other run.
-        let key = format!("{}/{}", self.run, request.path);
+        let key = self.key(request);
         let exchange = Exchange { call, key, headers: Vec::new(), limit: limit(request) };
         let url = exchange.call.url.clone();
-        let reply = self.caller(request).call(exchange, cancel);
+        let cancel = cancel.in_charge(self.charge(request));
+        let reply = self.caller(request).call(exchange, &cancel);
         self.executor().responded(&url, reply)
     }
 
@@ -177,6 +190,7 @@ impl Memory {
         let stamp = Stamp { session, request_id, at: Clock::System.now(), found: None };
         let call = self.executor().provided(request, stamp, &self.folder);
         let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
+        let cancel = &cancel.in_charge(self.charge(request));
         match self.terminal {
             Some(terminal) => (terminal.watch)(&call, cancel),
             None => call.perform(cancel, None),

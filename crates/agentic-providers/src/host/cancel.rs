@@ -3,14 +3,18 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::process::Charge;
+
 /// How long whoever is told to stop may take to end by itself, where nothing says otherwise.
 pub const GRACE_DEFAULT: Duration = Duration::from_secs(5);
 
-/// A flag that is set once and that many may watch.
+/// A flag that is set once and that many may watch. Whoever works under it works in somebody's
+/// name: programs are started in that name.
 #[derive(Clone)]
 pub struct CancelFlag {
     shared: Arc<Shared>,
     grace: Duration,
+    charge: Arc<Charge>,
 }
 
 impl Default for CancelFlag {
@@ -39,7 +43,18 @@ impl CancelFlag {
 
     /// Makes a flag that is not set; whoever it tells to stop may take so long.
     pub fn with_grace(grace: Duration) -> CancelFlag {
-        CancelFlag { shared: Arc::default(), grace }
+        CancelFlag { shared: Arc::default(), grace, charge: Arc::default() }
+    }
+
+    /// Makes the same flag for work that is done in a name.
+    #[must_use]
+    pub fn in_charge(&self, charge: Charge) -> CancelFlag {
+        CancelFlag { charge: Arc::new(charge), ..self.clone() }
+    }
+
+    /// Returns in whose name work is done under this flag.
+    pub fn charge(&self) -> &Charge {
+        &self.charge
     }
 
     /// Returns how long whoever is told to stop may take to end by itself.

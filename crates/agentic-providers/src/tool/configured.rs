@@ -174,8 +174,8 @@ impl Tools {
         let entry = self.entry(name)?;
         let environment =
             entry.environment.iter().map(|(name, value)| (name.clone(), expand(value)));
-        let environment = environment.collect();
-        let server = Server::start(name, entry.argv.clone(), environment, &self.workspace, cancel)?;
+        let environment: Vec<(String, String)> = environment.collect();
+        let server = Server::start(name, &entry.argv, &environment, &self.workspace, cancel)?;
         let server = Arc::new(server);
         servers.insert(name.to_owned(), Arc::clone(&server));
         Ok(server)

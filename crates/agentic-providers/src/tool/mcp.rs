@@ -5,9 +5,8 @@
 //! started when it is first called and stopped, with all that it started, when its run is over.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read, Write as _};
+use std::io::{BufRead as _, BufReader, PipeWriter, Read, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,8 +16,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::ToolFault;
-use crate::executable::{Executable, stop};
 use crate::host::CancelFlag;
+use crate::process::{Environment, Input, Launch, Running};
 
 /// The version of the protocol that we ask for. A server may answer with another one; calls of
 /// tools are the same in all.
@@ -40,7 +39,8 @@ type Reply = Result<Box<RawValue>, String>;
 /// A server that runs.
 pub(super) struct Server {
     name: String,
-    child: Mutex<Child>,
+    /// Ended, with all that it started, when this is dropped.
+    _program: Running,
     outgoing: Sender<String>,
     waiting: Arc<Mutex<Waiting>>,
     complaint: Mutex<Receiver<String>>,
@@ -83,22 +83,25 @@ impl Server {
     /// Starts a server and introduces us.
     pub fn start(
         name: &str,
-        argv: Vec<String>,
-        environment: Vec<(String, String)>,
+        argv: &[String],
+        environment: &[(String, String)],
         folder: &Path,
         cancel: &CancelFlag,
     ) -> Result<Server, ToolFault> {
         let fault = |what: String| ToolFault::refused(format!("the server `{name}` {what}"));
-        let executable = Executable {
+        let launched = Launch {
             argv,
-            folder: folder.to_owned(),
-            input: Vec::new(),
-            environment,
-            limit: START_LIMIT,
+            folder,
+            input: Input::Piped,
+            environment: Environment::Apart,
+            variables: environment,
+            // It serves until its run is over.
+            limit: Duration::MAX,
+            charge: cancel.charge(),
         };
-        let child = executable.command_apart().and_then(|mut command| command.spawn());
-        let mut child = child.map_err(|error| fault(format!("cannot be started: {error}")))?;
-        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let mut program =
+            launched.start().map_err(|error| fault(format!("cannot be started: {error}")))?;
+        let pipes = (program.take_stdin(), program.take_stdout(), program.take_stderr());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             unreachable!("BUG: all three are piped")
         };
@@ -107,7 +110,7 @@ impl Server {
         std::thread::spawn(move || write_lines(stdin, lines));
         let server = Server {
             name: name.to_owned(),
-            child: Mutex::new(child),
+            _program: program,
             outgoing: outgoing.clone(),
             waiting: Arc::clone(&waiting),
             complaint: Mutex::new(listen(stderr)),
@@ -227,12 +230,6 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        stop(&mut lock(&self.child));
-    }
-}
-
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Server({})", self.name)
@@ -240,7 +237,7 @@ impl std::fmt::Debug for Server {
 }
 
 /// Writes one message after the other, until the server does not listen any more.
-fn write_lines(mut stdin: ChildStdin, lines: Receiver<String>) {
+fn write_lines(mut stdin: PipeWriter, lines: Receiver<String>) {
     for line in lines {
         // JSON has line breaks only between its parts, where a blank does as well.
         let line = line.replace('\n', " ") + "\n";

@@ -12,8 +12,8 @@ use std::time::Instant as Moment;
 
 use agentic_model::{Instant, Object, Value};
 use agentic_replay::{
-    Answer, By, EffectClass, Path, Performance, Program, Progress, Request, RequestId, Session,
-    SessionId, Signalled,
+    Answer, Body, By, EffectClass, Failure, Journal, Path, Performance, Program, Progress, Request,
+    RequestId, Session, SessionId, Signalled,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
@@ -64,6 +64,10 @@ pub struct Driver<'a> {
     pub(super) told: BTreeSet<RequestId>,
     /// When the inbox was looked at last.
     pub(super) looked_at: Moment,
+    /// Whether the session was told to stop.
+    pub(super) is_cancelled: bool,
+    /// Whether its program has asked people since.
+    pub(super) asks_too_late: bool,
     /// Whether the session was over when it was loaded.
     was_over: bool,
 }
@@ -128,6 +132,7 @@ impl<'a> Driver<'a> {
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
         driver.was_over = driver.session.end().is_some();
+        driver.is_cancelled = is_cancelled(&journal);
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -170,6 +175,8 @@ impl<'a> Driver<'a> {
             faulted: BTreeMap::new(),
             told: BTreeSet::new(),
             looked_at: Moment::now(),
+            is_cancelled: false,
+            asks_too_late: false,
             was_over: false,
         })
     }
@@ -203,12 +210,14 @@ impl<'a> Driver<'a> {
     }
 
     fn run_on(&mut self) -> Result<()> {
+        self.look_after_orphans()?;
         self.take_letters()?;
         self.apply_decisions()?;
         self.probe_doubts()?;
         loop {
             if self.space.is_stopping() {
                 self.put_off()?;
+                self.leave_orphans();
             }
             self.take_up_retries();
             self.start_ready()?;
@@ -217,7 +226,8 @@ impl<'a> Driver<'a> {
                 self.answer(&path, Answer::Ok(value), By::Signal(seq))?;
             } else if let Some(path) = self.due_timer() {
                 self.timers.remove(&path);
-                self.answer_again(&path, Answer::Ok(Value::Null), By::Timer)?;
+                let (answer, by) = self.timer_answer(&path);
+                self.answer_again(&path, answer, by)?;
             } else if !self.running.is_empty() {
                 self.flush()?;
                 self.wait_for_work()?;
@@ -231,7 +241,10 @@ impl<'a> Driver<'a> {
     fn wait_for_work(&mut self) -> Result<()> {
         match self.arrivals.1.recv_timeout(LOOK_EVERY) {
             Ok((path, came)) => match self.running.remove(&path) {
-                Some(running) => self.arrived(&running, came),
+                Some(running) => match came {
+                    Came::Orphans { are_over } => self.orphaned(running.performance, are_over),
+                    came => self.arrived(&running, came),
+                },
                 None => Ok(()),
             },
             // The driver holds a sender of its own, so nothing has come yet.
@@ -292,6 +305,7 @@ impl<'a> Driver<'a> {
         let answer = match came {
             Came::Exec(ended) => ended.answer,
             Came::Probe(ended) => return self.probed(&running.performance, ended),
+            Came::Orphans { .. } => return Ok(()),
             Came::Answer(answer) => answer,
             Came::Program { name, outcome } => self.executor.printed(&name, outcome),
             Came::Reply { url, reply } => self.executor.responded(&url, reply),
@@ -334,6 +348,7 @@ impl<'a> Driver<'a> {
         Order {
             path: request.path.clone(),
             key: performance.id.to_string(),
+            charge: self.charge(performance),
             timeout_ms: request.timeout_ms,
             grace: self.space.grace(),
             caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
@@ -364,9 +379,28 @@ impl<'a> Driver<'a> {
         self.executor.kinds().rule(request).retries_max
     }
 
+    /// Returns what a timer that is due gives: a failure where its request names no instant.
+    fn timer_answer(&self, path: &Path) -> (Answer, By) {
+        let request = self.session.unanswered().find(|request| request.path == *path);
+        match request.and_then(|request| request.sleeps_until()) {
+            Some(_) => (Answer::Ok(Value::Null), By::Timer),
+            None => {
+                let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
+                (Answer::Failed(Failure::new("bad-request", needs)), By::Executor)
+            }
+        }
+    }
+
     fn due_timer(&self) -> Option<Path> {
         let now = self.space.now();
         let due = self.timers.iter().filter(|(_, until)| **until <= now);
         due.min_by_key(|(path, until)| (*until, *path)).map(|(path, _)| path.clone())
     }
+}
+
+/// Says whether a session was told to stop.
+fn is_cancelled(journal: &Journal) -> bool {
+    let own = journal.records().iter().rev();
+    let mut own = own.take_while(|record| !matches!(record.body, Body::Start(_)));
+    own.any(|record| matches!(record.body, Body::Cancel(_)))
 }

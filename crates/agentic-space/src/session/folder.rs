@@ -49,6 +49,11 @@ impl Folder {
         self.path.join("inbox")
     }
 
+    /// Returns the folder of the files that tell which programs run for the session.
+    pub fn processes(&self) -> PathBuf {
+        self.path.join("process")
+    }
+
     /// Reads the bytes of the session's own records, and where they end in its log. Where it has
     /// none here they come from its sealed segments.
     pub fn frames(&self, space: &Space) -> Result<(Vec<Vec<u8>>, Option<Place>)> {
@@ -138,6 +143,8 @@ impl Folder {
         if self.path == target {
             return Ok(());
         }
+        // Empty now, unless a program has outlived its answer.
+        let _ = std::fs::remove_dir(self.processes());
         let parent = target.parent().expect("a session's folder stands in a folder");
         std::fs::create_dir_all(parent).map_err(agentic_store::Error::io("create", parent))?;
         std::fs::rename(&self.path, &target)

@@ -20,6 +20,7 @@ mod listener;
 pub(crate) mod listing;
 mod load;
 mod look;
+mod orphan;
 mod overtaken;
 mod performer;
 pub(crate) mod pipeline;

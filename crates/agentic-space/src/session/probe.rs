@@ -9,6 +9,7 @@
 use std::time::Duration;
 
 use agentic_model::{Map, Value};
+use agentic_providers::host::CancelFlag;
 use agentic_replay::{Answer, By, Performance};
 
 use super::drive::{Driver, Running};
@@ -32,15 +33,26 @@ impl Driver<'_> {
     /// Begins to ask about every doubted effect that names a probe.
     pub(super) fn probe_doubts(&mut self) -> Result<()> {
         for performance in self.session.doubted() {
-            let Some(Ok(probe)) = probe_of(&performance.request.payload) else { continue };
-            if performance.request.kind != "exec" {
-                continue;
+            // What may be happening still is waited for first.
+            if !self.running.contains_key(&performance.request.path) {
+                self.probe_doubt(performance)?;
             }
-            self.flush()?;
-            let path = performance.request.path.clone();
-            let process = Process::probe(&performance, probe, &self.work_folder(), self.arrivals());
-            self.running.insert(path, Running { work: Work::Probe(process), performance });
         }
+        Ok(())
+    }
+
+    /// Begins to ask about a doubted effect, if it names a probe.
+    pub(super) fn probe_doubt(&mut self, performance: Performance) -> Result<()> {
+        let Some(Ok(probe)) = probe_of(&performance.request.payload) else { return Ok(()) };
+        if performance.request.kind != "exec" {
+            return Ok(());
+        }
+        self.flush()?;
+        let path = performance.request.path.clone();
+        let (folder, arrivals) = (self.work_folder(), self.arrivals());
+        let flag = CancelFlag::with_grace(self.space.grace()).in_charge(self.charge(&performance));
+        let process = Process::probe(&performance, (probe, &folder), flag, arrivals);
+        self.running.insert(path, Running { work: Work::Probe(process), performance });
         Ok(())
     }
 

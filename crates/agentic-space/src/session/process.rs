@@ -1,15 +1,16 @@
 //! Programs that a session starts: `exec`.
 
-use std::io::Write as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::path::Path as FolderPath;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Map, Value};
-use agentic_replay::{Answer, Failure, Path, Performance, Stopped};
+use agentic_providers::host::CancelFlag;
+use agentic_providers::process::{Environment, Input, Launch, Leftover, Running};
+use agentic_replay::{Answer, Failure, Path, Performance, Request, Stopped};
+use rustix::process::Signal;
 
 use super::probe::{self, probe_of};
 use super::work::Came;
@@ -46,26 +47,26 @@ impl From<Answer> for Ended {
 
 /// A program under way.
 pub struct Process {
-    stop: Arc<AtomicBool>,
+    stop: CancelFlag,
     thread: JoinHandle<()>,
 }
 
 impl Process {
-    /// Starts the program of an `exec` request on a thread of its own; its answer is sent.
+    /// Starts the program of an `exec` request on a thread of its own, under a flag; its answer is
+    /// sent.
     pub fn start(
         performance: &Performance,
-        folder: &std::path::Path,
+        folder: &FolderPath,
+        flag: CancelFlag,
         arrivals: mpsc::Sender<(Path, Came)>,
     ) -> Process {
         let request = Arc::clone(&performance.request);
-        let (folder, key) = (folder.to_owned(), performance.id.to_string());
-        Process::begin(move |stop| {
-            let own = request.payload.get("timeout_ms").and_then(Value::as_int);
-            let own = own.and_then(|millis| u64::try_from(millis).ok());
-            let limit = request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis);
+        let folder = folder.to_owned();
+        Process::begin(flag, move |stop| {
+            let limit = time_limit(&request);
             let ended = match probe_of(&request.payload) {
                 Some(Err(message)) => failed("bad-request", message).into(),
-                Some(Ok(_)) | None => run(&request.payload, &folder, &key, Bounds { limit, stop }),
+                Some(Ok(_)) | None => run(&request.payload, &folder, Bounds { limit, stop }),
             };
             // A driver that has gone away reads the doubt from its records.
             let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
@@ -75,27 +76,26 @@ impl Process {
     /// Starts the program that knows whether the effect of a request happened.
     pub fn probe(
         performance: &Performance,
-        probe: Value,
-        folder: &std::path::Path,
+        (probe, folder): (Value, &FolderPath),
+        flag: CancelFlag,
         arrivals: mpsc::Sender<(Path, Came)>,
     ) -> Process {
         let path = performance.request.path.clone();
-        let (folder, key) = (folder.to_owned(), performance.id.to_string());
-        Process::begin(move |stop| {
-            let ended = run(&probe, &folder, &key, Bounds { limit: probe::TIME_LIMIT, stop });
+        let folder = folder.to_owned();
+        Process::begin(flag, move |stop| {
+            let ended = run(&probe, &folder, Bounds { limit: probe::TIME_LIMIT, stop });
             let _ = arrivals.send((path, Came::Probe(ended)));
         })
     }
 
-    fn begin(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Process {
-        let stop = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&stop);
+    fn begin(stop: CancelFlag, work: impl FnOnce(&CancelFlag) + Send + 'static) -> Process {
+        let flag = stop.clone();
         Process { stop, thread: std::thread::spawn(move || work(&flag)) }
     }
 
     /// Stops the program, waits for its end and says what is known about it then.
     pub fn stop(&self) -> Stopped {
-        self.stop.store(true, Ordering::Release);
+        self.stop.set();
         let deadline = Moment::now() + GRACE;
         while !self.thread.is_finished() && Moment::now() < deadline {
             std::thread::sleep(POLL);
@@ -107,11 +107,18 @@ impl Process {
 /// What ends a program from outside.
 struct Bounds<'b> {
     limit: Duration,
-    stop: &'b AtomicBool,
+    stop: &'b CancelFlag,
 }
 
-fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>) -> Ended {
-    let Some(mut command) = command_of(payload) else {
+/// Says how long the program of an `exec` may run.
+fn time_limit(request: &Request) -> Duration {
+    let own = request.payload.get("timeout_ms").and_then(Value::as_int);
+    let own = own.and_then(|millis| u64::try_from(millis).ok());
+    request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis)
+}
+
+fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> Ended {
+    let Some(argv) = command_of(payload) else {
         let needs = "`exec` needs `argv`, a list of texts, or `command`, a text";
         return failed("bad-request", needs).into();
     };
@@ -119,37 +126,40 @@ fn run(payload: &Value, folder: &std::path::Path, key: &str, bounds: Bounds<'_>)
         .get("cwd")
         .and_then(Value::as_text)
         .map_or(folder.to_owned(), |cwd| folder.join(cwd));
-    let child = command
-        .current_dir(folder)
-        .env("AGENTIC_REQUEST", key)
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn();
-    let mut child = match child {
-        Ok(child) => child,
+    let stdin = payload.get("stdin").and_then(Value::as_text).unwrap_or_default();
+    let launched = Launch {
+        argv: &argv,
+        folder: &folder,
+        input: Input::Whole(stdin.as_bytes()),
+        environment: Environment::Inherited,
+        variables: &[],
+        limit: bounds.limit,
+        charge: bounds.stop.charge(),
+    };
+    let mut program = match launched.start() {
+        Ok(program) => program,
         Err(error) => return not_started(&error),
     };
-    feed(&mut child, payload.get("stdin").and_then(Value::as_text).unwrap_or_default());
-    let deadline = Moment::now() + bounds.limit;
-    let stdout = Output::collect(child.stdout.take());
-    let stderr = Output::collect(child.stderr.take());
-    let ended = wait(&mut child, deadline, bounds.stop);
-    let status = match ended {
+    let deadline = Moment::now().checked_add(bounds.limit);
+    let is_late = || deadline.is_some_and(|deadline| Moment::now() >= deadline);
+    let stdout = Output::collect(program.take_stdout());
+    let stderr = Output::collect(program.take_stderr());
+    let status = match wait(&program, &is_late, bounds.stop) {
         Waited::Ended(status) => status,
         Waited::TimedOut => return Answer::TimedOut.into(),
         Waited::Stopped => return Answer::Cancelled(Stopped::Stopped).into(),
         Waited::Lost(error) => return failed("exec", &error.to_string()).into(),
     };
+    let mut leftover = Leftover::Left;
     // What the program left running may hold its output open.
     while !(stdout.is_finished() && stderr.is_finished()) {
-        if bounds.stop.load(Ordering::Acquire) || Moment::now() >= deadline {
-            kill_group(&mut child);
+        if bounds.stop.is_set() || is_late() {
+            leftover = Leftover::Ended;
             break;
         }
         std::thread::sleep(POLL);
     }
+    program.finish(leftover);
     let status = status.code().unwrap_or(-1);
     let answer = Answer::Ok(Value::Map(Map::from([
         ("status".to_owned(), Value::Int(i64::from(status))),
@@ -175,18 +185,14 @@ pub fn is_program(payload: &Value) -> bool {
     command_of(payload).is_some()
 }
 
-fn command_of(payload: &Value) -> Option<Command> {
+fn command_of(payload: &Value) -> Option<Vec<String>> {
     if let Some(line) = payload.get("command").and_then(Value::as_text) {
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(line);
-        return Some(command);
+        return Some(["sh", "-c", line].map(str::to_owned).to_vec());
     }
     let argv = payload.get("argv")?.as_list()?;
-    let words: Vec<&str> = argv.iter().map(Value::as_text).collect::<Option<_>>()?;
-    let (program, arguments) = words.split_first()?;
-    let mut command = Command::new(program);
-    command.args(arguments);
-    Some(command)
+    let words: Vec<String> =
+        argv.iter().map(|word| word.as_text().map(str::to_owned)).collect::<Option<_>>()?;
+    (!words.is_empty()).then_some(words)
 }
 
 enum Waited {
@@ -196,38 +202,21 @@ enum Waited {
     Lost(std::io::Error),
 }
 
-fn wait(child: &mut Child, deadline: Moment, stop: &AtomicBool) -> Waited {
+/// Waits for the end of a program. One that takes too long, or is told to stop, is killed with
+/// everything that it started.
+fn wait(program: &Running, is_late: &dyn Fn() -> bool, stop: &CancelFlag) -> Waited {
     loop {
-        match child.try_wait() {
+        match program.ended() {
             Ok(Some(status)) => return Waited::Ended(status),
             Ok(None) => {}
             Err(error) => return Waited::Lost(error),
         }
-        let stopped = stop.load(Ordering::Acquire);
-        if stopped || Moment::now() >= deadline {
-            kill_group(child);
-            let _ = child.wait();
+        let stopped = stop.is_set();
+        if stopped || is_late() {
+            program.signal(Signal::KILL);
             return if stopped { Waited::Stopped } else { Waited::TimedOut };
         }
         std::thread::sleep(POLL);
-    }
-}
-
-/// Kills a program with everything that it started.
-fn kill_group(child: &mut Child) {
-    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
-    if let Some(group) = group {
-        // It may have ended by itself meanwhile, which is as good.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    let _ = child.kill();
-}
-
-fn feed(child: &mut Child, text: &str) {
-    if let Some(mut stdin) = child.stdin.take() {
-        let text = text.to_owned();
-        // A program that does not read its input is not disturbed by it.
-        std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
     }
 }
 

@@ -9,10 +9,12 @@ use agentic_providers::credential::{Caller, Result as CredentialResult};
 use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
+use agentic_providers::process::{Charge, Orphan};
 use agentic_replay::{Answer, Path, Performance, SessionId, Stopped};
 
 use super::children::Child;
 use super::executor::CommandLine;
+use super::orphan::{self, Remaining};
 use super::performer::ProviderCall;
 use super::process::{Ended, Process};
 use super::start::start_child;
@@ -21,8 +23,6 @@ use crate::{Options, Space};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
-/// The variable in which a program finds the key under which its call may be repeated.
-const KEY_VARIABLE: &str = "AGENTIC_REQUEST";
 /// How much longer than its grace a program is waited for that is stopped by force then.
 const KILLED_WITHIN: Duration = Duration::from_millis(500);
 /// How often a program that is to end is looked at.
@@ -43,6 +43,11 @@ pub(super) enum Came {
     },
     /// A provider answered.
     Answer(Answer),
+    /// Programs of an earlier driver are waited for no longer.
+    Orphans {
+        /// Whether nothing of them lives.
+        are_over: bool,
+    },
     /// A child session ran as far as it goes.
     Child(crate::Result<SessionId>),
     /// An endpoint said something.
@@ -60,6 +65,8 @@ pub(super) struct Order {
     pub path: Path,
     /// The key under which the work may be repeated.
     pub key: String,
+    /// In whose name programs are started for it.
+    pub charge: Charge,
     /// How long it may take.
     pub timeout_ms: Option<u64>,
     /// How long it may take to end once it is told to stop.
@@ -78,6 +85,8 @@ pub(super) enum Work {
     Probe(Process),
     /// A program of the language, and the thread that watches it.
     Program(CancelFlag, JoinHandle<()>),
+    /// The programs of an earlier driver, which are waited for or ended.
+    Orphans(CancelFlag, JoinHandle<()>),
     /// Anything else, and what is known about it once it was told to stop.
     Thread(CancelFlag, Stopped),
 }
@@ -101,7 +110,8 @@ impl Task {
     pub fn begin(self, order: Order, performance: &Performance) -> Work {
         match self {
             Task::Exec(folder) => {
-                Work::Process(Process::start(performance, &folder, order.waiting))
+                let flag = order.flag();
+                Work::Process(Process::start(performance, &folder, flag, order.waiting))
             }
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
@@ -123,7 +133,7 @@ impl Work {
             argv: command.argv,
             folder,
             input: command.stdin.into_bytes(),
-            environment: vec![(KEY_VARIABLE.to_owned(), order.key.clone())],
+            environment: Vec::new(),
             limit: order.limit(),
         };
         let caller = order.caller.clone();
@@ -166,7 +176,7 @@ impl Work {
         order: Order,
         work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
     ) -> (CancelFlag, JoinHandle<()>) {
-        let cancel = CancelFlag::with_grace(order.grace);
+        let cancel = order.flag();
         let watched = cancel.clone();
         let thread = std::thread::spawn(move || {
             let came = work(&watched);
@@ -176,11 +186,34 @@ impl Work {
         (cancel, thread)
     }
 
+    /// Waits for programs of an earlier driver, or ends them.
+    pub fn orphans(
+        (path, programs): (Path, Vec<Orphan>),
+        (flag, remaining): (CancelFlag, Remaining),
+        waiting: Sender<(Path, Came)>,
+    ) -> Work {
+        let watched = flag.clone();
+        let thread = std::thread::spawn(move || {
+            let came = orphan::settle(&programs, remaining, &watched);
+            // Whoever drives the session next looks again.
+            let _ = waiting.send((path, came));
+        });
+        Work::Orphans(flag, thread)
+    }
+
+    /// Says whether these are programs of an earlier driver.
+    pub fn is_orphans(&self) -> bool {
+        match self {
+            Work::Orphans(..) => true,
+            Work::Process(_) | Work::Probe(_) | Work::Program(..) | Work::Thread(..) => false,
+        }
+    }
+
     /// Asks a program to end and does not wait for it: of several that are stopped together each
     /// has its grace at the same time.
     pub fn ask_to_end(&self) {
         match self {
-            Work::Program(cancel, _) => cancel.set(),
+            Work::Program(cancel, _) | Work::Orphans(cancel, _) => cancel.set(),
             Work::Process(_) | Work::Probe(_) | Work::Thread(..) => {}
         }
     }
@@ -195,13 +228,14 @@ impl Work {
                 // The effect itself is what it was: in doubt.
                 Stopped::Unknown
             }
-            Work::Program(cancel, thread) => {
-                cancel.set();
-                let deadline = Moment::now() + cancel.grace() + KILLED_WITHIN;
-                while !thread.is_finished() && Moment::now() < deadline {
-                    std::thread::sleep(POLL);
-                }
-                if thread.is_finished() { Stopped::Stopped } else { Stopped::Unknown }
+            Work::Program(cancel, thread) => match end(cancel, thread) {
+                true => Stopped::Stopped,
+                false => Stopped::Unknown,
+            },
+            Work::Orphans(cancel, thread) => {
+                end(cancel, thread);
+                // How far they came before nobody knows.
+                Stopped::Unknown
             }
             Work::Thread(cancel, stopped) => {
                 cancel.set();
@@ -211,7 +245,21 @@ impl Work {
     }
 }
 
+/// Tells work to end, and says whether it did within its grace.
+fn end(cancel: &CancelFlag, thread: &JoinHandle<()>) -> bool {
+    cancel.set();
+    let deadline = Moment::now() + cancel.grace() + 2 * KILLED_WITHIN;
+    while !thread.is_finished() && Moment::now() < deadline {
+        std::thread::sleep(POLL);
+    }
+    thread.is_finished()
+}
+
 impl Order {
+    fn flag(&self) -> CancelFlag {
+        CancelFlag::with_grace(self.grace).in_charge(self.charge.clone())
+    }
+
     fn limit(&self) -> Duration {
         self.timeout_ms.map_or(TIME_LIMIT, Duration::from_millis)
     }

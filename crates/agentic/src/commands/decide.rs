@@ -8,6 +8,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
+use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_space::decide::{Action, COMMAND_LINE, Decision, Draft, Shown, decide, proposed};
 use agentic_space::engine::request_at;
 use agentic_space::hold::{Named, Pending, find_hold};
@@ -265,9 +266,13 @@ fn show(
 /// An agent does not decide its own holds. This stops mistakes; only signatures would stop a
 /// hostile process of the same user.
 pub fn refuse_agents(space: &Space) -> Result<(), Failure> {
-    let hint = "decide from your own checkout, without AGENTIC_AGENT";
-    if std::env::var_os("AGENTIC_AGENT").is_some_and(|agent| !agent.is_empty()) {
-        return Err(Failure::not_allowed("an agent may not decide: AGENTIC_AGENT is set", hint));
+    let hint = "decide from your own checkout, without AGENTIC_AGENT and AGENTIC_REQUEST";
+    // Whatever a session runs is the agent.
+    for variable in [AGENT_VARIABLE, REQUEST_VARIABLE] {
+        if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+            let what = format!("an agent may not decide: {variable} is set");
+            return Err(Failure::not_allowed(&what, hint));
+        }
     }
     let in_worktree = space.repository().git_dir() != space.repository().common_dir();
     let agent: Option<AgentName> = space.current_agent().filter(|_| in_worktree);

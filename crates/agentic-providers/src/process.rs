@@ -1,0 +1,26 @@
+//! Programs that are started here, all in one way, so that none is ever without an owner.
+//!
+//! A program begins in a process group of its own, with its standard input complete. Before its
+//! first instruction it is known to this process, and, where a run has a folder for that, to a file
+//! that outlives this process: until then a *starter* stands in its place, waits for the word and
+//! ends by itself if this process dies. The program inherits a lock on that file. Whoever comes
+//! later learns from the lock whether it still lives, and from what the file says whether the group
+//! may be signalled ([`Orphan`]).
+//!
+//! When this process is ended by a signal it ends the groups that it started ([`end_all`]).
+
+mod charge;
+mod file;
+mod group;
+mod launch;
+mod orphan;
+mod running;
+mod starter;
+mod system;
+
+pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
+pub use self::group::{before_first, end_all};
+pub use self::launch::{Environment, Input, Launch};
+pub use self::orphan::{Orphan, Reach, orphans};
+pub use self::running::{Leftover, Running};
+pub use self::starter::serve;

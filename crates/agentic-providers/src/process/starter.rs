@@ -1,0 +1,126 @@
+//! The starter: this same program under another name, in the place of the program that it will
+//! become.
+//!
+//! It waits at its standard input, a socket. A message brings the word and with it the standard
+//! input of the program and the file whose lock the program holds as long as it lives. No message
+//! means that whoever wanted the program is dead: then it ends, and nothing has begun.
+
+use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd as _, BorrowedFd, IntoRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::io::FdFlags;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
+
+/// The name under which this program is a starter.
+const NAME: &str = "agentic-starter";
+/// The variable that names a program that can be a starter, for those that cannot.
+const VARIABLE: &str = "AGENTIC_STARTER";
+/// The program that can, where it stands beside ours or among the programs of the machine.
+const PROGRAM: &str = "agentic";
+/// The word.
+const GO: &[u8] = b"go";
+/// The most files that come with it.
+const FILES_MAX: usize = 2;
+/// How a starter ends that has not become a program.
+const STATUS_NOTHING: i32 = 125;
+
+/// Whether this program is its own starter.
+static IS_STARTER: AtomicBool = AtomicBool::new(false);
+
+/// Is a starter if this process was begun as one, and returns otherwise: to be called before
+/// anything else is done. From then on this program starts others by itself.
+pub fn serve() {
+    let mut arguments = std::env::args_os();
+    if arguments.next().is_none_or(|name| name != NAME) {
+        IS_STARTER.store(true, Ordering::Relaxed);
+        return;
+    }
+    if let Some(program) = arguments.next() {
+        let mut command = Command::new(program);
+        command.args(arguments);
+        // Nobody listens where this fails.
+        let _ = become_program(command);
+    }
+    std::process::exit(STATUS_NOTHING)
+}
+
+/// Waits for the word and becomes the program; returns only if that failed.
+fn become_program(mut command: Command) -> std::io::Result<()> {
+    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let mut files = receive(socket.as_fd())?.into_iter();
+    let Some(stdin) = files.next() else { return Ok(()) };
+    rustix::stdio::dup2_stdin(&stdin)?;
+    for file in files {
+        // The program inherits it and knows nothing of it.
+        rustix::io::fcntl_setfd(&file, FdFlags::empty())?;
+        let _ = file.into_raw_fd();
+    }
+    let error = command.exec();
+    let code = error.raw_os_error().unwrap_or_default();
+    UnixStream::from(socket).write_all(&code.to_le_bytes())
+}
+
+fn receive(socket: BorrowedFd<'_>) -> std::io::Result<Vec<OwnedFd>> {
+    let mut word = [0; GO.len()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(&mut word)];
+    rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let mut files = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            files.extend(received);
+        }
+    }
+    Ok(if word == GO { files } else { Vec::new() })
+}
+
+/// Gives a starter the word. Returns once it has become the program.
+///
+/// # Errors
+/// Fails with the reason for which it could not.
+pub(super) fn release(mut socket: UnixStream, files: &[BorrowedFd<'_>]) -> std::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let has_room = control.push(SendAncillaryMessage::ScmRights(files));
+    assert!(has_room, "BUG: a starter is sent at most {FILES_MAX} files");
+    rustix::net::sendmsg(&socket, &[IoSlice::new(GO)], &mut control, SendFlags::NOSIGNAL)?;
+    let mut code = Vec::new();
+    // The end of the stream is the beginning of the program.
+    socket.read_to_end(&mut code)?;
+    match <[u8; 4]>::try_from(code.as_slice()) {
+        Ok(code) => Err(std::io::Error::from_raw_os_error(i32::from_le_bytes(code))),
+        Err(_) => Ok(()),
+    }
+}
+
+/// Begins the command of a starter.
+pub(super) fn command() -> std::io::Result<Command> {
+    let mut command = Command::new(program()?);
+    command.arg0(NAME);
+    Ok(command)
+}
+
+/// Finds a program that can be a starter: this one, if it said so.
+fn program() -> std::io::Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    if IS_STARTER.load(Ordering::Relaxed) {
+        // The same program, even where its file was replaced since.
+        return if own.exists() { Ok(own) } else { std::env::current_exe() };
+    }
+    if let Some(program) = std::env::var_os(VARIABLE) {
+        return Ok(program.into());
+    }
+    let exe = std::env::current_exe()?;
+    let beside = exe.ancestors().skip(1).take(2).map(|folder| folder.join(PROGRAM));
+    Ok(beside.into_iter().find(|path| path.is_file()).unwrap_or_else(|| PROGRAM.into()))
+}
