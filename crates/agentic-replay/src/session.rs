@@ -390,6 +390,11 @@ impl<P: Program> Session<P> {
         self.run.program()
     }
 
+    /// Says whether the program has ended, be there requests that have no answer yet or not.
+    pub fn program_has_ended(&self) -> bool {
+        self.run.has_ended()
+    }
+
     /// Returns how the session began.
     pub fn started(&self) -> &StartRecord {
         &self.start

@@ -148,7 +148,8 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
     }
 }
 
-/// Records a decision of the engine itself, unless somebody has decided before. Returns the commit.
+/// Records a decision of the engine itself, unless somebody has decided before. Returns the commit of
+/// the engine's own.
 pub(crate) fn record_system(
     space: &Space,
     start: &StartRecord,
@@ -159,7 +160,11 @@ pub(crate) fn record_system(
         return Ok(None);
     }
     match record(space, start, decision, Decider::Engine(policy))? {
-        Recorded::New { commit, .. } | Recorded::Before { commit, .. } => Ok(Some(commit)),
+        Recorded::New { commit, .. } => Ok(Some(commit)),
+        // One of ours that a crash left; what somebody else decided is not what closed the hold.
+        Recorded::Before { commit, decision: earlier } => {
+            Ok((earlier.principal == decision.principal).then_some(commit))
+        }
         Recorded::Closed | Recorded::Overdue => Ok(None),
     }
 }

@@ -6,7 +6,7 @@ use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
 use crate::decide::{self, Action, Decision, Draft};
 use crate::hold::{Filter, Named, Pending, find_hold, pending};
-use crate::session::resume;
+use crate::session::go_on;
 use crate::{Error, Result, Space};
 
 /// Decides a hold of a session.
@@ -49,7 +49,7 @@ pub(super) fn decide(
         Err(error) => {
             if matches!(error, Error::HoldExpired { .. }) {
                 // The session records the expiry and goes on.
-                resume(space, &session)?;
+                go_on(space, &session)?;
             }
             Err(error)
         }

@@ -21,26 +21,30 @@ impl<'a> Driver<'a> {
     /// would have to be verified first, that is done without the lock.
     pub(super) fn lock_after_decisions(&mut self, agent: &AgentName) -> Result<Writer<'a>> {
         loop {
-            let (writer, _) = self.space.writer(agent)?;
-            let mut is_decided = false;
-            for hold in self.session.pending() {
-                let policy = decide::Policy::of(hold.reason, &hold.request);
-                let start = self.session.started();
-                let found = trust::find(self.space, start, &hold.id, Look::Locked)?;
-                is_decided |= policy.settle(&found.counted).is_some() || !found.unseen.is_empty();
-            }
-            if !is_decided {
+            if let Some(writer) = self.lock_if_settled(agent)? {
                 return Ok(writer);
             }
             // Applying takes the lock by itself where it writes.
-            drop(writer);
             self.apply_decisions()?;
         }
     }
 
+    /// Takes the agent's lock, unless a decision is durable and not applied, or has to be verified.
+    pub(super) fn lock_if_settled(&self, agent: &AgentName) -> Result<Option<Writer<'a>>> {
+        let (writer, _) = self.space.writer(agent)?;
+        let mut is_decided = false;
+        for hold in self.decidable() {
+            let policy = decide::Policy::of(hold.reason, &hold.request);
+            let start = self.session.started();
+            let found = trust::find(self.space, start, &hold.id, Look::Locked)?;
+            is_decided |= policy.settle(&found.counted).is_some() || !found.unseen.is_empty();
+        }
+        Ok((!is_decided).then_some(writer))
+    }
+
     /// Applies the decisions that are durable and not applied yet; expires what is overdue.
     pub(super) fn apply_decisions(&mut self) -> Result<()> {
-        for hold in self.session.pending() {
+        for hold in self.decidable() {
             self.apply_to(&hold)?;
         }
         Ok(())

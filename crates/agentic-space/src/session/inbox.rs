@@ -5,6 +5,9 @@
 //! while it waits for an effect. What it has recorded it takes away; a letter that a crash left is
 //! taken up by whoever drives the session next, and recorded once: a signal has an id, and a session
 //! stops once.
+//!
+//! A decision is a commit and needs no letter; one that only wakes tells the driver to look at once. It
+//! is neither synced nor recorded, and if it is lost whoever drives next finds the decision.
 
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -25,6 +28,9 @@ pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 const KNOCK_EVERY: Duration = Duration::from_millis(10);
 /// How long the sender of a signal waits for the driver to take it in. It is safe either way.
 const WAIT: Duration = Duration::from_secs(2);
+
+/// The letter that only wakes. Its name is not counted among the others.
+const WAKE: &str = "wake.up";
 
 /// Something that is sent to a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +69,36 @@ pub fn send<'a>(space: &'a Space, id: &SessionId, letter: Letter) -> Result<Opti
     }
     driver.take_letters()?;
     Ok(Some(driver))
+}
+
+/// Tells whoever drives a session that something was decided; returns the session, to be run on,
+/// where nobody does.
+///
+/// # Errors
+/// Fails when the session cannot be loaded.
+pub fn wake<'a>(space: &'a Space, id: &SessionId) -> Result<Option<Driver<'a>>> {
+    let began = Moment::now();
+    let mut is_left = false;
+    loop {
+        if let Some(driver) = Driver::try_load(space, id)? {
+            return Ok(Some(driver));
+        }
+        let inbox = Folder::of(space, id).inbox();
+        let letter = inbox.join(WAKE);
+        if is_left && !letter.exists() {
+            return Ok(None);
+        }
+        if began.elapsed() >= WAIT {
+            // The driver is at something long; it looks when that is over.
+            return Ok(None);
+        }
+        if !is_left {
+            // Where neither can be made the session has just come to its end.
+            let _ = std::fs::create_dir(&inbox);
+            is_left = std::fs::write(&letter, b"").is_ok();
+        }
+        std::thread::sleep(KNOCK_EVERY);
+    }
 }
 
 /// Waits until the driver of a session has taken a letter or has gone, not for ever.
@@ -140,6 +176,11 @@ impl Driver<'_> {
     pub(super) fn take_letters(&mut self) -> Result<()> {
         self.looked_at = Moment::now();
         let inbox = self.folder.inbox();
+        // Taken before looking: what is decided after that leaves another.
+        if std::fs::remove_file(inbox.join(WAKE)).is_ok() {
+            self.apply_decisions()?;
+            self.take_in_children()?;
+        }
         for name in names(&inbox)? {
             let path = inbox.join(&name);
             match read(&path)? {

@@ -1,7 +1,9 @@
 //! Recording: answers, and what the program makes of them, are durable before anything follows from
 //! them.
 
-use agentic_replay::{Answer, By, Path, Progress};
+use std::collections::BTreeSet;
+
+use agentic_replay::{Answer, Body, By, Path, Progress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -36,8 +38,10 @@ impl Driver<'_> {
         self.follow(progress)
     }
 
-    fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+    pub(super) fn persist(&mut self, progress: &mut Progress) -> Result<()> {
+        let asks_people = asks_people(progress);
         self.publish(progress)?;
+        self.asks_too_late |= self.is_cancelled && asks_people;
         self.append(&progress.objects, std::mem::take(&mut progress.links))
     }
 
@@ -55,6 +59,20 @@ impl Driver<'_> {
         for withdrawn in progress.withdrawn {
             self.withdraw(&withdrawn)?;
         }
-        Ok(())
+        match std::mem::take(&mut self.asks_too_late) {
+            true => self.end_for_good(),
+            false => Ok(()),
+        }
     }
+}
+
+/// Says whether a program has just asked for what waits for a human. What was recorded before, and is
+/// only listed again, keeps its meaning.
+fn asks_people(progress: &Progress) -> bool {
+    let asked = progress.links.iter().filter_map(|link| match &link.record.body {
+        Body::Ask(ask) => Some(&ask.path),
+        _ => None,
+    });
+    let asked: BTreeSet<&Path> = asked.collect();
+    progress.holds.iter().any(|hold| asked.contains(&hold.request.path))
 }

@@ -175,6 +175,17 @@ pub fn resume(space: &Space, id: &SessionId) -> Result<()> {
     follow_up(space, driver)
 }
 
+/// Goes on with a session after a decision: here if nobody drives it, else whoever does is told and
+/// goes on with it while other branches are busy.
+///
+/// # Errors
+/// Fails as [`resume`] does.
+pub fn go_on(space: &Space, id: &SessionId) -> Result<()> {
+    let Some(mut driver) = inbox::wake(space, id)? else { return Ok(()) };
+    driver.run()?;
+    follow_up(space, driver)
+}
+
 /// Goes on with whatever waited for a session that has just run: its parent, or the session that
 /// it continues as.
 fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
@@ -192,7 +203,10 @@ fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
                     create(space, Begin { agent, flow, parts, input, key, allow })?
                 }
             }
-            (None, Some(parent)) => Driver::load(space, &parent)?,
+            (None, Some(parent)) => match inbox::wake(space, &parent)? {
+                Some(driver) => driver,
+                None => return Ok(()),
+            },
             (None, None) => return Ok(()),
         };
         ran.run()?;

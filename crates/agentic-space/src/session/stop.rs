@@ -22,8 +22,37 @@ use crate::{Error, Result, Space};
 const PUT_OFF: &str = "put off before it began: the process was told to stop";
 
 impl Driver<'_> {
-    /// Tells the session to stop, its children first; then it has to be run to its end.
+    /// Tells the session to stop, its children first; then it has to be run to its end. Decisions that
+    /// were made before have their say: they are taken in under the lock under which this is recorded.
     pub fn cancel(&mut self, cancel: &CancelRecord) -> Result<()> {
+        if self.session.program_has_ended() {
+            return Err(Error::SessionOver { id: self.folder.id.short() });
+        }
+        let agent = self.session.started().agent.clone();
+        let writer = loop {
+            // Without the lock of the agent: whoever drives them needs it.
+            self.stop_children(cancel)?;
+            if self.space.head(&agent).is_err() {
+                break None;
+            }
+            match self.lock_if_settled(&agent)? {
+                Some(writer) => break Some(writer),
+                // What is applied may begin children, and may end the session.
+                None => self.apply_decisions()?,
+            }
+        };
+        let progress = self.session.cancel(cancel.clone(), self.space.now());
+        let mut progress =
+            progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
+        self.is_cancelled = true;
+        self.ready.clear();
+        self.flush()?;
+        self.persist(&mut progress)?;
+        drop(writer);
+        self.follow(progress)
+    }
+
+    fn stop_children(&self, cancel: &CancelRecord) -> Result<()> {
         let children: Vec<SessionId> = self
             .session
             .unanswered()
@@ -33,10 +62,39 @@ impl Driver<'_> {
         for child in children {
             stop(self.space, &child, cancel.clone())?;
         }
-        let progress = self.session.cancel(cancel.clone(), self.space.now());
-        let progress = progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
+        Ok(())
+    }
+
+    /// Ends a program that asks people again although it was told to stop.
+    pub(super) fn end_for_good(&mut self) -> Result<()> {
+        let cancel = CancelRecord {
+            who: "system:cancel".to_owned(),
+            why: "it asked for a decision after it was told to stop".to_owned(),
+            mode: CancelMode::Kill,
+        };
         self.ready.clear();
-        self.take_in(progress)
+        let killed = self.session.cancel(cancel, self.space.now());
+        match killed {
+            Ok(progress) => self.take_in(progress),
+            // It came to its end by itself.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Takes in what children came to that somebody else has run.
+    pub(super) fn take_in_children(&mut self) -> Result<()> {
+        let waiting: Vec<_> = self.session.unanswered().cloned().collect();
+        for request in waiting.iter().filter(|request| begins_a_session(request)) {
+            if self.running.contains_key(&request.path) {
+                continue;
+            }
+            let key = child_key(&self.session.started().session, &request.path);
+            let Some(child) = newest_with_key(self.space, &key)? else { continue };
+            if let Some((answer, by)) = ended_child(self.space, &self.session, child)? {
+                self.answer(&request.path, answer, by)?;
+            }
+        }
+        Ok(())
     }
 
     /// Leaves what has not begun to whoever drives the session next. Of an effect that may happen

@@ -12,7 +12,7 @@ use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_space::decide::{Action, COMMAND_LINE, Decision, Draft, Shown, decide, proposed};
 use agentic_space::engine::request_at;
 use agentic_space::hold::{Named, Pending, find_hold};
-use agentic_space::session::{find_run, resume};
+use agentic_space::session::{find_run, go_on};
 use agentic_space::{Error, Space};
 use agentic_view::interop::Protocol;
 use agentic_view::{DecideView, PendingView};
@@ -126,7 +126,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Err(error) => {
             if matches!(error, Error::HoldExpired { .. }) {
                 // The session records the expiry and goes on.
-                resume(&space, &pending.hold.session)?;
+                go_on(&space, &pending.hold.session)?;
             }
             return Err(error.into());
         }
@@ -136,7 +136,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if context.format == Format::Text {
         print_text(&format!("{} {}", done.decision.action.name(), done.commit));
     }
-    let follows = if args.only { Ok(()) } else { resume(&space, &done.session) };
+    let follows = if args.only { Ok(()) } else { go_on(&space, &done.session) };
     let stopped = match follows {
         // The answer could not be recorded, or what comes after: whoever opens the session next does.
         Err(Error::Store(fault)) if fault.is_fault() => Some(Failure::refused(

@@ -83,6 +83,8 @@ impl<'a> Reading<'a> {
             Body::Permit(permit) => {
                 if let Some(open) = self.open.get_mut(&permit.path) {
                     open.permitted |= permit.decision != RETRY;
+                    // Whatever is asked about it from now on is another question.
+                    open.at = record.at;
                     open.next_at = None;
                 }
             }
@@ -116,11 +118,9 @@ impl<'a> Reading<'a> {
                     open.published = Some(publish.head.clone());
                 }
             }
-            Body::Found(_)
-            | Body::Signal(_)
-            | Body::Upgrade(_)
-            | Body::Cancel(_)
-            | Body::ScopeEnd(_) => {}
+            // From here on nothing that was asked before can be decided.
+            Body::Cancel(_) => self.open.values_mut().for_each(|open| open.withdrawn = true),
+            Body::Found(_) | Body::Signal(_) | Body::Upgrade(_) | Body::ScopeEnd(_) => {}
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_model::{Kind, json};
 use agentic_space::decide::{Decision, Draft, check, decide};
 use agentic_space::hold::{Named, Pending, find_hold};
-use agentic_space::session::resume;
+use agentic_space::session::go_on;
 use agentic_space::ticket::take_back;
 use agentic_space::{Error, Space};
 use agentic_view::AnsweredView;
@@ -123,7 +123,7 @@ fn apply(
         Some(draft) => {
             let done = decide(space, pending, draft)?;
             warn_deferred(&done.written);
-            if let Err(error) = resume(space, &done.session) {
+            if let Err(error) = go_on(space, &done.session) {
                 warn(&format!("the decision stands; the session cannot go on: {error}"));
             }
             (done.decision.action.name(), Some(done.commit.to_string()))
