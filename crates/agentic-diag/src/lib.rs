@@ -6,6 +6,8 @@
 mod diagnostic;
 mod excerpt;
 mod source;
+mod suggest;
 
 pub use crate::diagnostic::{Diagnostic, Label, Severity, Style};
 pub use crate::source::{Position, Source, Span};
+pub use crate::suggest::nearest;

@@ -50,4 +50,8 @@ pub use crate::translate::{
 /// The name of the language, as sessions pin it.
 pub const LANGUAGE: &str = "pipeline";
 /// The version of its meaning. Every change that can alter a request raises it.
-pub const SEMANTICS_VERSION: u32 = 2;
+///
+/// Since 3 a reply that must be data may stand in a fenced block, and results tell what models cost.
+pub const SEMANTICS_VERSION: u32 = 3;
+/// The oldest version that programs can still be held to.
+pub const SEMANTICS_OLDEST: u32 = 2;

@@ -11,7 +11,6 @@ use crate::printer::canonical_program;
 
 mod bind;
 mod shape;
-mod suggest;
 
 /// A script whose names all mean something.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,7 +191,7 @@ impl<'a> Resolver<'a> {
         let suggestion = *self
             .suggestions
             .entry(name.to_owned())
-            .or_insert_with(|| suggest::nearest(name, registry.names()));
+            .or_insert_with(|| agentic_diag::nearest(name, registry.names()));
         let message = format!("there is no builtin `{}`", shown(name));
         let finding = Finding::new(kind, span, message).because("not in the registry").about(name);
         self.findings.push(match suggestion {

@@ -14,7 +14,8 @@ use agentic_replay::{Delivery, End, Failure, Path, Program, Scope, Start, Turn};
 use crate::compile::Compiled;
 use crate::run::plan_run::PlanRun;
 use crate::run::prepare::Prepared;
-use crate::run::task::{Routes, Step, Task, Turning, World};
+use crate::run::task::{Meaning, Routes, Step, Task, Turning, World};
+use crate::run::usage::Usage;
 
 mod attempts;
 mod call;
@@ -32,6 +33,7 @@ mod result;
 mod supervisor;
 mod task;
 mod tool_agent;
+mod usage;
 
 pub use crate::run::call::AgentCall;
 pub use crate::run::outgoing::{RequestKind, add_kinds};
@@ -105,6 +107,7 @@ pub struct FlowProgram {
     registry: Arc<Registry>,
     options: Options,
     first_block: usize,
+    meaning: Meaning,
     run: Option<FlowRun>,
 }
 
@@ -124,6 +127,7 @@ struct FlowRun {
 struct BlockRun {
     plan: PlanRun,
     decisions: Vec<Value>,
+    usage: Usage,
     started: Option<Instant>,
     ended: Option<Instant>,
     outcome: Option<Result<Value, Failure>>,
@@ -157,7 +161,8 @@ impl FlowProgram {
         registry: Arc<Registry>,
         options: Options,
     ) -> FlowProgram {
-        FlowProgram { plans, registry, options, first_block: 0, run: None }
+        let meaning = Meaning::of(crate::SEMANTICS_VERSION);
+        FlowProgram { plans, registry, options, first_block: 0, meaning, run: None }
     }
 
     /// Prepares every block before the first node of any starts.
@@ -168,6 +173,7 @@ impl FlowProgram {
             max_concurrency: self.options.max_concurrency.max(1),
             invoked_by: self.options.invoked_by.clone(),
             children: self.options.children,
+            meaning: self.meaning,
         };
         let input = Arc::new(start.input.clone());
         let mut blocks = Vec::with_capacity(self.plans.len());
@@ -179,6 +185,7 @@ impl FlowProgram {
             blocks.push(BlockRun {
                 plan,
                 decisions: Vec::new(),
+                usage: Usage::default(),
                 started: None,
                 ended: None,
                 outcome: None,
@@ -264,6 +271,7 @@ impl FlowRun {
         }
         let block = &mut self.blocks[index];
         block.decisions.append(&mut turn.decisions);
+        block.usage.add(std::mem::take(&mut turn.usage));
         let Step::Done(outcome) = step else { return };
         block.ended = Some(turn.now);
         self.n_done += 1;
@@ -298,6 +306,7 @@ impl FlowRun {
                 node_states: block.plan.node_states(),
                 decisions: std::mem::take(&mut block.decisions),
                 duration_ms,
+                usage: std::mem::take(&mut block.usage),
             }
         });
         RunResult { blocks: blocks.collect() }
@@ -323,6 +332,10 @@ impl Program for FlowProgram {
         let step = run.blocks[index].plan.deliver(delivery, &run.world, &mut turn);
         run.absorb(index, mark, step, &mut turn);
         self.proceed(turn)
+    }
+
+    fn mean_as(&mut self, semantics: u32) {
+        self.meaning = Meaning::of(semantics);
     }
 
     fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {

@@ -38,6 +38,11 @@ pub trait Program {
     fn take_scopes(&mut self) -> Vec<ScopeStep> {
         Vec::new()
     }
+
+    /// Has the program mean what its language meant in this version: the one that the start record
+    /// pins. Called before [`Program::start`], and only where there is such a record. A program
+    /// whose language has one meaning need not listen.
+    fn mean_as(&mut self, _semantics: u32) {}
 }
 
 /// A program behind a pointer is a program.
@@ -64,6 +69,10 @@ impl<P: DerefMut<Target: Program>> Program for P {
 
     fn take_scopes(&mut self) -> Vec<ScopeStep> {
         (**self).take_scopes()
+    }
+
+    fn mean_as(&mut self, semantics: u32) {
+        (**self).mean_as(semantics);
     }
 }
 

@@ -180,7 +180,7 @@ fn unknown_argument(spec: &BuiltinSpec, name: &str, span: Span) -> Finding {
     let finding = Finding::new(FindingKind::UnknownArg, span, message)
         .because("not an argument")
         .about(&spec.name);
-    match super::suggest::nearest(name, names) {
+    match agentic_diag::nearest(name, names) {
         Some(suggestion) => finding.hint(format!("did you mean `{suggestion}`?")),
         None => finding,
     }

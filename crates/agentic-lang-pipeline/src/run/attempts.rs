@@ -7,7 +7,7 @@ use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
 use crate::run::hold::Hold;
 use crate::run::outgoing::{Outgoing, RequestKind};
 use crate::run::reply;
-use crate::run::task::{Turning, World};
+use crate::run::task::{Meaning, Turning, World};
 
 /// Failures that no further attempt can mend.
 const FINAL_CODES: [&str; 14] = [
@@ -137,6 +137,9 @@ impl Attempts {
                 let decided = hold.decided(delivery.answer, turn);
                 return Some(decided.map(|value| value.get("input").cloned().unwrap_or(value)));
             }
+        }
+        if self.kind == Some(RequestKind::Model) && world.meaning >= Meaning::Fenced {
+            turn.usage.count(&delivery.path, &delivery.answer);
         }
         let failure = match delivery.answer {
             Answer::Ok(value) => {

@@ -8,7 +8,7 @@ use agentic_replay::{Delivery, Failure, Scope};
 
 use crate::run::attempts::{Attempts, Policy};
 use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Step, Task, Turning, World};
+use crate::run::task::{Meaning, Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
 /// The rounds of a `converge` that does not say.
@@ -110,8 +110,8 @@ impl Converge {
     }
 
     /// Takes the critic's reply; gives the result once the loop is over.
-    fn judge(&mut self, reply: &Value) -> Result<Option<Value>, Failure> {
-        let verdict = Verdict::read(reply)?;
+    fn judge(&mut self, reply: &Value, meaning: Meaning) -> Result<Option<Value>, Failure> {
+        let verdict = Verdict::read(reply, meaning)?;
         self.history.push(Value::map([
             ("number", Value::Int(self.round)),
             ("research", Value::text(&self.candidate)),
@@ -152,7 +152,7 @@ impl Task for Converge {
             self.criticise(world, turn);
             return Step::Waiting;
         }
-        match self.judge(&reply) {
+        match self.judge(&reply, world.meaning) {
             Ok(None) => {
                 self.research(world, turn);
                 Step::Waiting
@@ -178,8 +178,8 @@ struct Verdict {
 }
 
 impl Verdict {
-    fn read(value: &Value) -> Result<Verdict, Failure> {
-        let map = reply::object(value)?;
+    fn read(value: &Value, meaning: Meaning) -> Result<Verdict, Failure> {
+        let map = reply::object(value, meaning)?;
         let approval = match map.get("approved") {
             Some(Value::Bool(true)) => Approval::Approved,
             Some(Value::Bool(false)) => Approval::Refused,

@@ -4,6 +4,8 @@ use agentic_model::{Map, Value, json};
 use agentic_plan::text_of;
 use agentic_replay::Failure;
 
+use crate::run::task::Meaning;
+
 /// The code of a reply that is not what was asked for; never retried.
 const INVALID: &str = "InvalidLLMResponse";
 
@@ -23,23 +25,39 @@ pub(super) fn said(reply: Value) -> Value {
     }
 }
 
-/// Reads a reply that must be one JSON object, as data or as text and nothing else.
-pub(super) fn object(reply: &Value) -> Result<Map, Failure> {
-    match data(reply) {
+/// Reads a reply that must be one JSON object: data, or a text that is nothing else.
+pub(super) fn object(reply: &Value, meaning: Meaning) -> Result<Map, Failure> {
+    match data(reply, meaning) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(invalid("it is not one JSON object")),
     }
 }
 
-/// Reads a reply as data: what it is, or what its text says as JSON. A map with nothing but a text
-/// is that text.
-pub(super) fn data(reply: &Value) -> Option<Value> {
+/// Reads a reply as data: what it is, or what its text says as JSON, from its first to its last
+/// letter or in its only fenced block. A map with nothing but a text is that text.
+pub(super) fn data(reply: &Value, meaning: Meaning) -> Option<Value> {
     let text = match reply {
         Value::Text(text) => text.clone(),
         Value::Map(map) if map.len() == 1 && map.contains_key("text") => text_of(reply),
         other => return Some(other.clone()),
     };
-    json::from_text(text.trim()).ok()
+    let whole = json::from_text(text.trim()).ok();
+    whole.or_else(|| match meaning {
+        Meaning::Bare => None,
+        Meaning::Fenced => json::from_text(fenced(&text)?).ok(),
+    })
+}
+
+/// Returns what stands between the only pair of three backticks. Models that are told to write JSON
+/// alone fence it all the same; of two blocks nobody knows which is meant.
+fn fenced(text: &str) -> Option<&str> {
+    let mut parts = text.split("```");
+    let (_before, block) = (parts.next()?, parts.next()?);
+    let (_after, None) = (parts.next()?, parts.next()) else { return None };
+    // The first line may name the language of the block.
+    let (tag, rest) = block.split_once('\n').unwrap_or(("", block));
+    let is_tag = tag.trim().bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some(if is_tag { rest.trim() } else { block.trim() })
 }
 
 /// Reads an optional text of a reply.
@@ -48,5 +66,32 @@ pub(super) fn text(map: &Map, key: &str) -> Result<String, Failure> {
         None | Some(Value::Null) => Ok(String::new()),
         Some(Value::Text(text)) => Ok(text.clone()),
         Some(_) => Err(invalid(&format!("its `{key}` is not text"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, wanted: Option<i64>) {
+        let found = |meaning| data(&Value::text(text), meaning);
+        let wanted = wanted.map(|number| Value::map([("a", Value::Int(number))]));
+        assert_eq!(found(Meaning::Fenced), wanted, "{text}");
+        let is_bare = text.trim().starts_with('{');
+        assert_eq!(found(Meaning::Bare), wanted.filter(|_| is_bare), "{text}");
+    }
+
+    #[test]
+    fn data_stands_alone_or_in_the_only_fenced_block() {
+        check(r#" {"a":1} "#, Some(1));
+        check("```json\n{\"a\":2}\n```", Some(2));
+        check("Sure:\n```\n{\"a\":3}\n```\nDone.", Some(3));
+        check("```{\"a\":4}```", Some(4));
+        check("```JSON\r\n{\"a\":\n5}\r\n```", Some(5));
+        check("```\n{\"a\":1}\n```\nor\n```\n{\"a\":2}\n```", None);
+        check("```\n{\"a\":1}", None);
+        check("I say {\"a\":1}", None);
+        check("```", None);
+        check("", None);
     }
 }

@@ -5,6 +5,7 @@ use agentic_plan::{Backend, Mode};
 use agentic_replay::Failure;
 
 use crate::run::plan_run::cause_value;
+use crate::run::usage::Usage;
 
 /// The results of the blocks of a source, in source order. Blocks that never started are absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +37,8 @@ pub struct BlockResult {
     pub decisions: Vec<Value>,
     /// How long it took, by the clock of the run.
     pub duration_ms: i64,
+    /// What its models cost; nothing under versions of the language that did not tell.
+    pub(super) usage: Usage,
     /// Why it failed, if it did.
     pub error: Option<Failure>,
 }
@@ -66,7 +69,9 @@ impl RunResult {
     /// Returns the results as data.
     pub fn to_value(&self) -> Value {
         let blocks = self.blocks.iter().map(BlockResult::to_value).collect();
-        Value::map([("blocks", Value::List(blocks))])
+        let usage = Usage::total(self.blocks.iter().map(|block| &block.usage));
+        let usage = usage.map(|usage| ("usage", usage));
+        Value::map([("blocks", Value::List(blocks))].into_iter().chain(usage))
     }
 
     /// Reads the `result` of every block back from the data of a run that succeeded.
@@ -106,6 +111,7 @@ impl BlockResult {
         if !self.omitted.is_empty() {
             pairs.push(("omitted", Value::List(self.omitted.clone())));
         }
+        pairs.extend(self.usage.to_value().map(|usage| ("usage", usage)));
         if let Some(error) = &self.error {
             pairs.push(("error", cause_value(error)));
         }

@@ -11,7 +11,7 @@ use crate::run::child::converging;
 use crate::run::converge::{Converge, count, text_param};
 use crate::run::decompose::{SubAnswer, decompose, synthesize};
 use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Routes, Step, Task, Turning, World};
+use crate::run::task::{Meaning, Routes, Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
 const SUBQUESTIONS_DEFAULT: i64 = 5;
@@ -192,7 +192,7 @@ impl Task for Supervisor {
             Some(Ok(reply)) if matches!(self.stage, Stage::Synthesizing(_)) => {
                 Step::Done(Ok(self.result(text_of(&reply))))
             }
-            Some(Ok(reply)) => match read_parts(&reply) {
+            Some(Ok(reply)) => match read_parts(&reply, world.meaning) {
                 Ok(parts) => self.work(parts, world, turn),
                 Err(failure) => Step::Done(Err(failure)),
             },
@@ -230,9 +230,9 @@ impl Child {
 }
 
 /// Reads the parts that an agent found: a list of texts, or of maps with `text`.
-fn read_parts(value: &Value) -> Result<Vec<String>, Failure> {
+fn read_parts(value: &Value, meaning: Meaning) -> Result<Vec<String>, Failure> {
     let wrong = || reply::invalid("it is not a list of questions");
-    let items = reply::data(value).ok_or_else(wrong)?;
+    let items = reply::data(value, meaning).ok_or_else(wrong)?;
     let items = items.as_list().ok_or_else(wrong)?;
     let mut parts = Vec::new();
     for item in items {

@@ -8,6 +8,7 @@ use agentic_plan::Registry;
 use agentic_replay::{Delivery, Event, Failure, Path, Request, Seed};
 
 use crate::run::Children;
+use crate::run::usage::Usage;
 
 /// What is the same for all of a run.
 pub(super) struct World {
@@ -16,6 +17,22 @@ pub(super) struct World {
     pub max_concurrency: usize,
     pub invoked_by: Option<String>,
     pub children: Children,
+    pub meaning: Meaning,
+}
+
+/// What differs between the versions of the language that a run may be held to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meaning {
+    /// A reply that must be data is data from its first to its last letter.
+    Bare,
+    /// It may also stand in a fenced block, and results tell what models cost.
+    Fenced,
+}
+
+impl Meaning {
+    pub fn of(semantics: u32) -> Meaning {
+        if semantics < 3 { Meaning::Bare } else { Meaning::Fenced }
+    }
 }
 
 /// What happens between one delivery and quiescence.
@@ -25,6 +42,7 @@ pub(super) struct Turning {
     pub withdrawn: Vec<Path>,
     pub events: Vec<Event>,
     pub decisions: Vec<Value>,
+    pub usage: Usage,
 }
 
 /// How far a turn had come.
@@ -42,6 +60,7 @@ impl Turning {
             withdrawn: Vec::new(),
             events: Vec::new(),
             decisions: Vec::new(),
+            usage: Usage::default(),
         }
     }
 

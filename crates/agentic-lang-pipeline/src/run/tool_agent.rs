@@ -9,7 +9,7 @@ use agentic_replay::{Delivery, Failure, Scope};
 use crate::run::attempts::{Attempts, Policy, fits};
 use crate::run::converge::{count, text_param};
 use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Step, Task, Turning, World};
+use crate::run::task::{Meaning, Step, Task, Turning, World};
 use crate::run::{prompts, reply};
 
 const STEPS_DEFAULT: i64 = 10;
@@ -102,7 +102,7 @@ impl ToolAgent {
     }
 
     fn act(&mut self, reply: &Value, world: &World, turn: &mut Turning) -> Step {
-        match Action::read(reply) {
+        match Action::read(reply, world.meaning) {
             Err(failure) => Step::Done(Err(failure)),
             Ok(Action::Final { reasoning, answer }) => {
                 let wanted = ToolUse { reasoning, tool: String::new(), args: Map::new() };
@@ -198,8 +198,8 @@ impl Task for ToolAgent {
 }
 
 impl Action {
-    fn read(value: &Value) -> Result<Action, Failure> {
-        let map = reply::object(value)?;
+    fn read(value: &Value, meaning: Meaning) -> Result<Action, Failure> {
+        let map = reply::object(value, meaning)?;
         let reasoning = reply::text(&map, "reasoning")?;
         match map.get("action").and_then(Value::as_text) {
             Some("final") => {

@@ -1,8 +1,9 @@
 //! The loops: converge, tool_agent and supervisor.
 
 use agentic_model::{Value, json};
+use agentic_replay::{End, Finished, Program as _, run_to_end};
 
-use crate::kit::{Script, World, durable_with_kills, outcome, program, run};
+use crate::kit::{Script, World, durable_with_kills, outcome, program, run, start};
 
 /// Runs one durable call; returns its result as JSON, or the failure.
 fn result(call: &str, script: Script) -> (String, World) {
@@ -44,6 +45,52 @@ fn converge_stops_when_the_critic_approves() {
     let asked: Vec<String> =
         world.asked.iter().map(|(path, kind)| format!("{path} {kind}")).collect();
     assert_eq!(asked, ["b0/n0/0 model", "b0/n0/1 model", "b0/n0/2 model", "b0/n0/3 model"]);
+}
+
+/// Runs a durable call as this version of the language means it; returns the end.
+fn end_as(semantics: u32, call: &str, script: Script) -> End {
+    let mut program = program(&format!("temporal static ( {call} )"));
+    program.mean_as(semantics);
+    let mut world = World::new(script);
+    let finished = run_to_end(program, &start(Value::Null), |request| world.perform(request));
+    let Finished { end, .. } = finished;
+    end
+}
+
+#[test]
+fn a_verdict_may_stand_in_a_fenced_block_except_in_runs_that_began_before() {
+    let fenced = Value::Text(format!("Sure:\n```json\n{YES}\n```"));
+    let script = Script::default().json("sibyl/research", r#""one""#);
+    let script = script.json("sibyl/critique", &json::to_text(&fenced));
+    let call = "converge ( question: \"q\" )";
+    let now = outcome(&end_as(3, call, script.clone())).expect("the critic approves");
+    assert_eq!(now[0].get("converged"), Some(&Value::Bool(true)));
+    let before = outcome(&end_as(2, call, script)).expect_err("it was not read");
+    assert!(before.contains("it is not one JSON object"), "{before}");
+}
+
+#[test]
+fn a_result_tells_what_models_cost_except_in_runs_that_began_before() {
+    let said = |text: &str, input: i64, output: i64| {
+        let usage = [("input_tokens", Value::Int(input)), ("output_tokens", Value::Int(output))];
+        let text = ("text", Value::text(text));
+        let finish = ("finish", Value::text("stop"));
+        json::to_text(&Value::map([text, finish, ("usage", Value::map(usage))]))
+    };
+    let script = Script::default()
+        .json("sibyl/research", &said("one", 100, 10))
+        .json("sibyl/critique", &said(YES, 5, 1));
+    let call = "converge ( question: \"q\" )";
+    let End::Done(now) = end_as(3, call, script.clone()) else { panic!("the critic approves") };
+    let usage = json::to_text(now.get("usage").expect("it was told"));
+    assert_eq!(usage, r#"{"calls":2,"input_tokens":105,"output_tokens":11}"#);
+    let block = &now.get("blocks").and_then(Value::as_list).expect("a block")[0];
+    let attempts =
+        json::to_text(block.get("usage").and_then(|it| it.get("attempts")).expect("two"));
+    let wanted = r#"[{"input_tokens":100,"output_tokens":10,"path":"b0/n0/0"},{"input_tokens":5,"output_tokens":1,"path":"b0/n0/1"}]"#;
+    assert_eq!(attempts, wanted);
+    let End::Done(before) = end_as(2, call, script) else { panic!("the critic approves") };
+    assert_eq!(before.get("usage"), None);
 }
 
 #[test]

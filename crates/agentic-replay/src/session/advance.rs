@@ -32,6 +32,8 @@ impl<P: Program> Session<P> {
     /// Starts the program.
     pub(super) fn begin(program: P, beginning: Beginning<'_>) -> (Session<P>, Group) {
         let Beginning { start, input, at, chain, kinds } = beginning;
+        let mut program = program;
+        program.mean_as(start.engine.semantics);
         let (run, step) = Run::begin(program, &Start { input, seed: start.seed, at });
         let mut session = Session {
             run,

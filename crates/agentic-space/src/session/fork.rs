@@ -10,12 +10,13 @@ use agentic_replay::{
 use super::children::{WITH_CHILDREN, child_key, open_spawns};
 use super::drive::Driver;
 use super::folder::{Folder, Values};
+use super::language::engine_of;
 use super::language::kinds_of;
 use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::recent::read_journal;
 use super::summary::Answered;
-use super::{Language, flow_of, program_of, seal};
+use super::{flow_of, program_of, seal};
 use crate::commit::Asker;
 use crate::spawn::{Origin, spawn_for};
 use crate::{Error, Result, Space};
@@ -171,7 +172,7 @@ impl Parting<'_> {
         Ok(ForkDraft {
             agent: name.clone(),
             flow: self.flow.cid(),
-            engine: Language::of(self.flow)?.engine(),
+            engine: engine_of(self.flow, self.journal.start())?,
             key: self.key()?,
             allow: self.journal.start().allow.clone(),
             head,
@@ -228,7 +229,7 @@ impl Parting<'_> {
         head: Option<String>,
     ) -> Result<(Session<Box<dyn Program>>, Progress)> {
         let space = self.space;
-        let (kinds, engine) = (kinds_of(self.flow)?, Language::of(self.flow)?.engine());
+        let (kinds, engine) = (kinds_of(self.flow)?, engine_of(self.flow, self.journal.start())?);
         let values = Values::of(space, self.journal);
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use agentic_lang_agent::{Agents, Capture, RunOptions};
 use agentic_model::{AgentName, Map, Object, Value};
 use agentic_providers::model::Adapter;
-use agentic_replay::{Engine, Kinds, Program};
+use agentic_replay::{Engine, Kinds, Program, StartRecord};
 
 use super::beginning::Beginning;
 use super::context::Cast;
@@ -130,6 +130,23 @@ impl Language {
         };
         Engine { language: language.to_owned(), semantics }
     }
+
+    /// Returns what goes on with a run that began with an engine: that one where programs of the
+    /// language can still mean what they meant to it, else the one of today, which then refuses.
+    pub fn engine_since(self, began: &Engine) -> Engine {
+        let today = self.engine();
+        let oldest = match self {
+            Language::Pipeline => agentic_lang_pipeline::SEMANTICS_OLDEST,
+            Language::Rhai | Language::AgentLang | Language::Context => today.semantics,
+        };
+        let is_known = (oldest..=today.semantics).contains(&began.semantics);
+        if is_known && began.language == today.language { began.clone() } else { today }
+    }
+}
+
+/// Returns what runs a program that began with a start record.
+pub(super) fn engine_of(flow: &Object, start: &StartRecord) -> Result<Engine> {
+    Ok(Language::of(flow)?.engine_since(&start.engine))
 }
 
 /// Returns the kinds of requests that a program makes.

@@ -8,7 +8,8 @@ use agentic_replay::{
 
 use super::executor::Executor;
 use super::folder::{Folder, Values, damaged};
-use super::{Language, program_of};
+use super::language::engine_of;
+use super::program_of;
 use crate::{Error, Result, Space};
 
 /// A session, and who performs what it asks for.
@@ -26,7 +27,7 @@ pub fn replayed(
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
     let mut executor = Executor::of_session(space, folder, (flow, journal.start()))?;
-    let engine = Language::of(flow)?.engine();
+    let engine = engine_of(flow, journal.start())?;
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);

@@ -93,7 +93,7 @@ impl Space {
         }
         // A pinned program can differ from its records only where its language means another thing.
         let flow = flow_of(self, &folder::Folder::of(self, id), &summary.flow);
-        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine()));
+        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine_since(&summary.engine)));
         if here.is_ok_and(|here| here != summary.engine) {
             let Engine { language, semantics } = &summary.engine;
             let message = format!("nothing here runs version {semantics} of `{language}`");

@@ -4,9 +4,10 @@ use agentic_model::Object;
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values};
+use super::language::engine_of;
 use super::language::kinds_of;
 use super::recent::read_journal;
-use super::{Language, flow_of, program_of};
+use super::{flow_of, program_of};
 use crate::{Error, Result, Space};
 
 /// What a replay found.
@@ -42,7 +43,7 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
         }
     };
     let values = Values::of(space, &journal);
-    let (engine, kinds) = (Language::of(flow)?.engine(), kinds_of(flow)?);
+    let (engine, kinds) = (engine_of(flow, journal.start())?, kinds_of(flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     Ok(
         match Session::load(

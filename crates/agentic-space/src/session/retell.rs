@@ -9,11 +9,12 @@ use agentic_model::Instant;
 use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
 
 use super::folder::{Folder, Values};
+use super::language::engine_of;
 use super::language::kinds_of;
 use super::load::replay_error;
 use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::{Language, flow_of, program_with};
+use super::{flow_of, program_with};
 use crate::{Result, Space};
 
 /// Tells `listener` what the program of a session said so far, trace events included, in order.
@@ -26,7 +27,7 @@ pub fn retell(space: &Space, id: &SessionId, listener: &mut dyn FnMut(Event)) ->
     let journal = read_journal(space, id)?;
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
-    let (engine, kinds) = (Language::of(&flow)?.engine(), kinds_of(&flow)?);
+    let (engine, kinds) = (engine_of(&flow, journal.start())?, kinds_of(&flow)?);
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let shelf = Shelf { space, folder: &folder, given: &[] };
@@ -68,5 +69,9 @@ impl Program for Listened<'_> {
 
     fn reseed(&mut self, seed: Seed) {
         self.program.reseed(seed);
+    }
+
+    fn mean_as(&mut self, semantics: u32) {
+        self.program.mean_as(semantics);
     }
 }

@@ -5,7 +5,7 @@ use agentic_replay::{Body, Journal, Session, SessionId, Setting};
 
 use super::flow_of;
 use super::folder::{Folder, Values};
-use super::language::{Language, kinds_of};
+use super::language::{Language, engine_of, kinds_of};
 use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::pipeline::Shelf;
@@ -54,7 +54,7 @@ pub fn blocks(space: &Space, id: &SessionId) -> Result<Vec<Value>> {
     let before_cancel = before_cancel(&journal);
     let program = Shelf { space, folder: &folder, given: &[] }.program(&flow)?;
     let values = Values::of(space, &journal);
-    let (engine, kinds) = (Language::Pipeline.engine(), kinds_of(&flow)?);
+    let (engine, kinds) = (engine_of(&flow, journal.start())?, kinds_of(&flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let loaded = Session::load(&before_cancel, program, setting, &mut |_, _| {});
     let (session, _) = loaded.map_err(|error| replay_error(id, error))?;

@@ -6,7 +6,7 @@ const DISTANCE_MAX: usize = 2;
 const NAME_BYTES_MAX: usize = 64;
 
 /// Returns the nearest of the names, the first one if several are equally near.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > NAME_BYTES_MAX {
         return None;
     }
