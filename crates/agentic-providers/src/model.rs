@@ -18,6 +18,7 @@ mod registry;
 mod role;
 mod scripted;
 mod task;
+mod unfinished;
 
 use std::time::Duration;
 
@@ -122,10 +123,41 @@ pub enum Finish {
     Stop,
     /// It reached the limit of its length.
     Length,
-    /// The model did not want to go on.
+    /// The model did not want to go on; what it says is why.
     Refusal,
+    /// Somebody between us and the model took the rest away.
+    Filtered,
     /// Something else, in the model's own word.
     Other(String),
+}
+
+impl Finish {
+    /// Reads the word for it. Servers that speak a protocol take their words from others.
+    fn of_word(word: &str) -> Finish {
+        match word.to_ascii_lowercase().as_str() {
+            "stop" | "end_turn" | "stop_sequence" => Finish::Stop,
+            "length"
+            | "max_tokens"
+            | "max_output_tokens"
+            | "model_length"
+            | "model_context_window_exceeded" => Finish::Length,
+            "refusal" => Finish::Refusal,
+            "content_filter" | "content-filter" | "safety" | "recitation" | "blocklist"
+            | "prohibited_content" => Finish::Filtered,
+            _ => Finish::Other(word.to_owned()),
+        }
+    }
+
+    /// Returns our word for it.
+    fn as_str(&self) -> &str {
+        match self {
+            Finish::Stop => "stop",
+            Finish::Length => "length",
+            Finish::Refusal => "refusal",
+            Finish::Filtered => "filtered",
+            Finish::Other(word) => word,
+        }
+    }
 }
 
 /// What surrounds a call of a model.

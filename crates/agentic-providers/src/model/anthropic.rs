@@ -125,7 +125,7 @@ impl Wire for Anthropic {
             if let Some(text) = delta.text {
                 draft.add(&text);
             }
-            draft.finish = delta.stop_reason.map(finish).or(draft.finish.take());
+            draft.finish = finish_of(delta.stop_reason).or(draft.finish.take());
         }
         count(event.usage, draft);
         match (event.kind.as_str(), event.error) {
@@ -151,7 +151,7 @@ fn take(response: Response, draft: &mut Draft) {
             _ => {}
         }
     }
-    draft.finish = response.stop_reason.map(finish).or(draft.finish.take());
+    draft.finish = finish_of(response.stop_reason).or(draft.finish.take());
     count(response.usage, draft);
 }
 
@@ -180,13 +180,8 @@ fn count(counts: Option<Counts>, draft: &mut Draft) {
     });
 }
 
-fn finish(reason: String) -> Finish {
-    match reason.as_str() {
-        "end_turn" | "stop_sequence" => Finish::Stop,
-        "max_tokens" => Finish::Length,
-        "refusal" => Finish::Refusal,
-        _ => Finish::Other(reason),
-    }
+fn finish_of(reason: Option<String>) -> Option<Finish> {
+    reason.map(|word| Finish::of_word(&word))
 }
 
 fn thinking_tokens(think: Think) -> Option<u64> {

@@ -107,11 +107,8 @@ impl Wire for Ollama {
             });
         }
         if response.done {
-            draft.finish = Some(match response.done_reason.as_deref() {
-                None | Some("stop") => Finish::Stop,
-                Some("length") => Finish::Length,
-                Some(other) => Finish::Other(other.to_owned()),
-            });
+            let reason = response.done_reason.as_deref();
+            draft.finish = Some(reason.map_or(Finish::Stop, Finish::of_word));
         }
         Ok(())
     }

@@ -125,8 +125,8 @@ impl Wire for OpenAi {
             if let Some(text) = message.content {
                 draft.add(&text);
             }
-            if message.refusal.is_some_and(|text| !text.is_empty()) {
-                draft.finish = Some(Finish::Refusal);
+            if let Some(words) = message.refusal.filter(|words| !words.is_empty()) {
+                draft.refuse(&words);
             }
             draft.calls.extend(message.tool_calls.unwrap_or_default().into_iter().map(|call| {
                 let (name, args) = call.function.map_or((None, None), |it| (it.name, it.arguments));
@@ -134,13 +134,7 @@ impl Wire for OpenAi {
             }));
         }
         if let Some(reason) = choice.finish_reason {
-            let found = match reason.as_str() {
-                "stop" => Finish::Stop,
-                "length" => Finish::Length,
-                "content_filter" => Finish::Refusal,
-                _ => Finish::Other(reason),
-            };
-            draft.finish.get_or_insert(found);
+            draft.finish.get_or_insert(Finish::of_word(&reason));
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, Failure, Stopped};
 
-use super::{Completion, Content, FaultClass, Finish, ModelFault, Options, Prompt, Think, Usage};
+use super::unfinished::Unfinished;
+use super::{Completion, Content, FaultClass, ModelFault, Options, Prompt, Think, Usage};
 
 /// Reads the prompt of a request: `system`, `user`, `schema`, `max_output`, `temperature` and
 /// `think`. What is missing or of another type counts as not given.
@@ -41,10 +42,14 @@ fn think(level: &str) -> Think {
 }
 
 /// Makes the answer: a map with `text`, or `value` as `{"json": text}`, with `finish` and, where
-/// they are known, the counts of `usage`. A failure has the code of its class.
+/// they are known, the counts of `usage`. A failure has the code of its class; a reply that was
+/// refused, cut or filtered is one, with what the model said.
 pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
     match result {
-        Ok(completion) => Answer::Ok(completed(completion)),
+        Ok(completion) => match Unfinished::of(&completion) {
+            Some(unfinished) => Answer::Failed(unfinished.failure(unfinished.code())),
+            None => Answer::Ok(completed(completion)),
+        },
         Err(fault) => match fault.class {
             FaultClass::Cancelled => Answer::Cancelled(Stopped::Stopped),
             FaultClass::Transport
@@ -66,20 +71,15 @@ pub(super) fn completed(completion: Completion) -> Value {
         Content::Json(text) => ("value", Value::map([("json", Value::Text(text))])),
     };
     map.insert(key.to_owned(), content);
-    let finish = match completion.finish {
-        Finish::Stop => "stop".to_owned(),
-        Finish::Length => "length".to_owned(),
-        Finish::Refusal => "refusal".to_owned(),
-        Finish::Other(word) => word,
-    };
-    map.insert("finish".to_owned(), Value::Text(finish));
+    map.insert("finish".to_owned(), Value::text(completion.finish.as_str()));
     if let Some(usage) = completion.usage {
         map.insert("usage".to_owned(), usage_value(usage));
     }
     Value::Map(map)
 }
 
-fn usage_value(usage: Usage) -> Value {
+/// Writes the counts of a call as data.
+pub(super) fn usage_value(usage: Usage) -> Value {
     let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
     Value::map([
         ("input_tokens", count(usage.input_tokens)),

@@ -58,6 +58,8 @@ pub(super) enum Hints {
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     text: Option<String>,
+    /// What the model says in place of a reply.
+    refusal: String,
     /// How much of the text has been handed on.
     told: usize,
     pub usage: Option<Usage>,
@@ -71,6 +73,12 @@ impl Draft {
         self.text.get_or_insert_default().push_str(text);
     }
 
+    /// Adds to what the model says in place of a reply.
+    pub fn refuse(&mut self, words: &str) {
+        self.refusal.push_str(words);
+        self.finish = Some(Finish::Refusal);
+    }
+
     /// Returns the text that came since the last call.
     pub fn take_news(&mut self) -> &str {
         let text = self.text.as_deref().unwrap_or_default();
@@ -81,8 +89,10 @@ impl Draft {
 
     /// Ends the reply.
     pub fn complete(self) -> Completion {
+        let has_refused = !self.refusal.is_empty();
+        let text = if has_refused { self.refusal } else { self.text.unwrap_or_default() };
         Completion {
-            content: Content::Text(self.text.unwrap_or_default()),
+            content: Content::Text(text),
             usage: self.usage,
             finish: self.finish.unwrap_or(Finish::Stop),
             calls: self.calls,

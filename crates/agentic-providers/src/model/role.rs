@@ -11,7 +11,8 @@ use agentic_replay::{Answer, Failure, Stopped};
 use serde_json::Value as Json;
 
 use super::payload::completed;
-use super::{Completion, Content, FaultClass, Finish, ModelFault, Prompt, Retry};
+use super::unfinished::{Reason, Unfinished};
+use super::{Completion, Content, FaultClass, ModelFault, Prompt, Retry};
 
 /// The detail of a failure that says how long the server asks to be left alone, in milliseconds.
 pub const RETRY_AFTER_MS: &str = "retry_after_ms";
@@ -39,10 +40,13 @@ pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
 /// pipelines know.
 pub fn role_answer(result: Result<Completion, ModelFault>) -> Answer {
     match result {
-        Ok(completion) if completion.finish == Finish::Refusal => {
-            Answer::Failed(Failure::new("ModelRefused", "the model does not want to answer"))
-        }
         Ok(completion) => {
+            if let Some(unfinished) = Unfinished::of(&completion) {
+                return Answer::Failed(unfinished.failure(match unfinished.reason() {
+                    Reason::Refused | Reason::Filtered => "ModelRefused",
+                    Reason::Cut => "InvalidLLMResponse",
+                }));
+            }
             let content = Content::Text(plain(completion.content));
             Answer::Ok(completed(Completion { content, ..completion }))
         }

@@ -9,6 +9,7 @@ use agentic_replay::{Answer, Failure};
 use serde_json::Value as Json;
 
 use super::function::{functions, turns, wish};
+use super::unfinished::Unfinished;
 use super::{Completion, Content, ModelFault, Options, Prompt, answer_of};
 
 /// The kind of a request for a task of an agent.
@@ -38,8 +39,8 @@ pub fn task_prompt(payload: &Value) -> Prompt {
 /// for.
 pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> Answer {
     let completion = match result {
-        Ok(completion) => completion,
-        Err(fault) => return answer_of(Err(fault)),
+        Ok(completion) if Unfinished::of(&completion).is_none() => completion,
+        unanswered => return answer_of(unanswered),
     };
     if !completion.calls.is_empty() {
         let (Content::Text(said) | Content::Json(said)) = &completion.content;
