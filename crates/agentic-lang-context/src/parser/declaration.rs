@@ -19,9 +19,15 @@ impl Parser<'_> {
                 TokenKind::Name(Word::Agent | Word::Main) => agents.push(self.agent()?),
                 TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
                     let found = self.token();
+                    let hint = match imports.is_empty() && agents.is_empty() {
+                        true => {
+                            "a pipeline begins with `memory` or `temporal`, then `static` or `dynamic`; statements of this language belong into a `func` of an agent"
+                        }
+                        false => "statements belong into a `func` of an agent",
+                    };
                     return Err(self
                         .fault(found, "`import`, `agent` or `main agent` is expected")
-                        .hint("statements belong into a `func` of an agent"));
+                        .hint(hint));
                 }
             }
         }

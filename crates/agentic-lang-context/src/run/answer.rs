@@ -13,6 +13,23 @@ pub(super) enum Spoken {
     Value(Json),
 }
 
+impl Spoken {
+    /// Returns it as data: text as it came.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Spoken::Text(text) => Json::text(text.as_str()),
+            Spoken::Value(value) => value.clone(),
+        }
+    }
+}
+
+/// Why a model did not reply.
+pub(super) struct Unspoken {
+    pub message: String,
+    /// What it said all the same: why it refuses, or the beginning of what was cut.
+    pub said: Option<Json>,
+}
+
 /// Takes the data out of the answer of a tool or memory, or why there is none.
 pub(super) fn data_of(answer: Answer) -> Result<Json, String> {
     match answer {
@@ -21,24 +38,39 @@ pub(super) fn data_of(answer: Answer) -> Result<Json, String> {
     }
 }
 
+/// Takes out of the answer of a model what it cost, where that is known: of a reply, and of one that
+/// did not count.
+pub(super) fn usage_of(answer: &Answer) -> Option<Json> {
+    let usage = match answer {
+        Answer::Ok(value) => value.get("usage"),
+        Answer::Failed(failure) => failure.details.get("usage"),
+        Answer::TimedOut | Answer::Cancelled(_) => None,
+    };
+    usage.and_then(|usage| json::from_value(usage).ok())
+}
+
 /// Takes the reply out of the answer of a model, or why there is none.
 ///
 /// The answer is a map with the raw `text` of the reply, or its parsed `value`; other fields, such
 /// as `usage`, are for traces.
-pub(super) fn spoken(answer: Answer) -> Result<(Spoken, Option<Json>), String> {
+pub(super) fn spoken(answer: Answer) -> Result<Spoken, Unspoken> {
     let value = match answer {
         Answer::Ok(value) => value,
-        other => return Err(failure_of(other)),
+        Answer::Failed(failure) => {
+            let said = failure.details.get("text").and_then(Data::as_text).map(Json::text);
+            return Err(Unspoken { message: failure.message, said });
+        }
+        other => return Err(Unspoken { message: failure_of(other), said: None }),
     };
-    let usage = value.get("usage").and_then(|usage| json::from_value(usage).ok());
     if let Some(Data::Text(text)) = value.get("text") {
-        return Ok((Spoken::Text(text.clone()), usage));
+        return Ok(Spoken::Text(text.clone()));
     }
-    match value.get("value").map(json::from_value) {
-        Some(Ok(json)) => Ok((Spoken::Value(json), usage)),
-        Some(Err(fault)) => Err(format!("LLM provider returned invalid JSON response: {fault}")),
-        None => Err("LLM provider response is missing 'text'".to_owned()),
-    }
+    let message = match value.get("value").map(json::from_value) {
+        Some(Ok(json)) => return Ok(Spoken::Value(json)),
+        Some(Err(fault)) => format!("LLM provider returned invalid JSON response: {fault}"),
+        None => "LLM provider response is missing 'text'".to_owned(),
+    };
+    Err(Unspoken { message, said: None })
 }
 
 fn failure_of(answer: Answer) -> String {

@@ -14,7 +14,7 @@ use crate::module::Shared;
 use crate::reply;
 use crate::value::Value;
 
-use super::answer::{Spoken, spoken};
+use super::answer::{Spoken, spoken, usage_of};
 use super::fault::Fault;
 use super::step::Flow;
 use super::task::{Task, Waits};
@@ -40,8 +40,11 @@ pub(super) struct Generation {
     pub items: Vec<Item>,
     pub attempt: u64,
     pub errors: Vec<String>,
+    /// What the model said in each attempt that failed; null where it said nothing.
+    pub failed_replies: Vec<Json>,
     pub prompt: Prompt,
-    pub usage: Option<Json>,
+    /// What each attempt cost; null where that is not known.
+    pub usages: Vec<Json>,
 }
 
 /// Why an attempt failed.
@@ -49,6 +52,8 @@ struct Failed {
     message: String,
     /// What the model returned, if it could be read.
     previous: Option<Json>,
+    /// What it said, read or not.
+    said: Option<Json>,
     fault: Fault,
     again: Again,
 }
@@ -107,8 +112,9 @@ impl World {
             items: Vec::new(),
             attempt: 0,
             errors: Vec::new(),
+            failed_replies: Vec::new(),
             prompt: Prompt { system: String::new(), user: String::new() },
-            usage: None,
+            usages: Vec::new(),
         });
         self.next_source(task)
     }
@@ -183,11 +189,15 @@ impl World {
         let answer = task.answer.take().expect("a task wakes with its answer");
         let generation = innermost(task);
         let site = &module.code.generates[generation.site as usize];
+        generation.usages.push(usage_of(&answer).unwrap_or_default());
         let result = spoken(answer)
-            .map_err(|message| self.provider_failed(generation, message))
-            .and_then(|(spoken, usage)| {
-                generation.usage = usage;
-                self.read_reply(site, generation, spoken)
+            .map_err(|unspoken| Failed {
+                said: unspoken.said,
+                ..self.provider_failed(generation, unspoken.message)
+            })
+            .and_then(|spoken| {
+                let read = self.read_reply(site, generation, &spoken);
+                read.map_err(|failed| Failed { said: Some(spoken.to_json()), ..failed })
             });
         match result {
             Ok(result) => {
@@ -199,6 +209,7 @@ impl World {
             }
             Err(failed) => {
                 generation.errors.push(failed.message.clone());
+                generation.failed_replies.push(failed.said.unwrap_or_default());
                 if failed.again == Again::Yes && generation.attempt < site.options.attempts {
                     generation.current = reply::repair(
                         &generation.instruction,
@@ -217,25 +228,23 @@ impl World {
     fn provider_failed(&self, generation: &Generation, message: String) -> Failed {
         let fault = Fault::new(self.place(generation.at), message.clone());
         let again = if message.starts_with(NOT_JSON) { Again::Yes } else { Again::No };
-        Failed { message, previous: None, fault, again }
+        Failed { message, previous: None, said: None, fault, again }
     }
 
     fn read_reply(
         &self,
         site: &GenerateSite,
         generation: &Generation,
-        spoken: Spoken,
+        spoken: &Spoken,
     ) -> Result<Json, Failed> {
         let Some(contract) = &site.contract else {
-            return Ok(match spoken {
-                Spoken::Text(text) => Json::text(text),
-                Spoken::Value(value) => value,
-            });
+            return Ok(spoken.to_json());
         };
         let mut value = match spoken {
-            Spoken::Value(value) => value,
-            Spoken::Text(text) => reply::extract(&text)
-                .map_err(|message| self.provider_failed(generation, message))?,
+            Spoken::Value(value) => value.clone(),
+            Spoken::Text(text) => {
+                reply::extract(text).map_err(|message| self.provider_failed(generation, message))?
+            }
         };
         if site.options.validation != Validation::Strict {
             value = reply::coerce(value, contract);
@@ -244,7 +253,8 @@ impl World {
             let place = misfit.place.unwrap_or_else(|| self.place(generation.at));
             let fault = Fault::new(place, misfit.message);
             let message = self.message(&fault);
-            Failed { message, previous: Some(value.clone()), fault, again: Again::Yes }
+            let previous = Some(value.clone());
+            Failed { message, previous, said: None, fault, again: Again::Yes }
         })?;
         Ok(value)
     }

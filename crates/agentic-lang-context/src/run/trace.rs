@@ -10,6 +10,9 @@ use crate::json::Json;
 
 use super::generate::Generation;
 
+/// How many letters of a reply that failed a trace shows.
+const REPLY_CHARS_MAX: usize = 4_000;
+
 /// What became of a `parallel for`.
 pub(super) struct Fork {
     pub duration_ms: i64,
@@ -240,10 +243,36 @@ pub(super) fn generate_event(
         ("error", error),
         ("errors", Json::List(errors.collect())),
     ];
-    if let Some(usage) = &generation.usage {
-        data.push(("usage", usage.clone()));
+    if !generation.failed_replies.is_empty() {
+        let replies = generation.failed_replies.iter().map(shortened);
+        data.push(("failed_replies", Json::List(replies.collect())));
+    }
+    if generation.usages.iter().any(|usage| *usage != Json::Null) {
+        data.push(("usage", summed(&generation.usages)));
+        data.push(("usage_of_attempts", Json::List(generation.usages.clone())));
     }
     Some(event("generate", data))
+}
+
+/// Cuts a reply that is long text: a trace holds many.
+fn shortened(reply: &Json) -> Json {
+    let Json::Text(text) = reply else { return reply.clone() };
+    match text.char_indices().nth(REPLY_CHARS_MAX) {
+        Some((at, _)) => Json::text(format!("{}…", &text[..at])),
+        None => reply.clone(),
+    }
+}
+
+/// Adds up the counts of attempts.
+fn summed(usages: &[Json]) -> Json {
+    let sum = |key: &str| {
+        let counts = usages.iter().filter_map(|usage| match usage.get(key) {
+            Some(Json::Number(count)) => Some(*count),
+            Some(_) | None => None,
+        });
+        Json::Number(counts.sum())
+    };
+    Json::object(["input_tokens", "output_tokens"].map(|key| (key, sum(key))))
 }
 
 fn config(code: &Code, generation: &Generation) -> Json {
