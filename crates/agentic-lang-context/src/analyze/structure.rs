@@ -10,10 +10,14 @@ use crate::load::{Finding, Loaded};
 
 use super::{Analyzer, Binding, explain};
 
+/// How tools are called: those that a JavaScript host would offer have a finding of their own.
+const TOOL_SCHEMES: [&str; 8] = ["env", "file", "http", "https", "mcp", "node", "npm", "sh"];
+
 /// Checks the imports and the set of agents.
 pub(super) fn check(loaded: &Loaded, authorized: &BTreeSet<String>, findings: &mut Vec<Finding>) {
     for file in 0..loaded.files.len() {
         unauthorized(loaded, file, authorized, findings);
+        unknown_schemes(loaded, file, findings);
     }
     agents(loaded, findings);
 }
@@ -39,6 +43,29 @@ fn unauthorized(
             );
             findings.push(Finding { file: number, diagnostic });
         }
+    }
+}
+
+/// Finds tools that nobody here calls.
+fn unknown_schemes(loaded: &Loaded, number: usize, findings: &mut Vec<Finding>) {
+    let file = &loaded.files[number];
+    for import in file.program.imports.iter().filter(|import| import.kind == ImportKind::Tool) {
+        let uri = file.name(import.uri);
+        let scheme = uri.split(':').next().unwrap_or_default();
+        if uri.contains(':') && TOOL_SCHEMES.contains(&scheme) {
+            continue;
+        }
+        let message = match uri.split_once("://") {
+            Some((scheme, _)) => format!("no tool is called by `{scheme}://`"),
+            None => format!("the address `{uri}` does not say how the tool is called"),
+        };
+        let mut diagnostic = Diagnostic::error("UNSUPPORTED_TOOL_SCHEME", import.span, message);
+        explain(
+            &mut diagnostic,
+            "nobody here calls it",
+            "tools are `file://`, `sh://`, `env://`, `http://`, `https://` and `mcp://`",
+        );
+        findings.push(Finding { file: number, diagnostic });
     }
 }
 
