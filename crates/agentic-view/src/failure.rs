@@ -22,6 +22,9 @@ pub struct ErrorView {
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// The code that a program ended with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_with: Option<String>,
     /// What to do next.
     pub hint: String,
 }

@@ -18,7 +18,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEn
 
 use self::verb::NoVerb;
 pub use self::verb::Verb;
-use crate::alias;
+use crate::{alias, output};
 
 /// What the help of every verb puts apart from the verb's own options.
 const GLOBAL: &str = "Options of every verb";
@@ -85,9 +85,9 @@ pub fn parse() -> Result<Cli, ExitCode> {
     let parsed = short_way(&arguments).unwrap_or_else(|| Cli::try_parse_from(&arguments));
     parsed.map_err(|error| {
         let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-        // Nobody reads what cannot be printed.
-        let _ = error.print();
+        let printed = error.print();
         if asked {
+            output::keep_loss(printed);
             return ExitCode::SUCCESS;
         }
         if !matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {

@@ -24,6 +24,8 @@ pub struct Failure {
     kind: &'static str,
     message: String,
     because: Option<String>,
+    /// The code that a program ended with.
+    ended_with: Option<String>,
     hint: String,
 }
 
@@ -61,7 +63,8 @@ impl Failure {
     /// Makes the failure that a program ended with.
     pub fn program(code: &str, message: &str, hint: &str) -> Failure {
         let because = Some(format!("the program ended with `{code}`"));
-        Failure { because, ..Failure::new(REFUSED, message, hint) }
+        let ended_with = Some(code.to_owned());
+        Failure { because, ended_with, ..Failure::new(REFUSED, message, hint) }
     }
 
     /// Adds the code of what a failure of a program came from.
@@ -83,7 +86,26 @@ impl Failure {
 
     fn new((code, kind): Class, message: &str, hint: &str) -> Failure {
         let (message, hint) = (message.to_owned(), hint.to_owned());
-        Failure { code, kind, message, because: None, hint }
+        Failure { code, kind, message, because: None, ended_with: None, hint }
+    }
+
+    /// Makes the failure of an answer that cannot be written.
+    pub fn unwritten(error: &std::io::Error) -> Failure {
+        let hint = "what was done is done; make room where the output goes, and look at it again";
+        let failure = Failure::new(REFUSED, "the answer cannot be written", hint);
+        Failure { because: Some(error.to_string()), ..failure }
+    }
+
+    /// Returns it as data.
+    pub fn view(&self) -> ErrorView {
+        ErrorView {
+            code: self.code,
+            kind: self.kind.to_owned(),
+            message: self.message.clone(),
+            because: self.because.clone(),
+            ended_with: self.ended_with.clone(),
+            hint: self.hint.clone(),
+        }
     }
 
     /// Returns what happened, and why, as one sentence.
@@ -95,14 +117,7 @@ impl Failure {
     /// Says on standard error what happened, why, and what to do next.
     pub fn report(&self, json: bool) {
         if json {
-            let error = ErrorView {
-                code: self.code,
-                kind: self.kind.to_owned(),
-                message: self.message.clone(),
-                because: self.because.clone(),
-                hint: self.hint.clone(),
-            };
-            let view = FailureView { error };
+            let view = FailureView { error: self.view() };
             talk(&serde_json::to_string(&view).expect("views have text keys"));
             return;
         }

@@ -27,16 +27,26 @@ fn main() -> ExitCode {
     agentic_providers::process::before_first(stop::guard);
     let cli = match cli::parse() {
         Ok(cli) => cli,
-        Err(code) => return code,
+        Err(code) => return answered(code, false),
     };
     cli.color.apply();
     agentic_store::tell_waits(|wait| output::talk(&wait.to_string()));
     let json = cli.json;
-    match commands::run(cli) {
+    let code = match commands::run(cli) {
         Ok(code) => code,
         Err(failure) => {
             failure.report(json);
             ExitCode::from(failure.code)
         }
-    }
+    };
+    answered(code, json)
+}
+
+/// Returns the exit code of a command: nobody takes an answer that is not there for success.
+fn answered(code: ExitCode, json: bool) -> ExitCode {
+    let Some(error) = output::loss() else { return code };
+    let failure = failure::Failure::unwritten(error);
+    failure.report(json);
+    // What else there is to say, such as that a human is waited for, is still so.
+    if code == ExitCode::SUCCESS { ExitCode::from(failure.code) } else { code }
 }

@@ -1,6 +1,7 @@
 //! Answers on standard output, talk on standard error.
 
-use std::io::Write as _;
+use std::io::{Error, ErrorKind, Write as _};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -70,8 +71,7 @@ impl Listing {
         let gathered = std::mem::take(&mut self.gathered);
         match self.format {
             Format::Json => print_bytes(gathered.as_bytes()),
-            // A reader that has gone away does not undo what was done.
-            Format::Text => drop(write!(anstream::stdout(), "{gathered}")),
+            Format::Text => print_coloured(&gathered),
         }
     }
 }
@@ -82,14 +82,36 @@ pub fn print_text(text: &str) {
         return;
     }
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    // A reader that has gone away does not undo what was done.
-    let _ = write!(anstream::stdout(), "{text}{end}");
+    print_coloured(&format!("{text}{end}"));
+}
+
+fn print_coloured(text: &str) {
+    let mut stdout = anstream::stdout();
+    keep_loss(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }
 
 /// Prints bytes as they are.
 pub fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
-    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    keep_loss(stdout.write_all(bytes).and_then(|()| stdout.flush()));
+}
+
+/// Why the first part of the answer that was lost could not be written. The answer of a command is
+/// one stream, whichever of its parts is lost.
+static LOSS: OnceLock<Error> = OnceLock::new();
+
+/// Keeps why something could not be written, for the end of the command.
+pub fn keep_loss(written: std::io::Result<()>) {
+    match written {
+        // A reader that has gone away has what it wanted.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOSS.set(error)),
+        Ok(()) | Err(_) => {}
+    }
+}
+
+/// Returns why part of the answer could not be written, if that is so.
+pub fn loss() -> Option<&'static Error> {
+    LOSS.get()
 }
 
 /// Counts things: `1 commit`, `2 commits`.
