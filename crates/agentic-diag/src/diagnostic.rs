@@ -1,5 +1,6 @@
 //! One finding, and how it is shown.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
@@ -131,7 +132,12 @@ impl Diagnostic {
             .labels
             .iter()
             .map(|label| AnnotationKind::Context.span(clip(label.span)).label(label.text.as_str()));
-        Snippet::source(source.text()).path(source.name()).annotation(primary).annotations(others)
+        let text = match is_behind_last_line(self.span, source.text()) {
+            // There is nothing that a caret could stand under.
+            true => Cow::Owned(format!("{} ", source.text())),
+            false => Cow::Borrowed(source.text()),
+        };
+        Snippet::source(text).path(source.name()).annotation(primary).annotations(others)
     }
 
     /// Cuts out a piece for every place, the first being that of the finding, with what is said
@@ -147,6 +153,11 @@ impl Diagnostic {
         let cut = places.iter().map(|(place, said)| (Excerpt::of(source, place), *said));
         Some(cut.collect())
     }
+}
+
+/// Says whether a span stands at the end of a text, in a line that has nothing in it.
+fn is_behind_last_line(span: Span, text: &str) -> bool {
+    span.start >= text.len() && text.ends_with('\n')
 }
 
 /// Moves a span onto character boundaries inside the text, so that rendering never fails.

@@ -139,12 +139,15 @@ struct Checker<'a> {
     operands: Vec<TypeId>,
     /// Which argument of a call has which name.
     arguments: Index,
+    /// The names that the branches of the parallel block around this place bind.
+    branches: Vec<Symbol>,
 }
 
 impl<'a> Checker<'a> {
     fn new(ast: &'a mut Ast, variants: &'a Index) -> Checker<'a> {
         let (scope, operands, arguments) = (Scope::default(), Vec::new(), Index::default());
-        Checker { ast, variants, subject: Subject::Test(0), scope, operands, arguments }
+        let subject = Subject::Test(0);
+        Checker { ast, variants, subject, scope, operands, arguments, branches: Vec::new() }
     }
 
     fn pipeline(&mut self, at: usize, body: &Block) -> Found<()> {

@@ -2,7 +2,55 @@
 
 use agentic_diag::Diagnostic;
 
+use crate::ast::Ast;
 use crate::code::*;
+use crate::types::{Type, TypeId};
+
+/// How many names a hint lists.
+const LISTED_MAX: usize = 20;
+
+impl Ast {
+    /// Says what a name that nothing has may have meant.
+    pub(crate) fn meant(&self, name: &str) -> String {
+        let tasks = self.tasks.iter().map(|task| &task.signature);
+        let pipelines = self.pipelines.iter().map(|pipeline| &pipeline.signature);
+        let workflows = self.workflows.iter().map(|workflow| &workflow.signature);
+        let names = tasks.chain(pipelines).chain(workflows);
+        let names = names.map(|signature| self.text(signature.name.symbol));
+        match agentic_diag::nearest(name, names) {
+            Some(other) => format!("did you mean `{other}`?"),
+            None => "declare it, or correct the name".to_owned(),
+        }
+    }
+
+    /// Says which fields a type has; nothing where it has none.
+    pub(crate) fn fields_of(&self, of: TypeId, wanted: &str) -> String {
+        let Type::Object(fields) = self.types.get(of) else { return String::new() };
+        let names: Vec<&str> = fields.iter().map(|(name, _)| self.text(*name)).collect();
+        match agentic_diag::nearest(wanted, names.iter().copied()) {
+            _ if names.is_empty() => "it has no fields".to_owned(),
+            Some(other) => format!("did you mean `{other}`? It has {}", listed(&names)),
+            None => format!("it has {}", listed(&names)),
+        }
+    }
+
+    /// Says which variants an enum has; nothing for other types.
+    pub(crate) fn variants_of(&self, of: TypeId) -> String {
+        let Type::Enum(name) = self.types.get(of) else { return String::new() };
+        let Some(at) = self.by_name.enums.get(*name) else { return String::new() };
+        let variants = &self.enums[at].variants;
+        let names: Vec<&str> = variants.iter().map(|variant| self.text(variant.symbol)).collect();
+        format!("`{}` has the variants {}", self.text(*name), listed(&names))
+    }
+}
+
+/// Lists names for people, the first of them where there are many.
+fn listed(names: &[&str]) -> String {
+    let shown: Vec<String> =
+        names.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
+    let rest = if names.len() > LISTED_MAX { " and more" } else { "" };
+    format!("{}{rest}", shown.join(", "))
+}
 
 /// Hints by code.
 const HINTS: [(&str, &str); 75] = [

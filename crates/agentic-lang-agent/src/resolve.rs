@@ -70,7 +70,7 @@ fn call(ast: &Ast, run: &mut Run) -> Found<()> {
                 format!("nothing is called `{name}`"),
             )
             .because("no task, pipeline or workflow has this name")
-            .hint("declare it, or correct the name"),
+            .hint(ast.meant(name)),
         ));
     };
     let (wanted, given) = (signature.params.len(), run.args.len());

@@ -47,7 +47,8 @@ impl Checker<'_> {
         if let Some(at) = self.ast.by_name.pipelines.get(name) {
             return self.pipeline_call(run, at);
         }
-        Err(self.wrong(run, code::UNKNOWN_TASK, "no task or pipeline is called"))
+        let found = self.wrong(run, code::UNKNOWN_TASK, "no task or pipeline is called");
+        Err(Box::new(found.hint(self.ast.meant(self.ast.text(name)))))
     }
 
     /// Says what is wrong with a call; the name of the callee is added.
@@ -146,6 +147,7 @@ impl Checker<'_> {
                 let what =
                     format!("`{name}` is `{found}` instead of `{wanted}` for the {}", codes.what);
                 let found = self.wrong(run, codes.mistyped, &what);
+                let found = found.hint(self.ast.variants_of(param.declared));
                 return Err(Box::new(
                     found.see(self.ast.expr(value).span(), format!("must be `{wanted}`")),
                 ));

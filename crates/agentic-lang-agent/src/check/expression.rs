@@ -68,11 +68,15 @@ impl Checker<'_> {
     ) -> Found<TypeId> {
         let Some(mut found) = self.scope.get(head) else {
             let message = format!("`{}` is not bound here", self.ast.text(head));
-            return Err(Box::new(
-                Diagnostic::error(code::UNBOUND_NAME, node.span(), message)
+            let found = Diagnostic::error(code::UNBOUND_NAME, node.span(), message);
+            return Err(Box::new(match self.branches.contains(&head) {
+                true => found
+                    .because("branches of a parallel block do not see each other")
+                    .hint("use it after `join`, or call one after the other"),
+                false => found
                     .because("no value on every way to this place")
                     .hint("bind it before, on every way, with the same type"),
-            ));
+            }));
         };
         for at in fields {
             let field = self.ast.names[at as usize];
@@ -90,7 +94,10 @@ impl Checker<'_> {
             }
             let Some(next) = self.ast.types.field(found, field) else {
                 let message = format!("`{}` has no field `{text}`", self.ast.shown(found));
-                return stop(code::UNKNOWN_FIELD, node.span(), message);
+                return Err(Box::new(
+                    Diagnostic::error(code::UNKNOWN_FIELD, node.span(), message)
+                        .hint(self.ast.fields_of(found, text)),
+                ));
             };
             found = next;
         }

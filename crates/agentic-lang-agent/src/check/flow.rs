@@ -249,6 +249,7 @@ impl Checker<'_> {
     fn parallel(&mut self, parallel: &Parallel) -> Found<Completion> {
         let mut targets = Index::default();
         let mut results = Vec::with_capacity(parallel.branches.len());
+        self.branches = parallel.branches.iter().map(|run| run.target.symbol).collect();
         for (at, run) in parallel.branches.iter().enumerate() {
             let target = run.target;
             let text = self.ast.text(target.symbol);
@@ -269,6 +270,7 @@ impl Checker<'_> {
             targets.set(target.symbol, at);
             results.push((target.symbol, Some(self.run(run)?)));
         }
+        self.branches.clear();
         self.scope.apply(&mut self.ast.types, &results);
         Ok(Completion::Falls)
     }

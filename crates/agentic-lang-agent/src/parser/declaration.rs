@@ -10,6 +10,15 @@ use crate::token::Kind;
 
 /// The version that has extensions.
 const VERSION: &str = "agentic 1";
+/// The version that means no more than a file without this line.
+const ORIGINAL: &str = "0.2";
+/// What versions that are not spoken here added.
+const LATER: [(&str, &str); 4] = [
+    ("0.3", "`record`, `union`, `match`, `Result` and `retry_on`"),
+    ("0.4", "effects, idempotency, `backoff`, `budget`, `requires` and `eval`"),
+    ("0.5", "`parallel map`, `race`, `approve` with a deadline and durable execution"),
+    ("0.6", "modules: `import` and `m::name`"),
+];
 
 impl Parser<'_> {
     pub(super) fn file(&mut self) -> Found<()> {
@@ -32,16 +41,23 @@ impl Parser<'_> {
         }
         self.take();
         let version = self.expect(Kind::Text)?;
-        if self.ast.text(version.symbol) != VERSION {
-            let text = self.ast.text(version.symbol);
+        let text = self.ast.text(version.symbol);
+        if text != VERSION && text != ORIGINAL {
             let message = format!("the language version {text:?} is not known");
+            let later = LATER.iter().find(|(later, _)| *later == text);
+            let what = later.map_or_else(String::new, |(_, what)| {
+                format!("what that version added is not here: {what}; ")
+            });
             return Err(Box::new(
                 agentic_diag::Diagnostic::error(code::UNKNOWN_VERSION, version.span(), message)
-                    .hint(format!("write `language \"{VERSION}\";`, or leave the line out")),
+                    .hint(format!("{what}write `language \"{VERSION}\";`, or leave the line out")),
             ));
         }
+        let has_extensions = text == VERSION;
         self.expect(Kind::Semicolon)?;
-        self.ast.extensions = Extensions::On;
+        if has_extensions {
+            self.ast.extensions = Extensions::On;
+        }
         Ok(())
     }
 

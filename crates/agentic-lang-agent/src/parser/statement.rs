@@ -1,5 +1,7 @@
 //! Statements.
 
+use agentic_diag::Diagnostic;
+
 use crate::ast::{
     Approve, Arg, Block, Extensions, Form, If, IfLet, Name, OnFail, Parallel, Run, Statement,
     StatementKind, Try, While,
@@ -114,7 +116,14 @@ impl Parser<'_> {
     }
 
     fn otherwise(&mut self) -> Found<Option<Block>> {
-        if self.accept(Kind::Else) { self.block().map(Some) } else { Ok(None) }
+        if !self.accept(Kind::Else) {
+            return Ok(None);
+        }
+        if self.kind() == Kind::If {
+            let found = self.unexpected(code::EXPECTED_TOKEN, Kind::BraceOpen.shown());
+            return Err(Box::new(found.hint("there is no `else if`: write `else { if … { … } }`")));
+        }
+        self.block().map(Some)
     }
 
     fn parallel(&mut self) -> Found<Parallel> {
@@ -155,8 +164,14 @@ impl Parser<'_> {
                 (callee, Form::Named, self.named_arguments()?)
             }
             false => {
-                let callee = self.name()?;
-                self.expect(Kind::ParenOpen)?;
+                let no_call = |found: Box<Diagnostic>| {
+                    let hint =
+                        "`let` binds what a call gives; write a plain value where it is used";
+                    // A reserved word has a hint of its own.
+                    if found.hint.is_empty() { Box::new(found.hint(hint)) } else { found }
+                };
+                let callee = self.name().map_err(no_call)?;
+                self.expect(Kind::ParenOpen).map_err(no_call)?;
                 let values = self.nested(|parser| parser.items(Kind::ParenClose))?;
                 let args = values.into_iter().map(|value| Arg { name: None, value });
                 (callee, Form::Positional, args.collect())

@@ -234,8 +234,9 @@ impl Run {
         self.trace_retry(task, &waiting, &error);
         if waiting.attempt <= call.retries && !failed.is_timeout {
             self.progress(|| {
-                let (attempt, retries) = (waiting.attempt, call.retries);
-                format!("  ↻ Retrying task '{}' (attempt {attempt}/{retries})...", task.name)
+                // The attempt that is about to begin, of all that there may be.
+                let (attempt, attempts) = (waiting.attempt + 1, call.retries + 1);
+                format!("  ↻ Retrying task '{}' (attempt {attempt}/{attempts})...", task.name)
             });
             self.pause(&mut strand, id, waiting);
             return self.roster.put_back(id, strand);
