@@ -6,6 +6,7 @@ mod context;
 pub mod durable;
 mod handler;
 pub mod pipeline;
+mod trace_file;
 mod trial;
 
 pub use self::adapter::parse as parse_adapter;
@@ -94,8 +95,11 @@ pub struct Args {
     /// Where a context program begins
     #[arg(long, value_name = "AGENT[.FUNC]")]
     entry: Option<String>,
-    /// Which candidate a choice of a context program takes; may be repeated
-    #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice)]
+    /// Which candidate a choice of a context program takes; may be repeated, once for each choice
+    ///
+    /// CHOICE is FILE#AGENT.FUNC[LABEL], such as review.as#Critic.__main[style]; a main function
+    /// without a name is __main. NAME is a candidate of `use one of`, or * for a run with each.
+    #[arg(long, value_name = "CHOICE=NAME", value_parser = context::choice, verbatim_doc_comment)]
     variant: Vec<(String, String)>,
     /// Let each agent that a context program calls run as a session of its own, on its own branch
     #[arg(long, requires = "session", conflicts_with = "script")]
@@ -122,6 +126,13 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         agentic_lang_agent::json::from_text(text).map_err(|error| {
             Failure::usage(&format!("the input is {error}"), "give one JSON value to `--input`")
         })?;
+    }
+    let is_agentlang = match args.lang {
+        Some(language) => language == Language::Agentlang,
+        None => args.file.ends_with(".agent"),
+    };
+    if let (Some(text), true) = (&input, is_agentlang) {
+        agentlang::input(text)?;
     }
     let program = Program::read(context, &args.file, args.lang)?;
     let program = Program { dialect: args.dialect, ..program };
@@ -190,9 +201,10 @@ fn context_wish(
         dry_run: args.dry_run,
         script: args.script,
         trace: args.trace,
+        output_trace: args.output_trace,
         quiet: args.quiet,
         entry: args.entry,
-        variant: args.variant.into_iter().collect(),
+        variant: context::variants(args.variant)?,
         calls: if args.branches { Calls::Children } else { Calls::Contexts },
         concurrency: context::concurrency(args.workers)?,
         session,
@@ -213,7 +225,7 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("a name of a pipeline", args.pipeline.is_some(), Agentlang),
         ("--lower", args.lower, Agentlang),
         ("--test", args.test, Agentlang),
-        ("--output-trace", args.output_trace.is_some(), Agentlang),
+        ("--output-trace", args.output_trace.is_some() && language != Context, Agentlang),
         ("--trace-live", args.trace_live, Agentlang),
         ("--plugin", !args.plugin.is_empty(), Agentlang),
         ("--workers", args.workers.is_some() && language != Context, Agentlang),

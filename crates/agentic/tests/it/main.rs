@@ -17,5 +17,6 @@ mod stage;
 mod state;
 mod terminal;
 mod tool;
+mod unfinished;
 mod verb;
 mod walk;

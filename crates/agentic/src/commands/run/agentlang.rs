@@ -1,13 +1,14 @@
 //! Programs of AgentLang, in memory or as sessions.
 
 mod live;
-mod trace_file;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentic_diag::Source;
-use agentic_lang_agent::{Capture, Data, Module, RunOptions, code, invocation, json, report};
+use agentic_lang_agent::{
+    Capture, Data, Module, RunOptions, TestResult, code, invocation, json, report,
+};
 use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
@@ -16,16 +17,16 @@ use agentic_space::session::{AgentLangFlow, Executor, agents_of};
 use agentic_view::LoweredView;
 
 pub use self::live::Live;
-use self::trace_file::TraceFile;
 use super::durable::{self, Reached};
 use super::handler::{self, Handler};
+use super::trace_file::{EndedTrace, TraceKeeper};
 use super::{adapter, failed};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::print_bytes;
+use crate::output::{Format, print_bytes, print_text};
 use crate::program::{Checked, Program};
 use crate::talker::Talker;
 
@@ -112,7 +113,10 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
             return Ok(ExitCode::from(1));
         }
     };
-    Checked::of(source.clone(), module.warnings().to_vec()).show();
+    // Who reads JSON has them from `agentic check`, and an error here as one value.
+    if context.format == Format::Text {
+        Checked::of(source.clone(), module.warnings().to_vec()).show();
+    }
     start(context, (&module, &source), (&name, &input), wish)
 }
 
@@ -123,19 +127,46 @@ pub fn start(
     (name, input): (&str, &Data),
     wish: Wish,
 ) -> Outcome {
+    refuse_strangers(module, &wish)?;
     if wish.session.is_none() {
         refuse_hold(module, wish.act, name)?;
     }
     let act = wish.act;
     let input = Value::Text(json::to_text(input));
-    let end = match perform(context, (module, source), (name, wish), input)? {
+    let (reached, trace) = perform(context, (module, source), (name, wish), input)?;
+    let end = match reached {
         Reached::End(end) => end,
         Reached::Waiting(code) => return Ok(code),
     };
-    match act {
-        Act::Test => test_outcome(&end),
+    let outcome = match act {
+        Act::Test => test_outcome(context, &end),
         Act::Run | Act::Lower => outcome(module, &end),
+    };
+    if let (Err(failure), Format::Json) = (&outcome, context.format) {
+        show_failed(failure, trace);
     }
+    outcome
+}
+
+/// Prints a failure with what happened before it, where that was kept.
+fn show_failed(failure: &Failure, trace: EndedTrace) {
+    let trace = trace.text().unwrap_or_default();
+    // It is an object already; the error goes into it, in front.
+    let rest = trace.strip_prefix('{').unwrap_or("\"trace\":[]}");
+    let error = serde_json::to_string(&failure.view()).expect("views have text keys");
+    print_text(&format!("{{\"error\":{error},{rest}"));
+}
+
+/// Refuses handlers of tasks that the program does not have: what they are for would be made up.
+fn refuse_strangers(module: &Module, wish: &Wish) -> Result<(), Failure> {
+    let names: Vec<String> = module.tasks().into_iter().map(|task| task.name).collect();
+    let stranger = wish.handlers.iter().find(|handler| !names.contains(&handler.name));
+    let Some(Handler { name, .. }) = stranger else { return Ok(()) };
+    let hint = match names.is_empty() {
+        true => "the program has no tasks".to_owned(),
+        false => format!("the program has these: {}", names.join(", ")),
+    };
+    Err(Failure::usage(&format!("`--handler` names a task `{name}`, and there is none"), &hint))
 }
 
 /// Refuses a run in memory that may come to a question to a human.
@@ -159,7 +190,7 @@ fn perform(
     (module, source): (&Arc<Module>, &Source),
     (name, wish): (&str, Wish),
     input: Value,
-) -> Result<Reached, Failure> {
+) -> Result<(Reached, EndedTrace), Failure> {
     let adapter = adapter::choose(context, module, &wish)?;
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
@@ -176,7 +207,10 @@ fn perform(
             let context = &context.heard_by(wish.live.listener());
             in_session(context, setting, (&flow, source), input, trace)
         }
-        None => in_memory(context, module, (&flow, wish.live), input, trace).map(Reached::End),
+        None => {
+            let ended = in_memory(context, module, (&flow, wish.live), input, trace);
+            ended.map(|(end, trace)| (Reached::End(end), trace))
+        }
     }
 }
 
@@ -186,7 +220,7 @@ fn in_session(
     (flow, source): (&AgentLangFlow, &Source),
     input: Value,
     trace: Option<&str>,
-) -> Result<Reached, Failure> {
+) -> Result<(Reached, EndedTrace), Failure> {
     if source.text().len() > OBJECT_BYTES_MAX {
         return Err(Failure::refused(
             &format!("the program has more than the {OBJECT_BYTES_MAX} bytes that a session keeps"),
@@ -194,12 +228,14 @@ fn in_session(
         ));
     }
     let ran = durable::run(context, setting, flow.to_object()?, input, source.text())?;
-    if let Some(name) = trace {
-        let mut file = TraceFile::begin(context, name);
-        durable::retell(context, &ran.session, &mut |event| file.add(&event))?;
-        file.end();
+    let has_failed = matches!(ran.reached, Reached::End(End::Failed(_)));
+    let is_shown = has_failed && context.format == Format::Json;
+    if trace.is_none() && !is_shown {
+        return Ok((ran.reached, EndedTrace::None));
     }
-    Ok(ran.reached)
+    let mut keeper = TraceKeeper::begin(context, trace);
+    durable::retell(context, &ran.session, &mut |event| keeper.add(&event))?;
+    Ok((ran.reached, keeper.end()))
 }
 
 fn in_memory(
@@ -208,13 +244,14 @@ fn in_memory(
     (flow, live): (&AgentLangFlow, Live),
     input: Value,
     trace: Option<&str>,
-) -> Result<End, Failure> {
+) -> Result<(End, EndedTrace), Failure> {
+    let mut keeper = TraceKeeper::begin(context, trace);
     let options = RunOptions {
         workers: flow.workers,
         handlers: flow.handlers.keys().cloned().collect(),
         tools: flow.tools.keys().cloned().collect(),
         agents: agents_of(flow.adapter),
-        trace: if trace.is_some() { Capture::On } else { live.trace },
+        trace: if keeper.capture() == Capture::On { Capture::On } else { live.trace },
         progress: live.progress,
         ..RunOptions::default()
     };
@@ -223,22 +260,16 @@ fn in_memory(
         None => module.run_tests(options),
     };
     let executor = Executor::new(&flow.to_object()?)?;
-    let mut file = trace.map(|name| TraceFile::begin(context, name));
     let mut talker = Talker::default();
     let mut sink = |event: Event| {
-        if let Some(file) = &mut file {
-            file.add(&event);
-        }
+        keeper.add(&event);
         if let Some(line) = live.line(&event) {
             talker.say(line);
         }
     };
     let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
     talker.end();
-    if let Some(file) = file {
-        file.end();
-    }
-    Ok(end)
+    Ok((end, keeper.end()))
 }
 
 fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
@@ -274,15 +305,32 @@ fn outcome(module: &Module, end: &End) -> Outcome {
     }
 }
 
-fn test_outcome(end: &End) -> Outcome {
+fn test_outcome(context: &Context, end: &End) -> Outcome {
     if let End::Failed(failure) = end {
         return Err(failed(failure, "`agentic check FILE` shows whether the file is right"));
     }
     let tests = report::test_results(end)
         .map_err(|error| Failure::refused(&error.to_string(), "run fewer tests at once"))?;
-    print_bytes(report::test_text(&tests).as_bytes());
+    match context.format {
+        Format::Json => print_text(&tests_json(&tests).to_string()),
+        Format::Text => print_bytes(report::test_text(&tests).as_bytes()),
+    }
     let is_passed = tests.iter().all(|test| test.error.is_none());
     Ok(if is_passed { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn tests_json(tests: &[TestResult]) -> serde_json::Value {
+    let one = |test: &TestResult| {
+        let passed = test.error.is_none();
+        serde_json::json!({ "name": test.name, "passed": passed, "error": test.error })
+    };
+    let n_failed = tests.iter().filter(|test| test.error.is_some()).count();
+    serde_json::json!({
+        "tests": tests.iter().map(one).collect::<Vec<_>>(),
+        "passed": tests.len() - n_failed,
+        "failed": n_failed,
+        "total": tests.len(),
+    })
 }
 
 /// Says what to do about a failure.
@@ -291,7 +339,10 @@ fn hint(module: &Module, code: &str) -> String {
         code::PIPELINE_UNKNOWN => {
             let names: Vec<String> =
                 module.pipelines().into_iter().map(|pipeline| pipeline.name).collect();
-            format!("the file has these: {}", names.join(", "))
+            match names.is_empty() {
+                true => "the file has no pipeline".to_owned(),
+                false => format!("the file has these: {}", names.join(", ")),
+            }
         }
         code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => {
             "give the inputs of the pipeline as the fields of `--input`".to_owned()

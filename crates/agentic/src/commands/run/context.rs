@@ -10,13 +10,14 @@ use agentic_replay::{End, Failure as Failed};
 use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
 
 use super::durable::{self, Reached};
+use super::trace_file::TraceFile;
 use super::{failed, trial};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
-use crate::output::{print_text, talk};
+use crate::output::{Format, print_text, talk};
 use crate::program::Program;
 use crate::{screen, script};
 
@@ -35,6 +36,8 @@ pub struct Wish {
     pub script: Option<String>,
     /// Whether people see what happened.
     pub trace: bool,
+    /// The file that the trace goes to.
+    pub output_trace: Option<String>,
     /// Whether the value alone is printed.
     pub quiet: bool,
     /// Where the run begins.
@@ -53,6 +56,42 @@ pub struct Wish {
 pub fn choice(text: &str) -> Result<(String, String), String> {
     let (site, name) = text.rsplit_once('=').ok_or("a variant is CHOICE=NAME")?;
     Ok((site.to_owned(), name.to_owned()))
+}
+
+/// Gathers which candidate each choice takes.
+pub fn variants(given: Vec<(String, String)>) -> Result<BTreeMap<String, String>, Failure> {
+    let mut variants = BTreeMap::new();
+    for (site, name) in given {
+        if let Some(other) = variants.insert(site.clone(), name.clone()) {
+            return Err(Failure::usage(
+                &format!("the choice `{site}` is to take both `{other}` and `{name}`"),
+                "give `--variant` once for each choice; `*` stands for a run with each candidate",
+            ));
+        }
+    }
+    Ok(variants)
+}
+
+/// Refuses variants of choices or candidates that the program does not have.
+fn refuse_unknown(module: &Module, variant: &BTreeMap<String, String>) -> Result<(), Failure> {
+    let choices = module.choices();
+    for (site, name) in variant {
+        let Some((_, candidates)) = choices.iter().find(|(known, _)| known == site) else {
+            let known: Vec<&str> = choices.iter().map(|(site, _)| *site).collect();
+            let hint = match known.is_empty() {
+                true => "the program has no `use one of`".to_owned(),
+                false => format!("the program has these: {}", known.join(", ")),
+            };
+            return Err(Failure::refused(&format!("there is no choice `{site}`"), &hint));
+        };
+        if name != trial::EVERY && !candidates.contains(&name.as_str()) {
+            return Err(Failure::refused(
+                &format!("the choice `{site}` has no candidate `{name}`"),
+                &format!("it has these: {}", candidates.join(", ")),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Reads how many iterations of a `parallel for` run at once.
@@ -82,6 +121,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
             return Ok(ExitCode::from(1));
         }
     };
+    refuse_unknown(&module, &wish.variant)?;
     let flow = ContextFlow {
         name: program.name.clone(),
         source: program.text()?.to_owned(),
@@ -93,7 +133,8 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         calls: wish.calls,
         concurrency: wish.concurrency,
     };
-    let (shown, setting) = (Shown::of(&wish), wish.session);
+    let shown = Shown::of(&wish);
+    let (output_trace, setting) = (wish.output_trace, wish.session);
     if let Some(site) = trial::site_of(&flow)? {
         let hint = "run it with `--session --branches`";
         let setting = setting.filter(|_| wish.calls == Calls::Children);
@@ -102,11 +143,15 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         return trial::run(context, &module, (flow, site), &json::to_value(&input), setting);
     }
     let ran = perform(context, (&module, &flow), json::to_value(&input), setting, shown)?;
-    let (end, trace) = match ran {
-        (Reached::End(end), trace) => (end, trace),
-        (Reached::Waiting(code), _) => return Ok(code),
-    };
-    show((&module, &flow.cast), &end, trace, shown)
+    let (reached, traced) = ran;
+    if let Some(name) = output_trace {
+        let whole = Json::object([("trace", Json::List(traced.clone()))]);
+        TraceFile::write_whole(context, &name, &format!("{}\n", json::pretty(&whole)));
+    }
+    match reached {
+        Reached::End(end) => show(context, (&module, &flow.cast), &end, traced, shown),
+        Reached::Waiting(code) => Ok(code),
+    }
 }
 
 /// Runs to the end, or to where a session waits; also returns the trace if it is to be shown.
@@ -125,7 +170,8 @@ fn perform(
     if let Some(setting) = setting {
         let object = pinned(flow)?;
         let ran = durable::run(context, setting, object, input, &flow.source)?;
-        if tracing == Tracing::Full && matches!(ran.reached, Reached::End(_)) {
+        let is_told = matches!(ran.reached, Reached::End(_)) || shown.file == File::Written;
+        if tracing == Tracing::Full && is_told {
             durable::retell(context, &ran.session, &mut |event| collector.take(&event))?;
         }
         return Ok((ran.reached, collector.trace()));
@@ -154,7 +200,15 @@ pub fn pinned(flow: &ContextFlow) -> Result<Object, Failure> {
 struct Shown {
     prompts: Prompts,
     trace: Trace,
+    file: File,
     value: Answer,
+}
+
+/// Whether the trace goes to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum File {
+    Written,
+    None,
 }
 
 /// Whether what models were sent is printed for people.
@@ -183,30 +237,36 @@ impl Shown {
         Shown {
             prompts: if wish.dry_run { Prompts::Shown } else { Prompts::Silent },
             trace: if wish.trace { Trace::Pretty } else { Trace::Silent },
+            file: if wish.output_trace.is_some() { File::Written } else { File::None },
             value: if wish.quiet { Answer::Value } else { Answer::ValueAndTrace },
         }
     }
 
     /// Says whether the run has to tell what it does.
     fn tracing(self) -> Tracing {
-        match (self.prompts, self.trace, self.value) {
-            (Prompts::Silent, Trace::Silent, Answer::Value) => Tracing::Off,
-            (Prompts::Shown, _, _) | (_, Trace::Pretty, _) | (_, _, Answer::ValueAndTrace) => {
-                Tracing::Full
-            }
-        }
+        let is_silent = self.prompts == Prompts::Silent
+            && self.trace == Trace::Silent
+            && self.file == File::None
+            && self.value == Answer::Value;
+        if is_silent { Tracing::Off } else { Tracing::Full }
     }
 }
 
-/// Prints how a run ended.
-fn show((module, cast): (&Module, &Cast), end: &End, traced: Vec<Json>, shown: Shown) -> Outcome {
+/// Prints how a run ended. With JSON, one that failed shows what it did as well.
+fn show(
+    context: &Context,
+    (module, cast): (&Module, &Cast),
+    end: &End,
+    traced: Vec<Json>,
+    shown: Shown,
+) -> Outcome {
     if shown.prompts == Prompts::Shown {
         talk(&screen::plain(&trace::prompts(&traced)));
     }
     if shown.trace == Trace::Pretty {
         talk(&screen::plain(&trace::pretty(&traced)));
     }
-    match end {
+    let failure = match end {
         End::Done(value) => {
             let value = json::from_value(value).map_err(|fault| {
                 Failure::refused(&format!("the value cannot be read: {fault}"), "return less")
@@ -218,11 +278,23 @@ fn show((module, cast): (&Module, &Cast), end: &End, traced: Vec<Json>, shown: S
                 }
             };
             print_text(&json::pretty(&answer));
-            Ok(ExitCode::SUCCESS)
+            return Ok(ExitCode::SUCCESS);
         }
-        End::Failed(failure) => Err(fault(module, failure, cast)),
-        End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
+        End::Failed(failure) => fault(module, failure, cast),
+        End::Cancelled => Failure::refused("the run was cancelled", "run it again"),
+    };
+    if context.format == Format::Json {
+        let error = serde_json::to_string(&failure.view()).expect("views have text keys");
+        let error = json::parse(&error).unwrap_or_default();
+        let answer = match shown.value {
+            Answer::Value => Json::object([("error", error)]),
+            Answer::ValueAndTrace => {
+                Json::object([("error", error), ("trace", Json::List(traced))])
+            }
+        };
+        print_text(&json::pretty(&answer));
     }
+    Err(failure)
 }
 
 /// Makes the failure of a run, with its place in the program.

@@ -250,9 +250,6 @@ fn print_result(context: &Context, result: &Value) {
 
 /// Returns the failure; with JSON the result so far goes to standard output.
 fn fail(context: &Context, failure: &Failed) -> Failure {
-    if context.format == Format::Json && failure.details.get("blocks").is_some() {
-        print_text(&json::to_text(&failure.details));
-    }
     let cause = || {
         let blocks = failure.details.get("blocks")?.as_list()?;
         let error = blocks.last()?.get("error")?.get("details")?;
@@ -267,8 +264,17 @@ fn fail(context: &Context, failure: &Failed) -> Failure {
         }
         Some(_) | None => "`agentic --json run FILE` shows how far each node came",
     };
-    match cause() {
+    let shown = match cause() {
         Some(code) => failed(failure, hint).because_of(code),
         None => failed(failure, hint),
+    };
+    if context.format == Format::Json
+        && let (Some(_), Value::Map(mut so_far)) =
+            (failure.details.get("blocks"), failure.details.clone())
+    {
+        let error = serde_json::to_string(&shown.view()).expect("views have text keys");
+        so_far.extend(json::from_text(&error).map(|error| ("error".to_owned(), error)));
+        print_text(&json::to_text(&Value::Map(so_far)));
     }
+    shown
 }

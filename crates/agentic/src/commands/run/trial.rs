@@ -40,14 +40,8 @@ pub fn run(
     setting: Setting,
 ) -> Outcome {
     let choices = module.choices();
-    let Some((_, candidates)) = choices.iter().find(|(known, _)| *known == site) else {
-        let known: Vec<&str> = choices.iter().map(|(site, _)| *site).collect();
-        let hint = match known.is_empty() {
-            true => "the program has no `use one of`".to_owned(),
-            false => format!("the program has these: {}", known.join(", ")),
-        };
-        return Err(Failure::refused(&format!("there is no choice `{site}`"), &hint));
-    };
+    let found = choices.iter().find(|(known, _)| *known == site);
+    let (_, candidates) = found.expect("unknown choices are refused before");
     let base = durable::base_key(context, &setting)?;
     let (mut trials, mut code) = (Vec::new(), ExitCode::SUCCESS);
     for candidate in candidates {
