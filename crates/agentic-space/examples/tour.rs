@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
 use agentic_space::spawn::{Origin, spawn};
-use agentic_space::{Options, Space};
+use agentic_space::{AgentBranch, Options, Space};
 use agentic_store::git::FileMode;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let done = commit(&space, &name, &draft)?;
     println!("commit {} changes {:?}", done.commit, done.changed);
 
-    for logged in space.log(&name, None)? {
+    for logged in space.log(&AgentBranch::here(name.clone()), None)? {
         let logged = logged?;
         println!("{} {} {}", logged.info.oid.short(), logged.kind, logged.subject);
     }

@@ -186,7 +186,8 @@ impl Space {
         Ok(false)
     }
 
-    fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
+    /// Tells what is known about an agent whose branch is somewhere.
+    pub(crate) fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
         let commits = self.own_commits(&name, head)?;
         let newest = commits.first().expect("a walk begins with the head");
         let oldest = commits.last().expect("a walk begins with the head");

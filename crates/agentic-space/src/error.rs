@@ -7,6 +7,8 @@ use agentic_model::commit::MessageError;
 use agentic_model::object::ObjectError;
 use agentic_model::{AgentName, Kind, Oid};
 
+use crate::sync::PushRefusal;
+
 /// An error of a verb. A variant exists where a caller can do something different about it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -262,11 +264,13 @@ pub enum Error {
         /// The name.
         name: String,
     },
-    /// The remote refused because it has moved on.
-    #[error("the remote `{remote}` has moved on")]
-    RemoteMoved {
+    /// The remote did not take a push.
+    #[error("the remote `{remote}` refused the push: {why}")]
+    PushRefused {
         /// The remote.
         remote: String,
+        /// Why, as far as git tells.
+        why: PushRefusal,
         /// What git said.
         message: String,
     },

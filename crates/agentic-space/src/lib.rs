@@ -8,6 +8,7 @@ mod admission;
 pub mod agent;
 pub mod archive;
 pub mod batch;
+mod branch;
 mod clock;
 pub mod commit;
 pub mod decide;
@@ -42,6 +43,7 @@ pub use agentic_relations as relations;
 pub use agentic_replay as replay;
 pub use agentic_store::{Durability, fault};
 
+pub use crate::branch::AgentBranch;
 pub use crate::clock::Clock;
 pub use crate::error::{Error, Result};
 pub use crate::space::{Options, Space, Written};

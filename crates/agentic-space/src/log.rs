@@ -6,7 +6,10 @@ use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_store::git::CommitInfo;
 
 use crate::agent::kind_on;
-use crate::{Error, Result, Space};
+use crate::{AgentBranch, Error, Result, Space, trust};
+
+/// The kind of a human's decision.
+const DECISION: &str = "decision";
 
 /// One commit of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,25 +30,27 @@ pub struct Logged {
     pub merged: Option<AgentName>,
     /// The trace that is bound to it.
     pub trace: Option<Cid>,
+    /// Whether it looks like a decision, and nothing here says that it is one.
+    pub is_unverified: bool,
 }
 
 impl Space {
-    /// Lists an agent's own commits, newest first, each one read when it is asked for; with `kind`,
+    /// Lists the own commits on an agent's branch, newest first, each one read when it is asked for; with `kind`,
     /// those of the kind or of one that specialises it.
     ///
     /// # Errors
     /// Fails when there is no such agent or the kind is not registered.
     pub fn log<'a>(
         &'a self,
-        agent: &'a AgentName,
+        branch: &'a AgentBranch,
         kind: Option<&'a Kind>,
     ) -> Result<impl Iterator<Item = Result<Logged>> + 'a> {
-        let head = self.head(agent)?;
+        let (agent, head) = (&branch.agent, self.branch_head(branch)?);
         let kinds = self.kinds()?;
         if let Some(kind) = kind {
             self.check_kind(kind, agentic_model::kind::AGENT_COMMIT)?;
         }
-        let notes = self.repository().notes(&agent.notes_ref())?;
+        let notes = self.repository().notes(&branch.notes_ref())?;
         let describe = move |(info, claims): (CommitInfo, Claims)| {
             let found = kind_on(agent, &claims);
             if kind.is_some_and(|kind| !kinds.is_a(&found, kind)) {
@@ -69,7 +74,9 @@ impl Space {
     ) -> Result<Logged> {
         let text = trailer::strip(&info.message);
         let body = text.split_once('\n').map_or("", |(_, body)| body).trim().to_owned();
+        let is_decision = kind.as_str() == DECISION;
         Ok(Logged {
+            is_unverified: is_decision && !trust::is_recorded(self, agent, info.oid, &claims)?,
             subject: subject(&text).to_owned(),
             body,
             fields: self.fields(&claims.fields)?,
@@ -120,6 +127,10 @@ impl Space {
             && self.archived_agent(&name)?.is_some()
         {
             return Err(Error::AgentArchived { name });
+        }
+        if let Some(branch) = self.remote_branch(id)? {
+            let head = self.branch_head(&branch)?;
+            return Ok(Found::Agent(self.describe(branch.agent, head)?));
         }
         if id.starts_with(Cid::PREFIX) {
             let cid = self.find_object(id)?;

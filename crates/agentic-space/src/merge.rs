@@ -13,7 +13,7 @@ use crate::commit::{Capture, RACES_MAX, take_trace};
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::space::{Signatures, Written};
-use crate::{Error, Result, Space};
+use crate::{AgentBranch, Error, Result, Space};
 
 /// What work is merged into.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,28 +105,28 @@ impl Space {
     }
 }
 
-/// Merges an agent into a target, always by an explicit commit with two parents.
+/// Merges an agent, here or as a remote had it, into a target, always by an explicit commit with two parents.
 ///
 /// # Errors
 /// Fails when either side does not exist, and when a worktree of the target is in the way; nothing
 /// is written then. A conflict is an answer, not an error.
-pub fn merge(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
-    if *target == Target::Agent(agent.clone()) {
-        return Err(Error::SelfMerge { name: agent.to_string() });
+pub fn merge(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) -> Result<Merged> {
+    if *target == Target::Agent(source.agent.clone()) && source.remote.is_none() {
+        return Err(Error::SelfMerge { name: source.to_string() });
     }
     for _ in 0..RACES_MAX {
-        match attempt(space, agent, target, plan) {
+        match attempt(space, source, target, plan) {
             // What was resolved by hand was resolved for the head that was there.
             Err(Error::HeadMoved { .. }) if plan.resolved.is_none() => {}
             outcome => return outcome,
         }
     }
-    attempt(space, agent, target, plan)
+    attempt(space, source, target, plan)
 }
 
-fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Result<Merged> {
+fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) -> Result<Merged> {
     let repository = space.repository();
-    let theirs = space.head(agent)?;
+    let theirs = space.branch_head(source)?;
 
     // Outside the target's lock: what the merge gives.
     let signing = Signing::of_people(space)?;
@@ -136,14 +136,14 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
         return Ok(Merged::UpToDate { head });
     }
     let ours_tree = space.read_commit(head)?.tree;
-    let (scratch, tree) = match merged_tree(space, (head, theirs), (agent, target), plan)? {
+    let (scratch, tree) = match merged_tree(space, (head, theirs), (source, target), plan)? {
         Ok(merged) => merged,
         Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
     };
     let objects = scratch.difference(ours_tree, tree)?;
     let changed = scratch.changed_paths(ours_tree, tree)?;
     let making = Making { tree, objects, parents: [head, theirs] };
-    let made = Made::of(space, (agent, target), plan, (making, signing))?;
+    let made = Made::of(space, (source, target), plan, (making, signing))?;
     signing.reserve_after(space, &target.branch_ref(), &mut reserved)?;
     let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
 
@@ -155,11 +155,11 @@ fn attempt(space: &Space, agent: &AgentName, target: &Target, plan: &Plan) -> Re
         return Err(Error::HeadMoved { branch, expected, found: Some(found) });
     }
     let is_journalled = writer.standing().is_some_and(|standing| standing.head == Some(head));
-    if !is_journalled || !space.is_journalled(agent, theirs)? {
+    if !is_journalled || !space.is_journalled(&source.agent, theirs)? {
         // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
-    let (transaction, trace) = transaction(space, (agent, target), plan, made, &writer)?;
+    let (transaction, trace) = transaction(space, (source, target), plan, made, &writer)?;
     let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
         commit: moved.head,
@@ -177,7 +177,7 @@ type MergedTree = std::result::Result<(Scratch, Oid), Vec<Conflict>>;
 fn merged_tree(
     space: &Space,
     (head, theirs): (Oid, Oid),
-    (agent, target): (&AgentName, &Target),
+    (source, target): (&AgentBranch, &Target),
     plan: &Plan,
 ) -> Result<MergedTree> {
     let repository = space.repository();
@@ -188,7 +188,7 @@ fn merged_tree(
         return Ok(Ok((scratch, tree)));
     }
     let scratch = repository.scratch();
-    let outcome = scratch.merge_commits(head, theirs, (&target.name(), agent.as_str()))?;
+    let outcome = scratch.merge_commits(head, theirs, (&target.name(), &source.to_string()))?;
     if outcome.conflicts.is_empty() {
         return Ok(Ok((scratch, outcome.tree)));
     }
@@ -217,7 +217,7 @@ impl Made {
     /// Makes the commit. If it is signed a program of the user's runs: not under a lock.
     fn of(
         space: &Space,
-        (agent, target): (&AgentName, &Target),
+        (source, target): (&AgentBranch, &Target),
         plan: &Plan,
         (making, signing): (Making, Signing),
     ) -> Result<Made> {
@@ -232,10 +232,10 @@ impl Made {
         let claims = Claims {
             kind: Kind::parse("session-merge").ok(),
             agent: into,
-            merged: Some(agent.clone()),
+            merged: Some(source.agent.clone()),
             ..Claims::default()
         };
-        let default_message = format!("Merge {agent} into {}", target.name());
+        let default_message = format!("Merge {source} into {}", target.name());
         let data = CommitData {
             tree: making.tree,
             parents: making.parents.to_vec(),
@@ -253,13 +253,13 @@ impl Made {
 /// Writes the transaction that brings a merge in, with what it leaves in notes.
 fn transaction(
     space: &Space,
-    (agent, target): (&AgentName, &Target),
+    (source, target): (&AgentBranch, &Target),
     plan: &Plan,
     made: Made,
     writer: &Writer<'_>,
 ) -> Result<(Transaction, Option<Cid>)> {
     let Made { oid: new, objects, head, signatures } = made;
-    let (notes, taken, trace) = notes_edit(space, agent, target, new, plan, writer)?;
+    let (notes, taken, trace) = notes_edit(space, source, target, new, plan, writer)?;
     let transaction = Transaction {
         verb: "merge".to_owned(),
         objects,
@@ -300,7 +300,7 @@ fn writer_of<'a>(space: &'a Space, target: &Target, head: Oid) -> Result<Writer<
 /// own, an edge with the agent that was merged.
 fn notes_edit(
     space: &Space,
-    agent: &AgentName,
+    source: &AgentBranch,
     target: &Target,
     commit: Oid,
     plan: &Plan,
@@ -308,7 +308,12 @@ fn notes_edit(
 ) -> Result<(Option<NotesEdit>, Taken, Option<Cid>)> {
     let into = match target {
         Target::Agent(into) => into,
+        // Notes of an agent that has no branch here are the remote's.
+        Target::Branch(_) if source.remote.is_some() => {
+            return Ok((None, Taken::default(), None));
+        }
         Target::Branch(_) => {
+            let agent = &source.agent;
             let edge = Edge {
                 source: Party::Agent(agent.clone()),
                 relation: Kind::parse("merged-into").expect("a valid name"),

@@ -12,11 +12,18 @@ use crate::following::{Following, reserve};
 use crate::kind::REGISTRY_REF;
 use crate::{Error, Result, Space};
 
+pub use crate::sync::refusal::PushRefusal;
+
+mod refusal;
+
 /// How many archived agents one push takes from the branches of a remote: each is up to four
 /// arguments, and all arguments of a program together have a limit.
 pub const FOLDED_AGENTS_MAX: usize = 1_000;
 /// What a push of everything is about by pattern.
 const PUSHED_FOLDERS: [&str; 2] = ["refs/heads/agents/", "refs/notes/agentic/"];
+
+/// The sources of refspecs that bring the branches of agents.
+const ALL_HEADS: [&str; 3] = ["refs/heads/*:", "refs/heads/agents/*:", "refs/*:"];
 
 /// What a push did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,7 +61,11 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
         let key = format!("remote.{remote}.fetch");
         let known = ["config", "--get-all", &key];
         let known = space.repository().git(&known)?.stdout;
-        for refspec in refspecs(remote) {
+        let is_covered = known.lines().any(|line| ALL_HEADS.iter().any(|all| line.contains(all)));
+        let heads = format!("+refs/heads/agents/*:refs/remotes/{remote}/agents/*");
+        // A clone of a single branch fetches no other, and would see no agents.
+        let heads = (!is_covered).then_some(heads);
+        for refspec in heads.into_iter().chain(refspecs(remote)) {
             if !known.lines().any(|line| line == refspec) {
                 let add = ["config", "--add", &key, &refspec];
                 space.repository().git(&add)?.checked(&add)?;
@@ -88,7 +99,8 @@ pub enum Scope<'a> {
 /// remote has the archive that keeps them by then.
 ///
 /// # Errors
-/// Fails with [`Error::RemoteMoved`] when the remote has something that is not here yet.
+/// Fails with [`Error::PushRefused`] when the remote does not take it, such as when it has something
+/// that is not here yet.
 pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     check_remote(space, remote)?;
     let mut refs = refs_of(space, scope)?;
@@ -128,12 +140,12 @@ fn push_once(
         leases.chain([remote.to_owned()]).chain(specs).chain(deletions).collect();
     let mut arguments = vec!["push", "--atomic", "--porcelain"];
     arguments.extend(specs.iter().map(String::as_str));
-    let program = space.repository().git(&arguments)?;
-    let message = format!("{}{}", program.stdout, program.stderr);
+    let program = space.repository().git_untranslated(&arguments)?;
     if !program.success
-        && ["rejected", "fetch first", "non-fast-forward"].iter().any(|sign| message.contains(sign))
+        && let Some(why) = PushRefusal::read(&program.stdout)
     {
-        return Err(Error::RemoteMoved { remote: remote.to_owned(), message });
+        let message = format!("{}{}", program.stdout, program.stderr);
+        return Err(Error::PushRefused { remote: remote.to_owned(), why, message });
     }
     Ok(program.checked(&arguments)?)
 }
@@ -364,11 +376,13 @@ fn unite_transaction(space: &Space) -> Result<Transaction> {
     })
 }
 
-fn refspecs(remote: &str) -> [String; 3] {
+fn refspecs(remote: &str) -> [String; 5] {
     [
         format!("+refs/notes/agentic/*:refs/agentic/remotes/{remote}/notes/*"),
         format!("+refs/agentic/registry*:refs/agentic/remotes/{remote}/registry*"),
         format!("+refs/agentic/archive*:refs/agentic/remotes/{remote}/archive*"),
+        format!("+refs/agentic/behaviours*:refs/agentic/remotes/{remote}/behaviours*"),
+        format!("+refs/agentic/rules*:refs/agentic/remotes/{remote}/rules*"),
     ]
 }
 

@@ -7,7 +7,7 @@ use agentic_store::{Stream, Writer};
 
 use crate::commit::take_trace;
 use crate::space::Written;
-use crate::{Error, Result, Space};
+use crate::{AgentBranch, Error, Result, Space};
 
 /// How many whole entries are pending after one was added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,19 +143,33 @@ impl Space {
         Err(Error::NoTrace { what: format!("commit `{commit}`") })
     }
 
-    /// Finds the trace of an agent's newest commit that has one.
+    /// Finds the trace of the newest commit on an agent's branch that has one.
     ///
     /// # Errors
-    /// Fails when there is no such agent, or none of its commits has a trace.
-    pub fn trace_of_agent(&self, agent: &AgentName) -> Result<Shown> {
-        let head = self.head(agent)?;
-        let notes = self.repository().notes(&agent.notes_ref())?;
-        for commit in self.own_commits(agent, head)? {
+    /// Fails when there is no such branch, or none of its commits has a trace.
+    pub fn trace_of_branch(&self, branch: &AgentBranch) -> Result<Shown> {
+        let head = self.branch_head(branch)?;
+        let notes = self.repository().notes(&branch.notes_ref())?;
+        for commit in self.own_commits(&branch.agent, head)? {
             if let Some(cid) = notes.note(commit.oid)?.as_deref().and_then(cid_in_note) {
-                return self.trace_by_cid(cid, Some(commit.oid));
+                return self.trace_on_branch(branch, cid, commit.oid);
             }
         }
-        Err(Error::NoTrace { what: format!("agent `{agent}`") })
+        Err(Error::NoTrace { what: format!("agent `{branch}`") })
+    }
+
+    /// Reads a trace by its id, from the notes of a branch if they keep it, which may be a remote's.
+    ///
+    /// # Errors
+    /// Fails when it is not stored here or is no trace.
+    pub fn trace_on_branch(&self, branch: &AgentBranch, cid: Cid, commit: Oid) -> Result<Shown> {
+        let notes = self.repository().notes(&branch.notes_ref())?;
+        let read = |cid: Cid| match notes.object(cid)? {
+            Some(bytes) => Ok(Object::decode(&bytes)?),
+            None => self.object(cid),
+        };
+        let trace = ConsoleTrace::from_object::<Error>(&read(cid)?, read)?;
+        Ok(Shown { commit: Some(commit), cid, trace })
     }
 
     /// Reads a trace by its id.

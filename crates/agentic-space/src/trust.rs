@@ -9,8 +9,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentic_model::{Instant, Oid, Value};
-use agentic_replay::{Body, Journal, RequestId, StartRecord};
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Instant, Oid, Value};
+use agentic_replay::{Body, By, Journal, RequestId, SessionId, StartRecord};
 use agentic_store::Stream;
 use agentic_store::journal;
 
@@ -88,6 +89,31 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId, look: Look) -> R
         list.push((commit, decision));
     }
     Ok(found)
+}
+
+/// Tells whether records here say that a commit of an agent is a decision: the journal of the agent,
+/// or those of the session that the commit names.
+///
+/// # Errors
+/// Fails when the journal of the agent is damaged. Records of a session that cannot be read say
+/// nothing.
+pub fn is_recorded(space: &Space, agent: &AgentName, commit: Oid, claims: &Claims) -> Result<bool> {
+    let stream = Stream::Agent(agent.clone());
+    let wanted = BTreeSet::from([commit]);
+    if journal::decided(space.repository().layout(), &stream, &wanted)?.contains(&commit) {
+        return Ok(true);
+    }
+    let session = claims.session.as_deref().and_then(SessionId::parse);
+    let Some(Ok(journal)) = session.map(|id| recent::read_journal(space, &id)) else {
+        return Ok(false);
+    };
+    let commit = commit.to_string();
+    Ok(journal.records().iter().any(|record| match &record.body {
+        Body::Answer(answer) => answer.by == By::Decision(commit.clone()),
+        Body::Vote(vote) => vote.decision == commit,
+        Body::Permit(permit) => permit.decision == commit,
+        _ => false,
+    }))
 }
 
 /// Lists what looks like a decision of the request on the branch since the session began.

@@ -63,6 +63,9 @@ pub struct LogView {
     /// The id of the trace that is bound to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
+    /// Whether it looks like a decision, and no record here says that it is one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unverified: bool,
 }
 
 /// The answer of `agentic show`.
@@ -163,6 +166,7 @@ impl LogView {
             copied_from: logged.copied_from.as_ref().map(ToString::to_string),
             merged: logged.merged.as_ref().map(ToString::to_string),
             trace: logged.trace.map(|cid| cid.to_string()),
+            unverified: logged.is_unverified,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
 use agentic_space::session::Listener;
-use agentic_space::{Clock, Durability, Options, Space};
+use agentic_space::{AgentBranch, Clock, Durability, Options, Space};
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
@@ -90,6 +90,22 @@ impl Context {
                 "use `--agent NAME`, set AGENTIC_AGENT, or run this in the worktree of an agent",
             )
         })
+    }
+
+    /// Chooses the branch of an agent that is only read: `NAME`, `REMOTE/NAME`, or without a name
+    /// what [`Context::agent`] chooses.
+    pub fn branch(&self, space: &Space, named: Option<&str>) -> Result<AgentBranch, Failure> {
+        let Some(text) = named else { return Ok(AgentBranch::here(self.agent(space, None)?)) };
+        if let Some(branch) = space.remote_branch(text)? {
+            return Ok(branch);
+        }
+        match AgentName::parse(text) {
+            Ok(agent) => Ok(AgentBranch::here(agent)),
+            Err(error) => Err(Failure::usage(
+                &error.to_string(),
+                "name an agent, or REMOTE/NAME; `agentic agents` lists both",
+            )),
+        }
     }
 
     /// Does the same, where there need not be one.

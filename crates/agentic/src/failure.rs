@@ -201,7 +201,7 @@ impl From<StoreError> for Failure {
 
 fn because(error: &Error) -> Option<String> {
     match error {
-        Error::RemoteMoved { message, .. } => Some(message.trim().to_owned()),
+        Error::PushRefused { message, .. } => Some(message.trim().to_owned()),
         Error::AmbiguousObject { candidates, .. } => {
             Some(format!("it could be {}", candidates.join(", ")))
         }

@@ -167,6 +167,8 @@ pub fn left_out(repositories: &[String]) -> String {
 /// Warns when a worktree did not follow its branch.
 pub fn warn_left_behind(why: Option<&agentic_store::Error>) {
     if let Some(why) = why {
-        warn(&format!("the worktree did not follow: {why}; run `agentic worktree sync`"));
+        warn(&format!(
+            "the worktree did not follow: {why}; run `agentic worktree sync`, or `git restore .` there where no agent works"
+        ));
     }
 }

@@ -197,7 +197,17 @@ impl Repository {
         self.git_with(arguments, b"", Environment::new())
     }
 
-    /// Does the same with something to read on standard input, and with variables in its environment.
+    /// Runs git with messages that no language of the user's changes, where they have to be read.
+    ///
+    /// # Errors
+    /// Fails when git cannot be started.
+    pub fn git_untranslated(&self, arguments: &[&str]) -> Result<Program> {
+        let language = [("LC_ALL", "C"), ("LANGUAGE", "")];
+        let environment = language.map(|(name, value)| (name.to_owned(), value.into()));
+        self.git_with(arguments, b"", environment.into())
+    }
+
+    /// Runs git with something to read on standard input, and with variables in its environment.
     pub(super) fn git_with(
         &self,
         arguments: &[&str],

@@ -72,7 +72,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let draft = Draft {
         message: args.message,
         kind: args.kind,
-        fields: args.fields.into_iter().collect::<Map>(),
+        fields: open_fields(args.fields)?,
         source,
         capture: if args.trace { Capture::WithTrace } else { Capture::Nothing },
         expect,
@@ -222,7 +222,33 @@ fn field(text: &str) -> Result<(String, Value), String> {
     if key.is_empty() {
         return Err("a field needs a key".to_owned());
     }
-    let value = json::from_text(value)
+    let parsed = json::from_text(value)
         .map_err(|error| format!("{error}; text needs quotes, as in '{key}=\"text\"'"))?;
-    Ok((key.to_owned(), value))
+    if matches!(parsed, Value::Float(_)) && is_whole(value) {
+        return Err(format!(
+            "the number `{value}` does not fit a 64-bit integer; put it in quotes"
+        ));
+    }
+    Ok((key.to_owned(), parsed))
+}
+
+/// Tells whether a number is written without a fraction and an exponent.
+fn is_whole(number: &str) -> bool {
+    number.trim().trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Collects open fields, each of which may be given once.
+fn open_fields(given: Vec<(String, Value)>) -> Result<Map, Failure> {
+    let mut fields = Map::new();
+    for (key, value) in given {
+        if fields.contains_key(&key) {
+            let message = format!("the field `{key}` is given twice");
+            return Err(Failure::usage(
+                &message,
+                "give each field once; a list holds several values",
+            ));
+        }
+        fields.insert(key, value);
+    }
+    Ok(fields)
 }

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_space::Space;
+use agentic_model::{Cid, Kind, Oid};
 use agentic_space::trace::Shown;
+use agentic_space::{AgentBranch, Space};
 use agentic_view::{EntryView, LogView};
 
-use super::{Outcome, agent_name};
+use super::Outcome;
 use crate::context::Context;
 use crate::output::{Listing, warn};
 
@@ -17,9 +17,9 @@ use crate::output::{Listing, warn};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The agent; else AGENTIC_AGENT, else the current branch
-    #[arg(value_parser = agent_name)]
-    agent: Option<AgentName>,
+    /// The agent, REMOTE/NAME for a remote's; else AGENTIC_AGENT, else the current branch
+    #[arg(value_name = "AGENT")]
+    agent: Option<String>,
     /// Show the trace of each commit too
     #[arg(long)]
     trace: bool,
@@ -34,17 +34,17 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let agent = context.agent(&space, args.agent.as_ref())?;
-    let logged = space.log(&agent, args.kind.as_ref())?;
+    let branch = context.branch(&space, args.agent.as_deref())?;
+    let logged = space.log(&branch, args.kind.as_ref())?;
     let mut listing = Listing::begin(context.format);
     for commit in logged.take(args.limit.unwrap_or(usize::MAX)) {
         let commit = commit?;
         let shown = match commit.trace {
-            Some(cid) if args.trace => trace_of(&space, cid, commit.info.oid),
+            Some(cid) if args.trace => trace_of(&space, &branch, cid, commit.info.oid),
             _ => None,
         };
         let trace = shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default();
-        let view = LogView::new(&commit, Some(agent.to_string()));
+        let view = LogView::new(&commit, Some(branch.to_string()));
         listing.item(&view, |view| paragraph(view, &trace));
     }
     listing.end();
@@ -53,16 +53,17 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// Reads the trace that a note names. Anybody may write notes, and the one does not keep the other
 /// commits from being shown.
-fn trace_of(space: &Space, cid: Cid, commit: Oid) -> Option<Shown> {
-    let shown = space.trace_by_cid(cid, Some(commit));
+fn trace_of(space: &Space, branch: &AgentBranch, cid: Cid, commit: Oid) -> Option<Shown> {
+    let shown = space.trace_on_branch(branch, cid, commit);
     shown.inspect_err(|why| warn(&format!("the trace of commit {commit}: {why}"))).ok()
 }
 
 fn paragraph(view: &LogView, trace: &[EntryView]) -> String {
     let copied =
         view.copied_from.as_ref().map(|from| format!(" (copied from {from})")).unwrap_or_default();
+    let unverified = if view.unverified { " (unverified)" } else { "" };
     let mut text = format!(
-        "\u{1b}[33m{}\u{1b}[0m \u{1b}[36m{}\u{1b}[0m {}{copied}\n",
+        "\u{1b}[33m{}\u{1b}[0m \u{1b}[36m{}\u{1b}[0m{unverified} {}{copied}\n",
         &view.commit[..10],
         view.kind,
         view.subject

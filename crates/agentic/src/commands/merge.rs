@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_model::AgentName;
 use agentic_space::commit::Capture;
 use agentic_space::merge::{Merged, Plan, merge};
 use agentic_view::{ConflictView, MergeView};
 
-use super::{Outcome, agent_name};
+use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{counted, talk, warn_deferred, warn_left_behind};
@@ -22,9 +21,8 @@ use crate::output::{counted, talk, warn_deferred, warn_left_behind};
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
-    /// The agent whose work is taken
-    #[arg(value_parser = agent_name)]
-    agent: AgentName,
+    /// The agent whose work is taken; REMOTE/NAME for that of a remote
+    agent: String,
     /// The agent or branch that takes it
     #[arg(long, value_name = "TARGET")]
     into: String,
@@ -45,6 +43,7 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
+    let source = context.branch(&space, Some(&args.agent))?;
     let target = space.merge_target(&args.into)?;
     let resolved = args.resolve.map(|path| context.directory.join(path));
     if let Some(folder) = resolved.as_ref().filter(|folder| !folder.is_dir()) {
@@ -59,8 +58,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         write_conflicts: args.write_conflicts.map(|path| context.directory.join(path)),
         capture: if args.trace { Capture::WithTrace } else { Capture::Nothing },
     };
-    let outcome = merge(&space, &args.agent, &target, &plan)?;
-    let view = MergeView::new(&outcome, args.agent.as_str(), &target);
+    let outcome = merge(&space, &source, &target, &plan)?;
+    let view = MergeView::new(&outcome, &args.agent, &target);
     context.format.answer(&view, text);
     match outcome {
         Merged::Commit { written, worktree_left_behind, .. } => {

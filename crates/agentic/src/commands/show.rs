@@ -56,6 +56,9 @@ fn text(view: &ShowView) -> String {
                 ("merged", &commit.merged),
                 ("trace", &commit.trace),
             ];
+            if commit.unverified {
+                text.push_str("unverified: no record here says that this is a decision\n");
+            }
             for (name, value) in lines {
                 if let Some(value) = value {
                     text.push_str(&format!("{name} {value}\n"));

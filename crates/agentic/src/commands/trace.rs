@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Cid, Kind};
-use agentic_space::Space;
 use agentic_space::trace::Shown;
+use agentic_space::{AgentBranch, Space};
 use agentic_view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
 use clap::Subcommand;
 
@@ -44,7 +44,7 @@ pub enum Verb {
     /// Example: agentic trace show fix-auth
     #[command(verbatim_doc_comment)]
     Show {
-        /// A commit, an agent or the id of a trace
+        /// A commit, an agent (REMOTE/NAME for a remote's) or the id of a trace
         id: String,
     },
     /// Bind the pending entries to a commit that was already made
@@ -136,7 +136,10 @@ fn find(space: &Space, id: &str) -> Result<Shown, Failure> {
     if let Ok(agent) = AgentName::parse(id)
         && space.head(&agent).is_ok()
     {
-        return Ok(space.trace_of_agent(&agent)?);
+        return Ok(space.trace_of_branch(&AgentBranch::here(agent))?);
+    }
+    if let Some(branch) = space.remote_branch(id)? {
+        return Ok(space.trace_of_branch(&branch)?);
     }
     if id.starts_with(Cid::PREFIX) {
         let cid = space.find_object(id)?;

@@ -1,6 +1,7 @@
 //! What class of failure each error is, and what to do next.
 
 use agentic_space::Error;
+use agentic_space::sync::PushRefusal;
 use agentic_store::Error as StoreError;
 use agentic_store::git::Occupation;
 
@@ -155,7 +156,7 @@ fn of_relation(error: &Error) -> (Class, String) {
             "agents have a common commit when one was forked from the other, or both from one commit",
         ),
         Error::SelfMerge { .. } => (REFUSED, "name another agent or branch with `--into`"),
-        Error::RemoteMoved { .. } => (CONFLICT, "run `agentic fetch`, then push again"),
+        Error::PushRefused { why, .. } => of_push(*why),
         Error::UnknownRemote { .. } => (REFUSED, "`git remote -v` lists the remotes"),
         Error::NotEmpty { .. } => (REFUSED, "name a folder that is empty or does not exist"),
         session => return of_session(session),
@@ -336,5 +337,29 @@ fn io_hint(kind: std::io::ErrorKind) -> &'static str {
             "the repository cannot be written by you; check its permissions"
         }
         _ => "check the path and its permissions",
+    }
+}
+
+/// Says what a refused push is and what to do about it.
+fn of_push(why: PushRefusal) -> (Class, &'static str) {
+    match why {
+        PushRefusal::MovedOn => (
+            CONFLICT,
+            "run `agentic fetch`, then push again; an agent that it calls diverged is reconciled by `agentic merge REMOTE/NAME --into NAME`",
+        ),
+        PushRefusal::Hook => (
+            REFUSED,
+            "the reason above is the remote's own; ask whoever runs it, or mend what it names",
+        ),
+        PushRefusal::CheckedOut => {
+            (REFUSED, "push to a bare repository, or check something else out there")
+        }
+        PushRefusal::NotStored => (REFUSED, "make room on the disk of the remote, then push again"),
+        PushRefusal::Shallow => {
+            (REFUSED, "fetch the whole history with `git fetch --unshallow`, then push again")
+        }
+        PushRefusal::Protected => {
+            (REFUSED, "choose another name, or ask whoever runs the remote to allow these refs")
+        }
     }
 }

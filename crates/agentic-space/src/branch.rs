@@ -1,0 +1,78 @@
+//! The branch of an agent, here or as a remote had it at the last fetch.
+
+use std::fmt;
+
+use agentic_model::{AgentName, Oid};
+
+use crate::{Error, Result, Space};
+
+/// The branch of an agent: people write `NAME`, or `REMOTE/NAME` for that of a remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentBranch {
+    /// The agent.
+    pub agent: AgentName,
+    /// The remote that has it; nothing for the branch here.
+    pub remote: Option<String>,
+}
+
+impl AgentBranch {
+    /// The branch that an agent has here.
+    pub fn here(agent: AgentName) -> AgentBranch {
+        AgentBranch { agent, remote: None }
+    }
+
+    /// Returns the full name of the ref that has its commits.
+    pub fn branch_ref(&self) -> String {
+        match &self.remote {
+            None => self.agent.branch_ref(),
+            Some(remote) => format!("refs/remotes/{remote}/agents/{}", self.agent),
+        }
+    }
+
+    /// Returns the full name of the ref that has its notes.
+    pub fn notes_ref(&self) -> String {
+        match &self.remote {
+            None => self.agent.notes_ref(),
+            Some(remote) => format!("refs/agentic/remotes/{remote}/notes/{}", self.agent),
+        }
+    }
+}
+
+impl fmt::Display for AgentBranch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.remote {
+            None => write!(f, "{}", self.agent),
+            Some(remote) => write!(f, "{remote}/{}", self.agent),
+        }
+    }
+}
+
+impl Space {
+    /// Finds the branch that `REMOTE/NAME` means; nothing if no remote has it, or the text is no
+    /// such name.
+    ///
+    /// # Errors
+    /// Fails when refs cannot be read.
+    pub fn remote_branch(&self, text: &str) -> Result<Option<AgentBranch>> {
+        let Some((remote, name)) = text.rsplit_once('/') else { return Ok(None) };
+        let Ok(agent) = AgentName::parse(name) else { return Ok(None) };
+        if !self.repository().remotes().iter().any(|known| known == remote) {
+            return Ok(None);
+        }
+        let branch = AgentBranch { agent, remote: Some(remote.to_owned()) };
+        let found = self.repository().find_ref(&branch.branch_ref())?;
+        Ok(found.map(|_| branch))
+    }
+
+    /// Returns where the branch of an agent is.
+    ///
+    /// # Errors
+    /// Fails when there is no such branch.
+    pub fn branch_head(&self, branch: &AgentBranch) -> Result<Oid> {
+        if branch.remote.is_none() {
+            return self.head(&branch.agent);
+        }
+        let head = self.repository().find_ref(&branch.branch_ref())?;
+        head.ok_or_else(|| Error::UnknownTarget { name: branch.to_string() })
+    }
+}
