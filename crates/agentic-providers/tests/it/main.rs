@@ -12,6 +12,7 @@ mod loopback;
 mod mcp;
 mod memory;
 mod model;
+mod process;
 mod secret;
 mod server;
 mod tool;

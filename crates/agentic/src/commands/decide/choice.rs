@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use agentic_lang_pipeline::engine::{DurableEngine, RunDecision, RunId};
+use agentic_replay::SessionId;
 use agentic_space::Space;
 use agentic_space::engine::Embedded;
+use agentic_space::session::go_on;
 use agentic_view::DecideView;
 
 use super::Args;
@@ -36,8 +38,9 @@ pub fn run(
     if context.format == Format::Text {
         print_text(&format!("{} {}", decided.action, decided.receipt));
     }
-    let follows = if args.only { Ok(()) } else { engine.go_on(&decided.run) };
-    if let Err(error) = follows {
+    // Whoever drives it is told, and not waited for.
+    let session = SessionId::parse(decided.run.as_str()).filter(|_| !args.only);
+    if let Some(Err(error)) = session.map(|id| go_on(space, &id)) {
         warn(&format!("the decision stands; the session cannot go on: {error}"));
     }
     if context.format == Format::Json {
