@@ -10,6 +10,8 @@
 pub const FRAME_OVERHEAD: usize = 12;
 /// The longest payload, in bytes: 64 MiB. A length above it is damage, whatever follows.
 pub const PAYLOAD_BYTES_MAX: usize = 64 << 20;
+/// So many zeros in a row never reached the disk.
+const ABSENT_BYTES: usize = 16;
 
 /// Wraps a payload.
 pub fn encode(payload: &[u8]) -> Vec<u8> {
@@ -42,6 +44,13 @@ pub fn before(bytes: &[u8], end: usize) -> Option<(&[u8], usize)> {
     (next == end).then_some((payload, start))
 }
 
+/// Finds where a bad frame ends that begins at `at`, if both its lengths say so.
+pub fn past_bad(bytes: &[u8], at: usize) -> Option<usize> {
+    let length = number(bytes, at).filter(|length| (1..=PAYLOAD_BYTES_MAX).contains(length))?;
+    let end = at + length + FRAME_OVERHEAD;
+    (number(bytes, end - 4)? == length).then_some(end)
+}
+
 /// What a scan of a whole segment found.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Scan {
@@ -60,8 +69,9 @@ pub enum Scan {
 }
 
 /// Looks at every frame of a segment. Writes that were not synced yet may reach the disk in any
-/// order, so a good frame after a bad one is no proof of damage by itself: `synced` reads from a
-/// payload how many bytes of the segment the disk was known to have when it was written.
+/// order, so a good frame after a bad one is no proof of damage by itself. It is one where all of
+/// what is bad has reached the disk, and where the good frame says that the disk had the bad one:
+/// `synced` reads from a payload how many bytes of the segment that were when it was written.
 pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
     let mut start = 0;
     while start < bytes.len() {
@@ -78,8 +88,14 @@ pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
 /// Lengths that do not fit rule out almost every offset without computing a checksum.
 fn was_whole(bytes: &[u8], bad: usize, synced: impl Fn(&[u8]) -> Option<u64>) -> bool {
     (bad + 1..bytes.len())
-        .filter_map(|start| at(bytes, start))
-        .any(|(payload, _)| synced(payload).is_some_and(|length| length > bad as u64))
+        .filter_map(|start| Some((start, synced(at(bytes, start)?.0)?)))
+        .any(|(start, length)| length > bad as u64 || has_arrived(&bytes[bad..start]))
+}
+
+/// Tells whether everything has reached the disk that stands between two places. What a file grew by is
+/// zeros until then, and records hardly have so many in a row.
+fn has_arrived(bytes: &[u8]) -> bool {
+    !bytes.windows(ABSENT_BYTES).any(|window| window.iter().all(|byte| *byte == 0))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<usize> {
@@ -136,10 +152,26 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_frame_that_was_never_synced_is_torn_whatever_follows() {
+    fn a_frame_that_never_reached_the_disk_is_torn_whatever_follows() {
         let mut bytes = three();
-        bytes[20] ^= 0x40;
+        bytes[15..34].fill(0);
         assert_eq!(scan(&bytes, none), Scan::Torn { end: 15 });
+        let long = [encode(b"one"), encode(&[b'x'; 2000]), encode(b"three")].concat();
+        for sector in [512..1024, 1024..1536, 1536..2027] {
+            let mut bytes = long.clone();
+            bytes[sector].fill(0);
+            assert_eq!(scan(&bytes, none), Scan::Torn { end: 15 });
+            assert_eq!(scan(&bytes, all), Scan::Damaged { start: 15 });
+        }
+    }
+
+    #[test]
+    fn a_bad_frame_that_is_all_there_is_damage_whatever_is_known_of_syncs() {
+        for at in 15..34 {
+            let mut bytes = three();
+            bytes[at] ^= 0x40;
+            assert_eq!(scan(&bytes, none), Scan::Damaged { start: 15 }, "flipped at {at}");
+        }
     }
 
     #[test]
