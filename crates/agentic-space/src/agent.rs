@@ -68,7 +68,13 @@ impl Space {
         let named = |found: agentic_store::git::RefName| {
             Some((AgentName::from_branch_ref(&found.name)?, found.target))
         };
-        Ok(refs.into_iter().filter_map(named).collect())
+        let agents: Vec<(AgentName, Oid)> = refs.into_iter().filter_map(named).collect();
+        // Sorted by name, as their refs are.
+        let is_there = |name: &AgentName| {
+            agents.binary_search_by(|(other, _)| other.as_str().cmp(name.as_str())).is_ok()
+        };
+        agentic_store::recovery::note_missing(self.repository(), is_there);
+        Ok(agents)
     }
 
     /// Lists the agents of remotes that have no branch here.
@@ -101,6 +107,11 @@ impl Space {
     /// Fails when there is no such agent, or it has no briefing.
     pub fn briefing(&self, name: &AgentName) -> Result<(Cid, Object)> {
         let agent = self.agent(name)?;
+        if agent.briefing.is_none()
+            && let Some(earlier) = self.renamed_from(name)?
+        {
+            return Err(Error::BranchRenamed { name: name.clone(), earlier });
+        }
         let unknown = || Error::UnknownObject { id: format!("the briefing of {name}") };
         let cid = agent.briefing.ok_or_else(unknown)?;
         let bytes = self.repository().notes(&name.notes_ref())?.object(cid)?;
@@ -163,6 +174,24 @@ impl Space {
             if is_genesis_of(name, &Claims::read(&commit.message)) {
                 return Ok(Some(commit.oid));
             }
+        }
+        Ok(None)
+    }
+
+    /// Finds the agent whose branch a person gave this name: commits of it are here, and its own
+    /// branch is gone.
+    pub(crate) fn renamed_from(&self, name: &AgentName) -> Result<Option<AgentName>> {
+        let head = self.head(name)?;
+        if self.find_genesis(name, head)?.is_some() {
+            return Ok(None);
+        }
+        for commit in self.repository().first_parents(head) {
+            let claimed = Claims::read(&commit?.message).agent;
+            let Some(agent) = claimed.filter(|agent| agent != name) else { continue };
+            let is_there = self.repository().find_ref(&agent.branch_ref())?.is_some()
+                || self.repository().archive_entry(&agent)?.is_some();
+            let is_known = self.repository().find_ref(&agent.notes_ref())?.is_some();
+            return Ok((!is_there && is_known).then_some(agent));
         }
         Ok(None)
     }

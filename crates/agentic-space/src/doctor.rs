@@ -70,6 +70,9 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
         Err(error) => report.damaged.push(error.to_string()),
     }
     let streams = recovery::all_streams(space.repository())?;
+    for stream in &streams {
+        salvage(space, stream, &mut report);
+    }
     if treatment.replay == Replay::Always {
         match recovery::replay(space.repository(), &streams, space.now()) {
             Ok(mended) => report.mended.extend(mended),
@@ -95,6 +98,25 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     }
     space.repository().sweep_begun_packs();
     Ok(report)
+}
+
+/// Sets the journal of a stream aside if it is damaged. What its bad records said is lost.
+fn salvage(space: &Space, stream: &Stream, report: &mut Report) {
+    match recovery::salvage(space.repository(), stream, space.now()) {
+        Ok(None) => {}
+        Ok(Some(mended)) => {
+            for one in &mended {
+                if let Mended::Salvaged { n_lost, .. } = &one.mended {
+                    let lost = format!(
+                        "the journal of `{stream}`: {n_lost} of its records cannot be read"
+                    );
+                    report.damaged.push(lost);
+                }
+            }
+            report.mended.extend(mended);
+        }
+        Err(error) => report.damaged.push(error.to_string()),
+    }
 }
 
 fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {

@@ -224,6 +224,14 @@ pub enum Error {
         /// The agent.
         agent: AgentName,
     },
+    /// A person renamed the branch of an agent, whose briefing and traces keep the earlier name.
+    #[error("the branch of `{name}` is that of agent `{earlier}`, renamed")]
+    BranchRenamed {
+        /// What the branch is called now.
+        name: AgentName,
+        /// What the agent is called.
+        earlier: AgentName,
+    },
     /// No object has this id.
     #[error("no object `{id}` is stored here")]
     UnknownObject {

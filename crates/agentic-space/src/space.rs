@@ -210,7 +210,11 @@ impl Space {
             None if self.repository.archive_entry(agent)?.is_some() => {
                 Err(Error::AgentArchived { name: agent.clone() })
             }
-            None => Err(Error::UnknownAgent { name: agent.clone() }),
+            None => {
+                // A branch that a person deleted does not come back after a restart.
+                recovery::note_missing_agent(&self.repository, agent);
+                Err(Error::UnknownAgent { name: agent.clone() })
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
 use agentic_store::journal::{self, NotesEdit, Taken, Transaction};
-use agentic_store::{Stream, Writer};
+use agentic_store::{PendingAside, Stream, Writer};
 
 use crate::commit::take_trace;
 use crate::space::Written;
@@ -94,6 +94,22 @@ impl Space {
         self.head(agent)?;
         let stream = Stream::Agent(agent.clone());
         Ok(journal::pending_entries(self.repository().layout(), &stream)?)
+    }
+
+    /// Reads the pending entries of earlier journals of an agent's name of which nobody knows whether
+    /// they belong to its branch as it is now.
+    ///
+    /// # Errors
+    /// Fails when the journals that were set aside cannot be listed.
+    pub fn pending_aside(&self, agent: &AgentName) -> Result<Vec<PendingAside>> {
+        let layout = self.repository().layout();
+        let mut found = agentic_store::pending_aside(layout, agent)?;
+        if let Some(earlier) = self.renamed_from(agent)? {
+            let entries = journal::pending_entries(layout, &Stream::Agent(earlier.clone()))?;
+            let folder = format!("journal/{earlier}");
+            found.extend((!entries.is_empty()).then_some(PendingAside { folder, entries }));
+        }
+        Ok(found)
     }
 
     /// Binds the pending entries to a commit that the agent has already made. A trace that was

@@ -80,6 +80,8 @@ pub fn drop_journal(repository: &Repository, stream: &Stream, now: Instant) -> R
     }
     repository.release_packs(stream)?;
     file::remove(&layout.dirty(stream))?;
+    file::remove(&layout.missing(stream))?;
+    journal::discard(layout, stream)?;
     file::remove(&layout.cache().join("facts").join(stream.to_string()))?;
     remove_journal(layout, stream)
 }

@@ -82,7 +82,7 @@ impl Layout {
 
     /// Returns where a journal is moved that belongs to an earlier branch of the same name.
     pub fn aside(&self, stream: &Stream, tag: &str) -> PathBuf {
-        self.root.join("aside").join(format!("{stream}-{tag}"))
+        self.asides().join(format!("{stream}-{tag}"))
     }
 
     /// Returns the folder of the packs that belong to a stream's journal.
@@ -98,6 +98,16 @@ impl Layout {
     /// Returns the file that names the packs which the last merge has replaced.
     pub fn replaced_packs(&self) -> PathBuf {
         self.root.join("pack").join("_replaced")
+    }
+
+    /// Returns the folder of journals that were set aside, and of what else was.
+    pub fn asides(&self) -> PathBuf {
+        self.root.join("aside")
+    }
+
+    /// Returns where a journal is written that is to take the place of the stream's own.
+    pub fn begun_journal(&self, stream: &Stream) -> PathBuf {
+        self.root.join("begun").join(stream.to_string())
     }
 
     /// Returns where objects are moved that a power cut damaged.
@@ -138,6 +148,22 @@ impl Layout {
     /// Returns the folder of these marks.
     pub fn dirty_marks(&self) -> PathBuf {
         self.root.join("dirty")
+    }
+
+    /// Returns the note that the branch of a stream was found missing.
+    pub fn missing(&self, stream: &Stream) -> PathBuf {
+        self.dirty_marks().join(format!("_missing-{stream}"))
+    }
+
+    /// Returns the note that a stream was left out when journals were replayed, because its own is
+    /// damaged.
+    pub fn left_out(&self, stream: &Stream) -> PathBuf {
+        self.dirty_marks().join(format!("_left-out-{stream}"))
+    }
+
+    /// Returns the file that counts the syncs which checkpoints have made.
+    pub fn syncs(&self) -> PathBuf {
+        self.root.join("syncs")
     }
 
     /// Returns the mark that a writer of the stream is at work, or died at it.

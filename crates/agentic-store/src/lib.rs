@@ -28,7 +28,7 @@ pub use crate::layout::{Layout, Stream};
 pub use crate::lock::{Lock, Wait, tell_waits};
 pub use crate::user::user_id;
 pub use crate::worktree_lock::WorktreeLock;
-pub use crate::writer::{Finding, Outcome, Writer};
+pub use crate::writer::{Fate, Finding, Outcome, PendingAside, Writer, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.
 pub(crate) fn hash_hex(bytes: &[u8]) -> String {

@@ -1,7 +1,10 @@
 //! Recovery: what every command does before its first read, and what a checkpoint makes needless.
 
+mod absence;
 mod checkpoint;
 mod replay;
+mod salvage;
+pub(crate) mod sync_stamp;
 
 use std::path::PathBuf;
 
@@ -9,13 +12,16 @@ use agentic_model::{Instant, Oid};
 
 use crate::boot::{self, Boot};
 use crate::git::Repository;
+use crate::journal;
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer};
 use crate::{Error, Result, follow};
 
+pub use self::absence::{note_missing, note_missing_agent};
 pub use self::checkpoint::{Checkpoint, KEEP_MILLIS, checkpoint, rest};
 pub use self::replay::replay;
+pub use self::salvage::salvage;
 pub use crate::follow::catch_up;
 
 /// What recovery did to one stream.
@@ -36,11 +42,24 @@ pub enum Mended {
     NotYet(String),
     /// A lost or damaged object was written again.
     Object(Oid),
+    /// The journal is damaged, so this stream alone was left out.
+    LeftOut(String),
+    /// The damaged journal was set aside, and what could be read of it goes on to count.
+    Salvaged {
+        /// Where the damaged journal is now.
+        aside: PathBuf,
+        /// How many of its records cannot be read.
+        n_lost: u64,
+        /// How many entries go on to be pending.
+        n_pending: u64,
+    },
     /// A worktree was brought to where its branch is.
     Worktree(PathBuf),
     /// The branch was moved forward to the newest acknowledged commit.
     Branch(Oid),
-    /// The branch had been moved on purpose; the newest acknowledged commit is kept aside.
+    /// The branch was gone and has been made again at the newest acknowledged commit.
+    BranchMadeAgain(Oid),
+    /// The branch had been moved or deleted on purpose; the newest acknowledged commit is kept aside.
     Rescued {
         /// The commit.
         commit: Oid,
@@ -68,8 +87,16 @@ pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> 
         report.push(Recovered { stream: Stream::Space, mended });
     }
     for stream in streams_in(&layout.open_marks())? {
+        if layout.left_out(&stream).exists() {
+            report.extend(replay::left_out(repository, &stream, now)?);
+            continue;
+        }
         match Writer::try_open(repository, &stream, now) {
-            Ok(Some(writer)) => report.extend(findings(&writer)),
+            Ok(Some(writer)) => {
+                report.extend(findings(&writer));
+                // Somebody died before it could take the place of the journal that there still is.
+                journal::discard(layout, &stream)?;
+            }
             Ok(None) => {}
             // Whoever needs this stream is told again; nobody else is kept from working.
             Err(error) => {

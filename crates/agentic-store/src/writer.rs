@@ -7,7 +7,10 @@
 mod kept;
 mod mark;
 mod spill;
+mod succession;
 mod unfinished;
+
+use std::path::PathBuf;
 
 use agentic_model::{Entry, Instant, Oid};
 
@@ -15,11 +18,13 @@ use crate::git::{RefMove, Repository, Worktree};
 use crate::journal::{self, Durability, Follow, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::recovery::KEEP_MILLIS;
+use crate::recovery::{KEEP_MILLIS, sync_stamp};
 use crate::{Error, Result, fault, fold};
 
 pub(crate) use self::kept::Kept;
-use self::mark::{make_mark, remove_mark};
+pub(crate) use self::mark::make_mark;
+use self::mark::remove_mark;
+pub use self::succession::{Fate, PendingAside, pending_aside};
 pub(crate) use self::unfinished::rescue_ref;
 
 /// The right to write to one stream, with its journal.
@@ -55,7 +60,14 @@ pub enum Finding {
         kept: Option<String>,
     },
     /// A journal of an earlier branch of the same name was set aside.
-    SetAside,
+    SetAside {
+        /// Where it is now.
+        aside: PathBuf,
+        /// How many of its entries no commit has.
+        n_pending: u64,
+        /// What became of these.
+        fate: Fate,
+    },
 }
 
 /// What became of a write.
@@ -111,6 +123,19 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Takes the lock of a stream whose journal cannot be opened, to put another in its place.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be written.
+    pub(crate) fn open_without_journal(
+        repository: &'a Repository,
+        stream: &Stream,
+    ) -> Result<Writer<'a>> {
+        let lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
+        let (stream, lock) = (stream.clone(), Some(lock));
+        Ok(Writer { repository, stream, lock, journal: None, found: Vec::new(), is_rare: false })
+    }
+
     fn with_lock(
         repository: &'a Repository,
         stream: &Stream,
@@ -121,7 +146,10 @@ impl<'a> Writer<'a> {
         let kept = kept.map_or(Ok(None), Journal::read_on)?;
         let (journal, found) = match kept {
             Some(journal) => (Some(journal), Vec::new()),
-            None => opened(repository, stream)?,
+            None => {
+                check_replayed(repository, stream)?;
+                opened(repository, stream)?
+            }
         };
         let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
             now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
@@ -157,13 +185,20 @@ impl<'a> Writer<'a> {
             if journal.standing().genesis == genesis {
                 return Ok(());
             }
-            // Others may have forked from what only the old journal makes safe.
-            self.repository.sync_filesystem()?;
-            self.set_aside()?;
+            return self.succeed(genesis, head, now);
         } else if head.is_some() {
             // Somebody else made that commit, and may not have synced it.
             self.repository.sync_filesystem()?;
         }
+        self.create_journal(genesis, head, now)
+    }
+
+    fn create_journal(
+        &mut self,
+        genesis: Option<Oid>,
+        head: Option<Oid>,
+        now: Instant,
+    ) -> Result<()> {
         let standing = Standing { genesis, head, taken_before: 0, n_pending: 0, notes: None };
         let layout = self.repository.layout();
         crate::boot::record(layout)?;
@@ -317,7 +352,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
-    fn make_visible(&mut self, transaction: &Transaction) -> Result<RefMove> {
+    fn make_visible(&self, transaction: &Transaction) -> Result<RefMove> {
         let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
         let names = names.iter().map(String::as_str).collect::<Vec<_>>();
@@ -346,6 +381,8 @@ impl<'a> Writer<'a> {
                 if !stands {
                     return Ok(RefMove::Lost { found });
                 }
+            } else if branch.expect.is_none() {
+                sync_stamp::note_made(self.repository.layout(), &self.stream, branch.new);
             }
         }
         if let Some(notes) = &transaction.notes {
@@ -366,26 +403,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn set_aside(&mut self) -> Result<()> {
-        let layout = self.repository.layout();
-        let dir = layout.journal(&self.stream);
-        let tag = self.standing().and_then(|standing| standing.genesis);
-        let tag = tag.map_or("none".to_owned(), |oid| oid.short());
-        let mut aside = layout.aside(&self.stream, &tag);
-        let mut n = 1;
-        while aside.exists() {
-            n += 1;
-            aside = layout.aside(&self.stream, &format!("{tag}-{n}"));
-        }
-        if let Some(parent) = aside.parent() {
-            std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
-        }
-        std::fs::rename(&dir, &aside).map_err(Error::io("set aside", &dir))?;
-        self.found.push(Finding::SetAside);
-        self.journal = None;
-        Ok(())
-    }
-
     fn lock(&self) -> &Lock {
         self.lock.as_ref().expect("BUG: a writer holds its lock until it is dropped")
     }
@@ -393,6 +410,16 @@ impl<'a> Writer<'a> {
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
     }
+}
+
+/// Checks that a stream was not left out when journals were replayed: its branch may not have yet what
+/// its records say.
+fn check_replayed(repository: &Repository, stream: &Stream) -> Result<()> {
+    if !repository.layout().left_out(stream).exists() {
+        return Ok(());
+    }
+    let reason = "it was left out after the machine was restarted";
+    Err(Error::corrupt(format!("the journal of `{stream}`"), reason))
 }
 
 fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {

@@ -1,8 +1,8 @@
 //! The doctor's report as JSON.
 
 use agentic_space::doctor::Report;
-use agentic_store::Finding;
 use agentic_store::recovery::{Mended, Recovered};
+use agentic_store::{Fate, Finding};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -72,17 +72,45 @@ impl From<&Recovered> for MendedView {
             Mended::Opened(Finding::GaveUp { kept: Some(name), .. }) => {
                 format!("gave up a write whose branch had moved, and kept it at {name}")
             }
-            Mended::Opened(Finding::SetAside) => {
-                "set the journal of an earlier branch aside".to_owned()
+            Mended::Opened(Finding::SetAside { aside, n_pending, fate }) => {
+                set_aside(&aside.display().to_string(), *n_pending, *fate)
             }
+            Mended::LeftOut(why) => {
+                format!("left out until `agentic doctor` has looked at it: {why}")
+            }
+            Mended::Salvaged { aside, n_lost, n_pending } => format!(
+                "set the damaged journal aside at `{}`: {n_lost} records cannot be read, {n_pending} entries go on to be pending",
+                aside.display()
+            ),
             Mended::NotYet(why) => format!("something unfinished waits: {why}"),
             Mended::Worktree(path) => {
                 format!("brought `{}` to where its branch is", path.display())
             }
             Mended::Object(oid) => format!("wrote object {oid} again"),
+            Mended::BranchMadeAgain(oid) => {
+                format!("made the branch again at {oid}, which was gone after a restart")
+            }
             Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
             Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
         };
         MendedView { stream: recovered.stream.to_string(), done }
+    }
+}
+
+/// Says what became of the journal of an earlier branch.
+fn set_aside(aside: &str, n_pending: u64, fate: Fate) -> String {
+    let done = "set the journal of an earlier branch aside";
+    match (n_pending, fate) {
+        (0, _) => done.to_owned(),
+        (1, Fate::CarriedOver) => format!("{done}, and carried its pending entry over"),
+        (_, Fate::CarriedOver) => {
+            format!("{done}, and carried its {n_pending} pending entries over")
+        }
+        (_, Fate::Shown) => {
+            format!("{done}; `agentic trace pending` shows what is pending in it ({n_pending})")
+        }
+        (_, Fate::Left) => {
+            format!("{done} at `{aside}`, with what no commit has of it ({n_pending})")
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use agentic_model::{Entry, Value};
 use agentic_space::trace::{Attached, Binding, Shown};
+use agentic_store::PendingAside;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use schemars::JsonSchema;
@@ -35,6 +36,9 @@ pub struct EntryView {
     /// The bytes, if they are not text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base64: Option<String>,
+    /// The folder below `agentic/` whose journal has it, if that is one of an earlier branch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
 }
 
 /// The answer of `agentic trace show`.
@@ -93,6 +97,15 @@ impl EntryView {
         views
     }
 
+    /// Shows entries of a journal that was set aside.
+    pub fn of_aside(aside: &PendingAside) -> Vec<EntryView> {
+        let mut views = EntryView::whole(&aside.entries);
+        for view in &mut views {
+            view.from = Some(aside.folder.clone());
+        }
+        views
+    }
+
     fn join(pieces: &[&Entry]) -> EntryView {
         let mut bytes = Vec::new();
         let mut is_text = true;
@@ -109,7 +122,8 @@ impl EntryView {
         let first = pieces.first().expect("an entry has at least one piece");
         let text = if is_text { String::from_utf8(bytes.clone()).ok() } else { None };
         let base64 = if text.is_none() { Some(BASE64.encode(&bytes)) } else { None };
-        EntryView { kind: first.kind.to_string(), at: first.at.to_string(), text, base64 }
+        let (kind, at) = (first.kind.to_string(), first.at.to_string());
+        EntryView { kind, at, text, base64, from: None }
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn same_as_rolled_forward(
     });
     let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
         Finding::RolledForward { commit } => *commit,
-        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside => None,
+        Finding::CutTail { .. } | Finding::GaveUp { .. } | Finding::SetAside { .. } => None,
     });
     let Some(commit) = commit.filter(|commit| *commit == head) else { return Ok(None) };
     let found = space.read_commit(commit)?;

@@ -58,6 +58,17 @@ impl Repository {
         })
     }
 
+    /// Reads when a commit was written, which git keeps when it is made again upon another parent.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    pub fn authored_at(&self, oid: Oid) -> Result<Instant> {
+        let doing = || format!("read commit {oid}");
+        let commit = self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing))?;
+        let author = commit.author().map_err(Error::git_with(doing))?;
+        Ok(Instant::from_millis(author.seconds().saturating_mul(1000)))
+    }
+
     /// Reads which tree a commit has, and of the commit no more than that takes where it can: one
     /// that keeps others may name thousands.
     ///

@@ -11,7 +11,9 @@ mod log;
 mod opening;
 mod read;
 mod record;
+mod salvage;
 mod segment;
+mod succession;
 mod transaction;
 
 use std::fs::File;
@@ -26,11 +28,13 @@ pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
 pub use self::opening::Opened;
 pub use self::read::{
-    Segment, decided, pending_entries, records, records_of, segments, tail, tail_with_hash,
-    unfinished,
+    Segment, decided, pending_entries, pending_in, records, records_of, segments, tail,
+    tail_with_hash, unfinished,
 };
 pub use self::record::{Body, Record, RecordHash, Standing};
+pub use self::salvage::{Salvage, salvage};
 pub(crate) use self::segment::sync_directory;
+pub use self::succession::{Heritage, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{
     BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken,
     Transaction,
@@ -97,11 +101,17 @@ impl Journal {
         std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
         let marks = mark_dirty(layout, stream)?;
         let record = Record { seq: 0, prev: [0; 32], at, synced: 0, standing, body: Body::Open };
-        let mut journal = Journal::begin_segment(dir, 0, record)?;
+        let begun = Journal::begin_segment(dir, 0, record);
+        let mut journal = begun.inspect_err(|_| remove_begun(layout, stream))?;
         journal.unsynced.extend([layout.journals(), layout.root().to_owned()]);
         journal.unsynced.extend(marks);
-        fault::point("journal-begun")?;
+        fault::point("journal-begun").inspect_err(|_| remove_begun(layout, stream))?;
         Ok(journal)
+    }
+
+    /// Tells whether this journal was begun by whoever has it, and nothing was ever recorded in it.
+    pub fn is_unused(&self) -> bool {
+        self.last.seq == 0 && self.synced == 0 && self.last.body == Body::Open
     }
 
     /// Notes durably, with the next durable append, that this journal holds records which only a
@@ -282,18 +292,7 @@ impl Journal {
 
     /// Makes the frames of records that follow the last one; returns the last of them too.
     fn encode(&self, bodies: Vec<(Body, Standing)>, at: Instant, synced: u64) -> Result<Encoded> {
-        let (mut seq, mut prev) = (self.last.seq, self.last_hash);
-        let mut bytes = Vec::new();
-        let mut last = None;
-        for (body, standing) in bodies {
-            seq += 1;
-            let record = Record { seq, prev, at, synced, standing, body };
-            let payload = record.encode()?;
-            prev = *hash(&payload).as_bytes();
-            bytes.extend_from_slice(&frame::encode(&payload));
-            last = Some((record, prev));
-        }
-        Ok(Encoded { bytes, last })
+        encode_from((self.last.seq + 1, self.last_hash), bodies, at, synced)
     }
 
     /// Begins a new segment because the current one is long enough. The chain must not break where
@@ -349,6 +348,39 @@ impl Journal {
         fault::point("half-record").map_err(std::io::Error::other)?;
         self.file.write_all_at(second, self.length + first.len() as u64)
     }
+}
+
+/// Makes the frames of records, the first with a number and naming the hash of the one before.
+fn encode_from(
+    (first, mut prev): (u64, RecordHash),
+    bodies: Vec<(Body, Standing)>,
+    at: Instant,
+    synced: u64,
+) -> Result<Encoded> {
+    let mut bytes = Vec::new();
+    let mut last = None;
+    for (seq, (body, standing)) in (first..).zip(bodies) {
+        let record = Record { seq, prev, at, synced, standing, body };
+        let payload = record.encode()?;
+        prev = *hash(&payload).as_bytes();
+        bytes.extend_from_slice(&frame::encode(&payload));
+        last = Some((record, prev));
+    }
+    Ok(Encoded { bytes, last })
+}
+
+/// Removes a journal in which nothing was ever recorded. One that stays is used by the next write.
+pub(crate) fn remove_begun(layout: &Layout, stream: &Stream) {
+    let dir = layout.journal(stream);
+    let _may_be_absent = std::fs::remove_file(segment::path(&dir, 0));
+    if std::fs::remove_dir(&dir).is_ok() {
+        let _may_be_absent = std::fs::remove_file(layout.dirty(stream));
+    }
+}
+
+/// Returns the file of a segment.
+pub fn segment_path(layout: &Layout, stream: &Stream, number: u64) -> PathBuf {
+    segment::path(&layout.journal(stream), number)
 }
 
 /// Makes the mark of a stream unless it is there; returns the folder that is to be synced then.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::record::Record;
-use super::{Journal, frame, hash, segment};
+use super::{Journal, frame, hash, segment, succession};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -59,6 +59,9 @@ impl Journal {
         let mut removed = 0;
         loop {
             let Some(segment) = segment::list(&dir)?.last().copied() else {
+                if succession::take_place(layout, stream)? {
+                    continue;
+                }
                 return Ok(Opened::Absent { cut: removed });
             };
             let path = segment::path(&dir, segment);

@@ -148,12 +148,19 @@ pub fn unfinished(layout: &Layout, stream: &Stream) -> Result<Option<Transaction
 /// # Errors
 /// Fails when the journal is damaged.
 pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
+    pending_in(&layout.journal(stream))
+}
+
+/// Does the same in a folder of segments.
+///
+/// # Errors
+/// Fails when the journal is damaged.
+pub fn pending_in(dir: &Path) -> Result<Vec<Entry>> {
     retry(|| {
-        let dir = layout.journal(stream);
         let mut entries = Vec::new();
         let mut standing: Option<super::Standing> = None;
-        'segments: for number in segment::list(&dir)?.into_iter().rev() {
-            let mut frames = Backwards::open(&segment::path(&dir, number))?;
+        'segments: for number in segment::list(dir)?.into_iter().rev() {
+            let mut frames = Backwards::open(&segment::path(dir, number))?;
             while let Some(payload) = frames.next()? {
                 let record = Record::decode(&payload)?;
                 let standing = standing.get_or_insert_with(|| record.standing.clone());
@@ -169,7 +176,7 @@ pub fn pending_entries(layout: &Layout, stream: &Stream) -> Result<Vec<Entry>> {
         let n_pending = standing.map_or(0, |standing| standing.n_pending);
         if entries.len() as u64 != n_pending {
             let reason = format!("{} of {n_pending} pending entries are there", entries.len());
-            return Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
+            return Err(Error::corrupt(format!("the journal `{}`", dir.display()), reason));
         }
         entries.reverse();
         Ok(entries)

@@ -7,7 +7,7 @@
 
 use agentic_model::{Instant, Oid};
 
-use super::{replay, streams_in};
+use super::{replay, streams_in, sync_stamp};
 use crate::file::{self, Persistence};
 use crate::git::Repository;
 use crate::journal::{
@@ -135,7 +135,7 @@ fn cut_all(
         return Ok(done);
     }
     fault::point("before-checkpoint")?;
-    repository.sync_filesystem()?;
+    sync_stamp::counted(repository.layout(), || repository.sync_filesystem())?;
     for (at, plan) in plans {
         done[at].1 = cut(repository, plan, now);
     }
@@ -270,6 +270,7 @@ fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> 
             journal.drop_segments_before(journal.segment())?;
             repository.release_packs(&plan.stream)?;
             file::remove(&layout.dirty(&plan.stream))?;
+            file::remove(&layout.missing(&plan.stream))?;
             Ok(Checkpoint::Cut)
         }
         Extent::Before(next)

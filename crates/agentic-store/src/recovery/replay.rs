@@ -8,13 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Instant, Oid};
 
-use super::{Mended, Recovered, findings};
+use super::absence::BranchHistory;
+use super::{Mended, Recovered};
+use crate::file::{self, Persistence};
 use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository};
 use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::writer::{Finding, Writer, rescue_ref};
-use crate::{Result, follow};
+use crate::writer::{Finding, Writer, make_mark, rescue_ref};
+use crate::{Error, Result, follow};
 
 /// A write that was decided and not given up.
 pub struct Decided {
@@ -42,37 +44,87 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
     let streams = &archive_first(streams);
     repository.set_damaged_packs_aside()?;
     repository.set_damaged_objects_aside()?;
-    for stream in streams {
+    let mut streams = streams.clone();
+    each_sound(repository, &mut streams, &mut report, |stream| {
         let _lock = lock(repository, stream)?;
-        let mended = restore_objects(repository, stream)?;
-        report.extend(mended.into_iter().map(|mended| recovered(stream, mended)));
-    }
+        restore_objects(repository, stream)
+    })?;
     let mut notes: BTreeMap<String, Edits> = BTreeMap::new();
-    for stream in streams {
+    each_sound(repository, &mut streams, &mut report, |stream| {
         let _lock = lock(repository, stream)?;
         if is_archived(repository, stream)? {
-            continue;
+            return Ok(Vec::new());
         }
         let records = journal::records(repository.layout(), stream)?;
         collect_notes(&records, &mut notes);
-        let decided = decided(records);
-        break_stale_locks(repository, &decided)?;
-        let mended = restore_branch(repository, stream, &decided)?;
-        report.extend(mended.map(|mended| recovered(stream, mended)));
-    }
+        Ok(restore_branch(repository, stream, records)?.into_iter().collect())
+    })?;
     for (name, edits) in &notes {
         repository.restore_notes_ref(name, &edits.tips, edits.known)?;
     }
-    for stream in streams {
+    each_sound(repository, &mut streams, &mut report, |stream| {
         if !is_archived(repository, stream)? {
-            apply_notes(repository, stream)?;
+            let _lock = lock(repository, stream)?;
+            apply_notes(repository, &decided(journal::records(repository.layout(), stream)?))?;
         }
+        // Everything that opening a writer does can be done again, so this counts as replayed.
+        file::remove(&repository.layout().left_out(stream))?;
         let writer = Writer::open(repository, stream, now)?;
-        report.extend(findings(&writer));
+        let mended = writer.findings().iter().cloned().map(Mended::Opened).collect();
         drop(writer);
         note_worktree(repository, stream)?;
-    }
+        Ok(mended)
+    })?;
     Ok(report)
+}
+
+/// Takes a step of the replay for each stream. One whose journal turns out to be damaged is reported
+/// and left out of later steps: nobody else has to wait for what only the doctor mends.
+fn each_sound(
+    repository: &Repository,
+    streams: &mut Vec<Stream>,
+    report: &mut Vec<Recovered>,
+    mut step: impl FnMut(&Stream) -> Result<Vec<Mended>>,
+) -> Result<()> {
+    let mut sound = Vec::new();
+    for stream in streams.drain(..) {
+        let mended = match step(&stream) {
+            Ok(mended) => {
+                sound.push(stream.clone());
+                mended
+            }
+            // What is damaged beside the journal is told in the same way, and looked at again.
+            Err(error @ (Error::Corrupt { .. } | Error::Git { .. })) => {
+                leave_out(repository, &stream)?;
+                vec![Mended::LeftOut(error.to_string())]
+            }
+            Err(error) => return Err(error),
+        };
+        report.extend(mended.into_iter().map(|mended| recovered(&stream, mended)));
+    }
+    *streams = sound;
+    Ok(())
+}
+
+/// Notes that a stream has still to be replayed, so that every command says so until it is.
+fn leave_out(repository: &Repository, stream: &Stream) -> Result<()> {
+    let layout = repository.layout();
+    let note = layout.left_out(stream);
+    std::fs::create_dir_all(layout.dirty_marks()).map_err(Error::io("create", &note))?;
+    file::replace(&note, b"", Persistence::Synced)?;
+    make_mark(&layout.open_mark(stream), &layout.lock(stream))
+}
+
+/// Replays a stream that was left out, if its journal can be read by now.
+pub(super) fn left_out(
+    repository: &Repository,
+    stream: &Stream,
+    now: Instant,
+) -> Result<Vec<Recovered>> {
+    match journal::records(repository.layout(), stream) {
+        Ok(_) => replay(repository, std::slice::from_ref(stream), now),
+        Err(error) => Ok(vec![recovered(stream, Mended::LeftOut(error.to_string()))]),
+    }
 }
 
 /// Puts the archive before the agents: what it has by now does not come back from a journal.
@@ -119,14 +171,37 @@ fn recovered(stream: &Stream, mended: Mended) -> Recovered {
 }
 
 fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mended>> {
+    let layout = repository.layout();
     let mut mended = Vec::new();
-    if let Opened::Ready { cut, .. } = Journal::open_after_power_cut(repository.layout(), stream)?
+    repository.link_packs(stream)?;
+    let opened = Journal::open_after_power_cut(layout, stream);
+    if let Err(Error::Corrupt { .. }) = &opened {
+        // Other agents may have built upon what its good records hold.
+        let _said_by_what_follows = restore_readable(repository, stream);
+    }
+    if let Opened::Ready { cut, .. } = opened?
         && cut > 0
     {
         mended.push(Mended::Opened(Finding::CutTail { bytes: cut }));
     }
-    repository.link_packs(stream)?;
-    for decided in decided(journal::records(repository.layout(), stream)?) {
+    let records = journal::records(layout, stream);
+    if records.is_err() {
+        let _said_by_what_follows = restore_readable(repository, stream);
+    }
+    mended.extend(write_missing(repository, &decided(records?))?);
+    Ok(mended)
+}
+
+/// Writes the objects again that the good records of a damaged journal hold.
+fn restore_readable(repository: &Repository, stream: &Stream) -> Result<()> {
+    let found = journal::salvage(repository.layout(), stream)?;
+    write_missing(repository, &decided(found.records)).map(drop)
+}
+
+/// Writes the objects of some writes again that are gone.
+pub(super) fn write_missing(repository: &Repository, decided: &[Decided]) -> Result<Vec<Mended>> {
+    let mut mended = Vec::new();
+    for decided in decided {
         for object in &decided.transaction.objects {
             let oid = repository.name_object(object);
             if !repository.has_object(oid) {
@@ -156,17 +231,21 @@ fn break_stale_locks(repository: &Repository, decided: &[Decided]) -> Result<()>
 }
 
 /// Moves a branch forward along its recorded chain, if it stands on it and nobody moved it away.
-fn restore_branch(
+pub(super) fn restore_branch(
     repository: &Repository,
     stream: &Stream,
-    decided: &[Decided],
+    records: Vec<Record>,
 ) -> Result<Option<Mended>> {
+    let history = BranchHistory::of(&records);
+    let decided = decided(records);
+    break_stale_locks(repository, &decided)?;
     let steps: Vec<(&BranchMove, &Transaction)> = decided
         .iter()
         .filter_map(|one| Some((one.transaction.branch.as_ref()?, &one.transaction)))
         .collect();
     let Some((last, transaction)) = steps.last() else { return Ok(None) };
-    let follows_chain = match repository.ref_state(&last.name) {
+    let state = repository.ref_state(&last.name);
+    let follows_chain = match state {
         RefState::Sound(found) if repository.is_ancestor(last.new, found)? => {
             repository.mend_log(&last.name)?;
             return Ok(None);
@@ -175,7 +254,7 @@ fn restore_branch(
             steps.iter().any(|(step, _)| step.expect == Some(found) || step.new == found)
                 && !repository.moved_away(&last.name, last.new)
         }
-        RefState::Absent => steps.iter().any(|(step, _)| step.expect.is_none()),
+        RefState::Absent => !history.is_deleted(repository.layout(), stream, &last.name),
         // Nothing better is known: where it was moved to cannot be read.
         RefState::Damaged => {
             repository.forget_damaged_ref(&last.name)?;
@@ -187,9 +266,17 @@ fn restore_branch(
         let expect = repository.find_ref(&last.name)?;
         let step = BranchMove { name: last.name.clone(), expect, new: last.new };
         let moved = repository.move_ref(&step, &transaction.committer, "agentic: recover")?;
-        return Ok((moved == RefMove::Moved).then_some(Mended::Branch(last.new)));
+        let mended = match state {
+            RefState::Absent => Mended::BranchMadeAgain(last.new),
+            RefState::Sound(_) | RefState::Damaged => Mended::Branch(last.new),
+        };
+        return Ok((moved == RefMove::Moved).then_some(mended));
     }
     let name = rescue_ref(stream, last.new);
+    if repository.find_ref(&name)? == Some(last.new) {
+        // Said when it was kept.
+        return Ok(None);
+    }
     let step = BranchMove { name: name.clone(), expect: None, new: last.new };
     let rescued = repository.move_ref(&step, &transaction.committer, "agentic: rescue")?;
     Ok((rescued == RefMove::Moved).then_some(Mended::Rescued { commit: last.new, name }))
@@ -214,11 +301,9 @@ fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
 
 /// Applies the edits that a notes ref may have lost: those from the newest state on that it still
 /// descends from. What somebody did to older notes since is left alone.
-fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
-    let _lock = lock(repository, stream)?;
-    let decided = decided(journal::records(repository.layout(), stream)?);
+pub(super) fn apply_notes(repository: &Repository, decided: &[Decided]) -> Result<()> {
     let mut by_name: BTreeMap<&str, Vec<(&NotesEdit, &Decided)>> = BTreeMap::new();
-    for one in &decided {
+    for one in decided {
         if let Some(edit) = &one.transaction.notes {
             by_name.entry(&edit.name).or_default().push((edit, one));
         }

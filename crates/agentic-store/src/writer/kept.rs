@@ -5,7 +5,7 @@
 //! journal is still the one that everybody appends to, and what others have appended.
 
 use super::Writer;
-use crate::journal::Journal;
+use crate::journal::{self, Journal};
 use crate::layout::Stream;
 use crate::lock::{Lock, LockFile};
 
@@ -23,7 +23,11 @@ pub(crate) struct Kept {
 impl Drop for Writer<'_> {
     /// Gives the lock back, and keeps open what the next write of this stream begins with.
     fn drop(&mut self) {
-        let (lock, journal) = (self.lock.take(), self.journal.take());
+        let (lock, mut journal) = (self.lock.take(), self.journal.take());
+        if lock.is_some() && journal.take_if(|journal| journal.is_unused()).is_some() {
+            // What it was begun for failed, and nobody was told of anything.
+            journal::remove_begun(self.repository.layout(), &self.stream);
+        }
         if let Some(lock) = lock.and_then(Lock::give_back) {
             self.repository.keep(Kept { stream: self.stream.clone(), lock, journal });
         }

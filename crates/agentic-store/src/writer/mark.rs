@@ -7,7 +7,7 @@ use crate::{Error, Result};
 
 /// Makes a mark: one more name of the lock file, because to make a file and remove it costs the
 /// filesystem much more; a file of its own where names cannot be added.
-pub(super) fn make_mark(mark: &Path, lock: &Path) -> Result<()> {
+pub(crate) fn make_mark(mark: &Path, lock: &Path) -> Result<()> {
     let make = || match std::fs::hard_link(lock, mark) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => Err(error),

@@ -45,6 +45,22 @@ impl Writer<'_> {
         }
     }
 
+    /// Carries out a write that no journal which can be opened ends with, or keeps its commit aside;
+    /// tells whether it was carried out.
+    pub(crate) fn finish_or_keep(&self, transaction: &Transaction) -> Result<bool> {
+        self.check_free(transaction)?;
+        match self.make_visible(transaction)? {
+            RefMove::Moved => {
+                follow::note(self.repository, transaction)?;
+                Ok(true)
+            }
+            RefMove::Lost { .. } => {
+                self.keep_aside(transaction)?;
+                Ok(false)
+            }
+        }
+    }
+
     /// Keeps the commit of a write that is given up: whoever made it may have been told that it was
     /// decided, if only making it visible failed.
     fn keep_aside(&self, transaction: &Transaction) -> Result<Option<String>> {

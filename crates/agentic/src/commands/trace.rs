@@ -75,7 +75,9 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Add { agent, kind, text } => add(context, &space, agent.as_ref(), &kind, &text),
         Verb::Pending { agent } => {
             let agent = context.agent(&space, agent.as_ref())?;
-            let entries = EntryView::whole(&space.pending_trace(&agent)?);
+            let mut entries = EntryView::whole(&space.pending_trace(&agent)?);
+            let aside = space.pending_aside(&agent)?;
+            entries.extend(aside.iter().flat_map(EntryView::of_aside));
             context.format.answer(entries.as_slice(), lines);
             Ok(ExitCode::SUCCESS)
         }
@@ -156,7 +158,8 @@ fn lines(entries: &[EntryView]) -> String {
             (None, Some(base64)) => format!("(base64) {base64}"),
             (None, None) => String::new(),
         };
-        format!("{} {} {}\n", entry.at, entry.kind, body.trim_end())
+        let from = entry.from.iter().map(|from| format!("(from {from}) ")).collect::<String>();
+        format!("{} {} {from}{}\n", entry.at, entry.kind, body.trim_end())
     };
     entries.iter().map(line).collect()
 }

@@ -143,6 +143,10 @@ fn of_archive(error: &Error) -> (Class, String) {
 /// Does the same for objects, relations, merges and remotes.
 fn of_relation(error: &Error) -> (Class, String) {
     let (class, hint) = match error {
+        Error::BranchRenamed { name, earlier } => {
+            let hint = format!("`git branch -m agents/{name} agents/{earlier}`");
+            return (REFUSED, format!("{hint} brings its briefing and its traces back"));
+        }
         Error::UnknownObject { .. } => {
             (REFUSED, "check the id; a prefix needs ten characters or more")
         }

@@ -105,6 +105,25 @@ pub const VERBS: &[Verb] = &[
     ),
     on_alice("trace add", "agentic spawn alice -m x", "agentic trace add --agent alice first"),
     on_alice(
+        "trace add on a branch that a person rebased",
+        "agentic spawn alice -m x --at main; agentic trace add --agent alice first
+         git commit -q --allow-empty -m onward; git checkout -q agents/alice
+         git rebase -q main; git checkout -q main",
+        "agentic trace add --agent alice second",
+    ),
+    on_alice(
+        "trace add on a branch that begins elsewhere by now",
+        "agentic spawn alice -m x --at main; agentic trace add --agent alice first
+         git branch -qf agents/alice main",
+        "agentic trace add --agent alice second",
+    ),
+    on_alice(
+        "spawn under a name that was free again",
+        "agentic spawn alice -m x; agentic trace add --agent alice first
+         git branch -qD agents/alice; git update-ref -d refs/notes/agentic/alice",
+        "agentic spawn alice -m y",
+    ),
+    on_alice(
         "trace add of a long text",
         "agentic spawn alice -m x; agentic trace add --agent alice first",
         "seq 30000 | agentic trace add --agent alice -",

@@ -1,0 +1,72 @@
+//! Setting a damaged journal aside without losing what can still be read of it.
+
+use agentic_model::Instant;
+
+use super::replay::{apply_notes, decided, replay, restore_branch, write_missing};
+use super::{Mended, Recovered};
+use crate::git::Repository;
+use crate::journal::{self, Heritage, Salvage};
+use crate::layout::Stream;
+use crate::writer::{Fate, Writer};
+use crate::{Error, Result};
+
+/// Sets the journal of a stream aside if it is damaged. Its good records are carried out first, as far
+/// as that was not done: what they hold is in git then, and what only a journal knows goes on to
+/// count in the one that takes its place. Nothing if the journal is sound.
+///
+/// # Errors
+/// Fails when the repository cannot be written, and when a newer version wrote the journal.
+pub fn salvage(
+    repository: &Repository,
+    stream: &Stream,
+    now: Instant,
+) -> Result<Option<Vec<Recovered>>> {
+    let layout = repository.layout();
+    let mut writer = Writer::open_without_journal(repository, stream)?;
+    let left_out = layout.left_out(stream);
+    match journal::records(layout, stream) {
+        Ok(_) if left_out.exists() => {
+            drop(writer);
+            return replay(repository, std::slice::from_ref(stream), now).map(Some);
+        }
+        Ok(_) => return Ok(None),
+        Err(Error::Corrupt { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let found = journal::salvage(layout, stream)?;
+    let Some(standing) = found.standing().cloned() else {
+        // Nothing of it can be read. Whoever writes next begins it anew, and says so.
+        return Ok(None);
+    };
+    repository.link_packs(stream)?;
+    let written = decided(found.records.clone());
+    let mut mended = write_missing(repository, &written)?;
+    if left_out.exists() {
+        // On the same boot nothing but a person can have taken back what was done.
+        mended.extend(restore_branch(repository, stream, found.records.clone())?);
+        apply_notes(repository, &written)?;
+    }
+    let taken_before = finish(&mut writer, &found, standing.taken_before)?;
+    let notes = match stream.agent() {
+        Some(agent) => repository.find_ref(&agent.notes_ref())?,
+        None => None,
+    };
+    let pending = found.entries_from(taken_before);
+    let n_pending = pending.len() as u64;
+    let (genesis, head, decisions) = (standing.genesis, standing.head, found.decisions());
+    let heritage = Heritage { genesis, head, notes, decisions, pending };
+    let aside = writer.replace_journal(genesis, heritage, Fate::CarriedOver, now)?;
+    mended.push(Mended::Salvaged { aside, n_lost: found.n_lost, n_pending });
+    let recovered = |mended| Recovered { stream: stream.clone(), mended };
+    Ok(Some(mended.into_iter().map(recovered).collect()))
+}
+
+/// Finishes the write at the end, or gives it up; returns from which number on entries are pending.
+fn finish(writer: &mut Writer<'_>, found: &Salvage, taken_before: u64) -> Result<u64> {
+    let Some(transaction) = found.unfinished() else { return Ok(taken_before) };
+    let is_given_up = !writer.finish_or_keep(transaction)?;
+    match is_given_up && transaction.taken.count > 0 {
+        true => Ok(transaction.taken.from),
+        false => Ok(taken_before),
+    }
+}
