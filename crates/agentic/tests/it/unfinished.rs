@@ -1,4 +1,4 @@
-//! Replies that do not count, in every language: refused, cut and filtered ones. And what models
+//! Replies that do not count, in each language that calls models: refused, cut and filtered ones. And what models
 //! cost where a program asks them again.
 
 use std::time::Duration;
@@ -23,10 +23,6 @@ const AGENTLANG: &str = "agent writer { tools: [] }\n\
     pipeline main(t: String) -> String { let a = think(t) by writer; return a.note; }\n";
 const PIPELINE: &str = "memory static ( say )\n";
 const REGISTRY: &str = r#"{"builtins":[{"name":"say","agent":"t/say","backends":["memory"],"retry":{"max_attempts":3,"initial_ms":1,"backoff":1},"run":{"model":"m"}}]}"#;
-const SCRIPT: &str = "let got = ();\n\
-    try { got = request(\"model\", #{ model: \"m\", user: \"go\" }).text; }\n\
-    catch (failure) { got = `caught ${failure.message}`; }\n\
-    got\n";
 
 /// How replies end that do not count: the message of the model, why it ended, and what is said.
 fn endings() -> [(Json, &'static str, &'static str); 3] {
@@ -57,7 +53,6 @@ fn sandbox(model: &Model) -> Sandbox {
         ("main.agent", AGENTLANG),
         ("pipeline.as", PIPELINE),
         ("r.json", REGISTRY),
-        ("flow.rhai", SCRIPT),
         ("agentic.toml", &toml),
     ];
     for (name, content) in files {
@@ -85,7 +80,7 @@ fn message(said: &Json) -> &str {
 }
 
 #[test]
-fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_every_language() {
+fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_each_language_that_calls_models() {
     for (said, reason, wanted) in endings() {
         let model = Model::new(move |_, _| reply(&said, reason, (7, 2)));
         let sandbox = sandbox(&model);
@@ -113,11 +108,6 @@ fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_every_language() {
         assert!(message(&pipeline).contains(wanted), "{pipeline}");
         assert_eq!(pipeline["usage"], json!({"calls": 1, "input_tokens": 7, "output_tokens": 2}));
         assert_eq!(model.take_n_asked(), 1, "an attempt more would end as this one");
-        agentic(&sandbox, &["spawn", "alice", "-m", "x"]);
-        let run = ["session", "start", "alice", "--flow", "flow.rhai", "--allow", "model"];
-        let script = agentic(&sandbox, &run);
-        let is_caught = text(&script).contains("caught") && text(&script).contains(wanted);
-        assert!(is_caught, "{}", text(&script));
     }
 }
 
