@@ -10,6 +10,7 @@ use agentic_store::{Stream, Writer};
 use crate::archive::archive_stream;
 use crate::following::{Following, reserve};
 use crate::kind::REGISTRY_REF;
+use crate::worktree::{REWRITE_REF, name_notes_everywhere};
 use crate::{Error, Result, Space};
 
 pub use crate::sync::refusal::PushRefusal;
@@ -21,6 +22,8 @@ mod refusal;
 pub const FOLDED_AGENTS_MAX: usize = 1_000;
 /// What a push of everything is about by pattern.
 const PUSHED_FOLDERS: [&str; 2] = ["refs/heads/agents/", "refs/notes/agentic/"];
+/// What the pattern looks like to git that `init` once let amend and rebase carry along.
+const REWRITE_PATTERN: &str = r"^refs/notes/agentic/\*$";
 
 /// The sources of refspecs that bring the branches of agents.
 const ALL_HEADS: [&str; 3] = ["refs/heads/*:", "refs/heads/agents/*:", "refs/*:"];
@@ -49,8 +52,9 @@ pub struct Fetched {
     pub adopted: Vec<AgentName>,
 }
 
-/// Writes the refspecs of fetch into the configuration of remotes, and lets git carry notes along
-/// when it rewrites commits; safe to repeat. Returns what had to be written.
+/// Writes the refspecs of fetch into the configuration of remotes, and lets git carry the notes of
+/// an agent along when it rewrites commits in that agent's worktree; safe to repeat. Returns what
+/// had to be written.
 ///
 /// # Errors
 /// Fails when a remote does not exist or the configuration cannot be written.
@@ -74,12 +78,13 @@ pub fn init(space: &Space, remotes: &[String]) -> Result<Vec<String>> {
         }
     }
     changed.dedup();
-    let rewrite = ["config", "notes.rewriteRef"];
-    if !space.repository().git(&rewrite)?.success {
-        // Amend and rebase then carry traces along.
-        let set = ["config", "notes.rewriteRef", "refs/notes/agentic/*"];
-        space.repository().git(&set)?.checked(&set)?;
-        changed.push("notes.rewriteRef".to_owned());
+    // An earlier release set this pattern, with which one agent's rebase rewrites the notes of others.
+    let pattern = ["config", "--local", "--unset-all", REWRITE_REF, REWRITE_PATTERN];
+    if space.repository().git(&pattern)?.success {
+        changed.push(REWRITE_REF.to_owned());
+    }
+    if name_notes_everywhere(space)? {
+        changed.push("worktrees".to_owned());
     }
     Ok(changed)
 }

@@ -8,6 +8,9 @@ use agentic_store::{Durability, Lock, WorktreeLock};
 
 use crate::{Error, Result, Space};
 
+/// Where git's configuration says which notes amend and rebase carry along.
+pub(crate) const REWRITE_REF: &str = "notes.rewriteRef";
+
 /// A worktree that has an agent's branch checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentWorktree {
@@ -145,7 +148,7 @@ pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
         discard(space, path)?;
         return Err(error.into());
     }
-    show_notes_in(space, agent, lock.worktree())?;
+    name_notes_in(space, agent, lock.worktree())?;
     if space.durability() == Durability::Full {
         // Git syncs none of it; an agent could take files that a power cut lost for deleted ones.
         repository.sync_filesystem()?;
@@ -283,18 +286,40 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Lets plain `git log` show this agent's notes in this worktree, and nowhere else.
-fn show_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<()> {
+/// Lets plain `git log` show this agent's notes in this worktree, and lets amend and rebase carry
+/// them along there: this agent's alone, since a pattern would have one agent's rebase rewrite the
+/// notes of all whose commits it merged. Tells whether that can be said there.
+fn name_notes_in(space: &Space, agent: &AgentName, worktree: &Worktree) -> Result<bool> {
     let repository = space.repository();
     let is_shared = repository.is_set("core.bare")? || repository.config("core.worktree").is_some();
     if is_shared && !repository.is_set("extensions.worktreeConfig")? {
         // With settings of their own, worktrees would all take these two for theirs.
-        return Ok(());
+        return Ok(false);
     }
     let enable = ["config", "extensions.worktreeConfig", "true"];
     repository.git(&enable)?.checked(&enable)?;
-    let notes = agent.notes_ref();
-    let show = ["config", "--worktree", "notes.displayRef", &notes];
-    worktree.git(&show)?.checked(&show)?;
-    Ok(())
+    for key in ["notes.displayRef", REWRITE_REF] {
+        let name = ["config", "--worktree", key, &agent.notes_ref()];
+        worktree.git(&name)?.checked(&name)?;
+    }
+    Ok(true)
+}
+
+/// Does the same in the worktrees of agents that were made when nobody did. Tells whether there was
+/// one.
+///
+/// # Errors
+/// Fails when worktrees or their configuration cannot be read or written.
+pub(crate) fn name_notes_everywhere(space: &Space) -> Result<bool> {
+    let mut is_changed = false;
+    for AgentWorktree { agent, worktree, .. } in space.agent_worktrees()? {
+        // What the main worktree says, all others would take for theirs.
+        if worktree.git_dir == space.repository().common_dir() || !worktree.path.exists() {
+            continue;
+        }
+        if !worktree.git(&["config", "--worktree", REWRITE_REF])?.success {
+            is_changed |= name_notes_in(space, &agent, &worktree)?;
+        }
+    }
+    Ok(is_changed)
 }
