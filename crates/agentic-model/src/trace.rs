@@ -199,6 +199,39 @@ pub fn cid_in_note(text: &str) -> Option<Cid> {
     text.lines().rev().find_map(|line| Cid::parse(line.strip_prefix("trace ")?.trim()).ok())
 }
 
+/// Tells whether a note still says what ours said, whatever else people have put into it.
+pub fn holds_note(text: &str, ours: &str) -> bool {
+    match cid_in_note(ours) {
+        Some(cid) => cids_in_note(text).any(|found| found == cid),
+        None => replace_in_note(text, ours) == text,
+    }
+}
+
+/// Finds the part of a note that is ours, if there is one; of several the last.
+pub fn ours_in_note(text: &str) -> Option<String> {
+    let mut ours = String::new();
+    let mut in_block = false;
+    for line in text.lines() {
+        if begins_block(line) {
+            ours.clear();
+        }
+        in_block = begins_block(line) || (in_block && is_block_line(line));
+        if in_block {
+            ours.push_str(line);
+            ours.push('\n');
+        }
+    }
+    (!ours.is_empty()).then_some(ours)
+}
+
+fn cids_in_note(text: &str) -> impl Iterator<Item = Cid> {
+    text.lines().filter_map(|line| Cid::parse(line.strip_prefix("trace ")?.trim()).ok())
+}
+
+fn begins_block(line: &str) -> bool {
+    line.strip_prefix("trace ").is_some_and(|id| Cid::parse(id.trim()).is_ok())
+}
+
 /// Puts our note into one that others may have edited: a block of ours is replaced, everything else
 /// stays; without one, ours is appended.
 pub fn replace_in_note(existing: &str, ours: &str) -> String {
@@ -208,8 +241,7 @@ pub fn replace_in_note(existing: &str, ours: &str) -> String {
     let mut kept = String::new();
     let mut in_block = false;
     for line in existing.lines() {
-        let begins = line.strip_prefix("trace ").is_some_and(|id| Cid::parse(id.trim()).is_ok());
-        in_block = begins || (in_block && is_block_line(line));
+        in_block = begins_block(line) || (in_block && is_block_line(line));
         if !in_block {
             kept.push_str(line);
             kept.push('\n');

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::AgentName;
 use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
+use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
 use crate::session::listing::open_sessions_of;
@@ -102,6 +103,8 @@ fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry
         if writer.standing().is_some_and(|standing| standing.n_pending > 0) {
             return Err(Error::TracePending { agent: (*agent).clone() });
         }
+        // After this its notes ref is not made again.
+        keep_notes(repository, writer.stream(), space.now())?;
         entries.push(entry_of(space, agent)?);
     }
 

@@ -44,6 +44,8 @@ pub struct Report {
     pub mended: Vec<Recovered>,
     /// What is damaged and could not be mended.
     pub damaged: Vec<String>,
+    /// Whether nothing can be written here, so that nothing was mended.
+    pub is_read_only: bool,
     /// Locks of git on refs of agents.
     pub locks: Vec<PathBuf>,
     /// How many journals were looked at.
@@ -65,20 +67,29 @@ pub struct Report {
 pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     let mut report = Report::default();
     break_locks(space, treatment.locks, &mut report)?;
-    match recovery::recover(space.repository(), space.now()) {
-        Ok(mended) => report.mended.extend(mended),
-        Err(error) => report.damaged.push(error.to_string()),
-    }
     let streams = recovery::all_streams(space.repository())?;
+    // One stream may have forked from, or merged, what only the journal of another still has.
     for stream in &streams {
-        salvage(space, stream, &mut report);
+        let kept = recovery::keep_objects_of(space.repository(), stream);
+        report.is_read_only |= kept.as_ref().is_err_and(agentic_store::Error::is_read_only);
+        // What is wrong with a journal itself is told by what follows.
+        report.note(stream, kept.unwrap_or_default());
+    }
+    let recovered = recovery::recover(space.repository(), space.now());
+    let recovered = report.unless_damaged(recovered).unwrap_or_default();
+    report.mended.extend(recovered);
+    if !report.is_read_only {
+        for stream in &streams {
+            salvage(space, stream, &mut report);
+        }
     }
     if treatment.replay == Replay::Always {
-        match recovery::replay(space.repository(), &streams, space.now()) {
-            Ok(mended) => report.mended.extend(mended),
-            Err(error) => report.damaged.push(error.to_string()),
-        }
-        report.mended.extend(recovery::catch_up(space.repository(), space.now())?);
+        let replayed = recovery::replay(space.repository(), &streams, space.now());
+        let replayed = report.unless_damaged(replayed).unwrap_or_default();
+        report.mended.extend(replayed);
+        let followed = recovery::catch_up(space.repository(), space.now());
+        let followed = report.unless_damaged(followed).unwrap_or_default();
+        report.mended.extend(followed);
     }
     let mut sound = Vec::new();
     for stream in streams {
@@ -96,7 +107,12 @@ pub fn examine(space: &Space, treatment: Treatment) -> Result<Report> {
     if let Err(error) = check_archive(space) {
         report.damaged.push(format!("the archive: {error}"));
     }
-    space.repository().sweep_begun_packs();
+    if !report.is_read_only {
+        space.repository().sweep_begun_packs();
+    }
+    // What keeps several steps from being done is one thing.
+    let mut told = std::collections::BTreeSet::new();
+    report.damaged.retain(|what| told.insert(what.clone()));
     Ok(report)
 }
 
@@ -121,30 +137,58 @@ fn salvage(space: &Space, stream: &Stream, report: &mut Report) {
 
 fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     let repository = space.repository();
-    journal::records(repository.layout(), stream)?;
+    let records = journal::records(repository.layout(), stream)?;
+    if report.is_read_only {
+        report.damaged.extend(recovery::lacks(repository, stream, &records)?);
+        return Ok(());
+    }
     let writer = Writer::open(repository, stream, space.now())?;
-    let mended = writer
-        .findings()
-        .iter()
-        .cloned()
-        .map(|finding| Recovered { stream: stream.clone(), mended: Mended::Opened(finding) });
-    report.mended.extend(mended);
+    let findings = writer.findings().iter().cloned().map(Mended::Opened).collect();
+    report.note(stream, findings);
+    let kept = recovery::keep(repository, stream, space.now())?;
+    report.note(stream, kept);
     Ok(())
 }
 
-fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()> {
-    for (_, outcome) in recovery::checkpoint(space.repository(), streams, space.now())? {
+impl Report {
+    /// Notes what was mended of a stream.
+    fn note(&mut self, stream: &Stream, mended: Vec<Mended>) {
+        let recovered = |mended| Recovered { stream: stream.clone(), mended };
+        self.mended.extend(mended.into_iter().map(recovered));
+    }
+
+    /// Reports what went wrong: as damage, unless it is just that nothing can be written here.
+    fn unless_damaged<T>(&mut self, outcome: agentic_store::Result<T>) -> Option<T> {
         match outcome {
-            Ok(Checkpoint::Cut) => report.n_cut += 1,
-            Ok(Checkpoint::TooEarly | Checkpoint::Nothing) => {}
-            Err(error) => report.damaged.push(error.to_string()),
+            Ok(value) => Some(value),
+            Err(error) if error.is_read_only() => {
+                self.is_read_only = true;
+                None
+            }
+            Err(error) => {
+                self.damaged.push(error.to_string());
+                None
+            }
+        }
+    }
+}
+
+fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()> {
+    if report.is_read_only {
+        return Ok(());
+    }
+    for (_, outcome) in recovery::checkpoint(space.repository(), streams, space.now())? {
+        match report.unless_damaged(outcome) {
+            Some(Checkpoint::Cut) => report.n_cut += 1,
+            Some(Checkpoint::TooEarly | Checkpoint::Nothing) | None => {}
         }
     }
     for stream in streams {
         if let Some(agent) = stream.agent()
             && space.archived_agent(agent)?.is_some()
         {
-            agentic_store::drop_journal(space.repository(), stream, space.now())?;
+            let dropped = agentic_store::drop_journal(space.repository(), stream, space.now());
+            report.unless_damaged(dropped);
         }
     }
     Ok(())
@@ -158,7 +202,9 @@ fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
             report.damaged.push(format!("session {}: {error}", id.short()));
         }
     }
-    report.n_resumed = crate::session::tick(space)?.len();
+    if !report.is_read_only {
+        report.n_resumed = crate::session::tick(space)?.len();
+    }
     Ok(())
 }
 

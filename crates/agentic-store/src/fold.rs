@@ -8,7 +8,7 @@ use agentic_model::{Instant, Oid};
 use crate::git::{PACKED_REFS, Repository};
 use crate::journal::{self, Archived, Body, Fold, Transaction};
 use crate::layout::{Layout, Stream};
-use crate::recovery::KEEP_MILLIS;
+use crate::recovery::{KEEP_MILLIS, lacks};
 use crate::{Error, Result, fault, file};
 
 /// Names the refs that a fold moves, and what git locks besides.
@@ -76,6 +76,10 @@ pub fn drop_journal(repository: &Repository, stream: &Stream, now: Instant) -> R
         .any(|record| matches!(record.body, Body::Transaction(_)) && is_recent(record.at));
     let is_kept = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
     if is_young || is_kept || repository.common_dir().join("gc.pid").exists() {
+        return Ok(());
+    }
+    if !lacks(repository, stream, &records)?.is_empty() {
+        // It is the only place that still has it.
         return Ok(());
     }
     repository.release_packs(stream)?;

@@ -2,6 +2,7 @@
 
 mod absence;
 mod checkpoint;
+mod keep;
 mod replay;
 mod salvage;
 pub(crate) mod sync_stamp;
@@ -20,6 +21,7 @@ use crate::{Error, Result, follow};
 
 pub use self::absence::{note_missing, note_missing_agent};
 pub use self::checkpoint::{Checkpoint, KEEP_MILLIS, checkpoint, rest};
+pub use self::keep::{keep, keep_notes, keep_objects_of, lacks};
 pub use self::replay::replay;
 pub use self::salvage::salvage;
 pub use crate::follow::catch_up;
@@ -52,6 +54,13 @@ pub enum Mended {
         n_lost: u64,
         /// How many entries go on to be pending.
         n_pending: u64,
+    },
+    /// Notes and objects that had vanished from a notes ref, or could not be read there, are in it again.
+    Notes {
+        /// The ref.
+        name: String,
+        /// How many.
+        count: usize,
     },
     /// A worktree was brought to where its branch is.
     Worktree(PathBuf),

@@ -6,16 +6,18 @@
 
 mod kept;
 mod mark;
+mod notes;
 mod spill;
 mod succession;
 mod unfinished;
 
+use std::cell::RefCell;
 use std::path::PathBuf;
 
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
-use crate::journal::{self, Durability, Follow, Journal, Opened, Standing, Transaction};
+use crate::journal::{self, Compared, Durability, Follow, Journal, Opened, Standing, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::recovery::{KEEP_MILLIS, sync_stamp};
@@ -24,6 +26,7 @@ use crate::{Error, Result, fault, fold};
 pub(crate) use self::kept::Kept;
 pub(crate) use self::mark::make_mark;
 use self::mark::remove_mark;
+pub(crate) use self::notes::is_damage;
 pub use self::succession::{Fate, PendingAside, pending_aside};
 pub(crate) use self::unfinished::rescue_ref;
 
@@ -37,6 +40,8 @@ pub struct Writer<'a> {
     found: Vec<Finding>,
     /// Whether the stream had been at rest, or is new: a moment to look at what else is at rest.
     is_rare: bool,
+    /// What the last write's own move of its notes ref left, until `done` says so.
+    compared: RefCell<Option<Compared>>,
 }
 
 /// Something that opening a writer found and mended.
@@ -133,7 +138,15 @@ impl<'a> Writer<'a> {
     ) -> Result<Writer<'a>> {
         let lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
         let (stream, lock) = (stream.clone(), Some(lock));
-        Ok(Writer { repository, stream, lock, journal: None, found: Vec::new(), is_rare: false })
+        Ok(Writer {
+            repository,
+            stream,
+            lock,
+            journal: None,
+            found: Vec::new(),
+            is_rare: false,
+            compared: RefCell::default(),
+        })
     }
 
     fn with_lock(
@@ -155,7 +168,15 @@ impl<'a> Writer<'a> {
             now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
         });
         let (stream, lock) = (stream.clone(), Some(lock));
-        let mut writer = Writer { repository, stream, lock, journal, found, is_rare };
+        let mut writer = Writer {
+            repository,
+            stream,
+            lock,
+            journal,
+            found,
+            is_rare,
+            compared: RefCell::default(),
+        };
         writer.finish_earlier(now)?;
         Ok(writer)
     }
@@ -199,7 +220,8 @@ impl<'a> Writer<'a> {
         head: Option<Oid>,
         now: Instant,
     ) -> Result<()> {
-        let standing = Standing { genesis, head, taken_before: 0, n_pending: 0, notes: None };
+        let standing =
+            Standing { genesis, head, taken_before: 0, n_pending: 0, notes: None, compared: None };
         let layout = self.repository.layout();
         crate::boot::record(layout)?;
         self.journal = Some(Journal::create(layout, &self.stream, standing, now)?);
@@ -346,13 +368,14 @@ impl<'a> Writer<'a> {
         if !is_open || fault::point("before-done").is_err() {
             return;
         }
-        if self.journal().append_done(now).is_ok() {
+        if self.append_done(now).is_ok() {
             remove_mark(&self.repository.layout().open_mark(&self.stream));
         }
     }
 
     /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
     fn make_visible(&self, transaction: &Transaction) -> Result<RefMove> {
+        self.compared.take();
         let written = self.repository.write_objects(&transaction.objects)?;
         let names = names_of(transaction);
         let names = names.iter().map(String::as_str).collect::<Vec<_>>();
@@ -386,7 +409,7 @@ impl<'a> Writer<'a> {
             }
         }
         if let Some(notes) = &transaction.notes {
-            self.repository.apply_notes(notes, transaction)?;
+            self.apply_notes(notes, transaction)?;
             fault::point("after-notes")?;
         }
         if let Some(fold) = &transaction.fold {

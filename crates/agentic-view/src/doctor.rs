@@ -15,6 +15,8 @@ pub struct DoctorView {
     pub mended: Vec<MendedView>,
     /// What is damaged and could not be mended.
     pub damaged: Vec<String>,
+    /// Whether nothing can be written here, so that nothing was mended.
+    pub read_only: bool,
     /// Locks of git on refs of agents.
     pub locks: Vec<String>,
     /// How many journals were looked at.
@@ -44,6 +46,7 @@ impl From<&Report> for DoctorView {
             sound: report.damaged.is_empty(),
             mended: report.mended.iter().map(MendedView::from).collect(),
             damaged: report.damaged.clone(),
+            read_only: report.is_read_only,
             locks: report.locks.iter().map(|path| path.display().to_string()).collect(),
             journals: report.n_journals,
             cut: report.n_cut,
@@ -89,6 +92,9 @@ impl From<&Recovered> for MendedView {
             Mended::Object(oid) => format!("wrote object {oid} again"),
             Mended::BranchMadeAgain(oid) => {
                 format!("made the branch again at {oid}, which was gone after a restart")
+            }
+            Mended::Notes { name, count } => {
+                format!("put back what `{name}` had lost: {count} notes and objects")
             }
             Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
             Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),

@@ -12,9 +12,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use gix::zlib::Compression;
 use gix::zlib::Status;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
+use gix::zlib::{Compression, Inflate};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
@@ -33,6 +33,8 @@ const STORED_MAX: usize = 3 << 10;
 const TREE_STORED_MAX: usize = STREAM_STORED_MAX;
 /// How much content a stream can hold as it is, in one block.
 const STREAM_STORED_MAX: usize = u16::MAX as usize;
+/// How much the head of an object is at most, in bytes.
+const HEAD_BYTES_MAX: usize = 64;
 /// How a stream begins that has one block, of content as it is.
 const STORED_HEAD: [u8; 3] = [0x78, 0x01, 0x01];
 
@@ -97,6 +99,40 @@ impl Compressor {
         out.truncate(begin + state.total_out() as usize);
         Ok(())
     }
+}
+
+/// Names the file of an object by its id in hexadecimal digits.
+pub(super) fn path_of(objects: &Path, hex: &str) -> PathBuf {
+    objects.join(&hex[..2]).join(&hex[2..])
+}
+
+/// Reads an object from its own file, to the last byte of it: git takes one for damaged whose stream
+/// lacks the end, or has something behind it. Nothing if there is no such file.
+///
+/// # Errors
+/// Fails when it cannot be read or is damaged.
+pub(super) fn read_whole(path: &Path, bytes_max: usize) -> Result<Option<GitObject>> {
+    let stream = match fs::read(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        read => read.map_err(Error::io("read", path))?,
+    };
+    let damaged = || Error::corrupt(format!("`{}`", path.display()), "it is no whole object");
+    let mut inflate = Inflate::default();
+    let mut begin = [0; HEAD_BYTES_MAX];
+    let (_, _, n_begun) = inflate.once(&stream, &mut begin).map_err(|_| damaged())?;
+    let head = gix::objs::decode::loose_header(&begin[..n_begun]);
+    let (kind, size, n_head) = head.map_err(|_| damaged())?;
+    let length = usize::try_from(size).ok().and_then(|size| size.checked_add(n_head));
+    let length = length.filter(|length| *length <= bytes_max).ok_or_else(damaged)?;
+    let mut bytes = vec![0; length + 1];
+    inflate.reset();
+    let (status, n_read, n_written) = inflate.once(&stream, &mut bytes).map_err(|_| damaged())?;
+    if status != Status::StreamEnd || n_read != stream.len() || n_written != length {
+        return Err(damaged());
+    }
+    bytes.truncate(length);
+    bytes.drain(..n_head);
+    Ok(Some(GitObject { kind: super::object::from_gix(kind)?, bytes }))
 }
 
 fn deflate_part(

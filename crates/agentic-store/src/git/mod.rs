@@ -39,7 +39,7 @@ pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
-pub use self::notes::{NoteVersion, Notes};
+pub use self::notes::{NoteVersion, Notes, NotesGap, Upkeep};
 pub use self::occupied::Occupation;
 pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;

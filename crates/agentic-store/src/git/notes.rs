@@ -5,7 +5,10 @@
 //! Readers accept any fan-out. The writer restores ours where it writes: a folder with more than
 //! [`SHARD_ENTRIES_MAX`] leaves splits by two more hexadecimal digits.
 
+mod difference;
 mod edit;
+mod look;
+mod upkeep;
 
 use std::collections::BTreeSet;
 
@@ -14,6 +17,8 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::Tree;
 use gix::objs::tree::Entry;
 
+pub use self::look::NotesGap;
+pub use self::upkeep::Upkeep;
 use super::{Repository, to_id, to_oid};
 use crate::{Error, Result};
 
@@ -22,6 +27,9 @@ pub const SHARD_ENTRIES_MAX: usize = 256;
 
 /// How deep the folders of a notes tree nest; a digest has 32 bytes, and two folders stand above.
 const DEPTH_MAX: usize = 40;
+
+/// The folder of the typed objects.
+const OBJECTS: &str = "objects";
 
 /// One state of a notes ref.
 pub struct Notes<'a> {
@@ -166,7 +174,11 @@ impl Notes<'_> {
             if !seen.insert(oid) {
                 continue;
             }
-            let Ok(commit) = self.repository.read_commit(oid) else { return false };
+            // What is remembered says nothing about the disk.
+            let on_disk = self.repository.verify_object(oid);
+            let Ok(commit) = on_disk.and_then(|_| self.repository.read_commit(oid)) else {
+                return false;
+            };
             if !self.has_all(commit.tree, 0, &mut seen) {
                 return false;
             }
@@ -179,7 +191,10 @@ impl Notes<'_> {
         if !seen.insert(tree) {
             return true;
         }
-        let Ok(tree) = self.repository.load_tree(tree) else { return false };
+        let on_disk = self.repository.verify_object(tree);
+        let Ok(tree) = on_disk.and_then(|object| edit::decode(tree, &object.bytes)) else {
+            return false;
+        };
         tree.entries.iter().all(|entry| {
             let oid = to_oid(&entry.oid);
             match entry.mode.is_tree() {
@@ -229,7 +244,7 @@ impl Notes<'_> {
     fn type_folders(&self) -> Result<Vec<Entry>> {
         let Some(root) = self.tree else { return Ok(Vec::new()) };
         let root = self.repository.load_tree(root)?;
-        let objects = self.subtree(&root, "objects")?;
+        let objects = self.subtree(&root, OBJECTS)?;
         Ok(objects.entries.into_iter().filter(|entry| entry.mode.is_tree()).collect())
     }
 

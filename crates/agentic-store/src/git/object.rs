@@ -7,6 +7,7 @@ use agentic_model::Oid;
 use gix::objs::{Exists as _, FindExt as _, Write as _};
 
 use super::loose::{self, Compressor};
+use super::object_file::READ_BYTES_MAX;
 use super::{Repository, Scratch, to_id, to_oid};
 use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject};
@@ -117,8 +118,7 @@ impl Repository {
     }
 
     fn has_loose_object(&self, oid: Oid) -> bool {
-        let hex = oid.to_string();
-        self.inner.objects.store_ref().path().join(&hex[..2]).join(&hex[2..]).exists()
+        loose::path_of(self.inner.objects.store_ref().path(), &oid.to_string()).exists()
     }
 
     /// Tells whether an object is there, without reading it.
@@ -140,7 +140,8 @@ impl Repository {
         Ok(self.again(find)?.take_data())
     }
 
-    /// Reads an object whole and checks that its bytes match its id.
+    /// Reads an object whole and checks that its bytes match its id; a file of its own down to the
+    /// last byte.
     ///
     /// # Errors
     /// Fails when it is missing or damaged.
@@ -148,6 +149,10 @@ impl Repository {
         let failed = || Error::git_with(|| format!("read object {oid}"));
         let mut bytes = Vec::new();
         let id = to_id(oid);
+        let path = loose::path_of(self.inner.objects.store_ref().path(), &oid.to_string());
+        if let Some(object) = loose::read_whole(&path, READ_BYTES_MAX)? {
+            return self.named(object, oid);
+        }
         // What is remembered says nothing about the disk.
         let disk: &gix::odb::store::Handle<Arc<gix::odb::Store>> = &self.inner.objects;
         let kind = match self.cache.read_files(&id, &mut bytes) {
@@ -162,7 +167,10 @@ impl Repository {
             },
         };
         let kind = from_gix(kind)?;
-        let object = GitObject { kind, bytes };
+        self.named(GitObject { kind, bytes }, oid)
+    }
+
+    fn named(&self, object: GitObject, oid: Oid) -> Result<GitObject> {
         if self.name_object(&object) != oid {
             return Err(Error::corrupt(format!("object {oid}"), "its bytes do not match its id"));
         }

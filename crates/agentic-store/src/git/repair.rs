@@ -6,6 +6,7 @@ use agentic_model::Oid;
 
 use super::Repository;
 use crate::file::{self, Persistence};
+use crate::journal::GitObject;
 use crate::{Error, Result};
 
 /// What a ref is worth after a power cut.
@@ -37,6 +38,19 @@ impl Repository {
             }
         }
         Ok(())
+    }
+
+    /// Writes an object that is gone or cannot be read. A damaged file of it is moved aside.
+    ///
+    /// # Errors
+    /// Fails when the repository cannot be written.
+    pub fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()> {
+        let hex = oid.to_string();
+        let path = self.common_dir().join("objects").join(&hex[..2]).join(&hex[2..]);
+        if path.exists() {
+            self.set_aside(&path, oid)?;
+        }
+        self.write_loose(std::slice::from_ref(object)).map(drop)
     }
 
     fn set_aside(&self, path: &Path, oid: Oid) -> Result<()> {

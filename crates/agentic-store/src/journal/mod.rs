@@ -5,6 +5,7 @@
 
 mod backwards;
 mod cut;
+mod edits;
 mod fold;
 pub mod frame;
 mod log;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use agentic_model::{Entry, Instant, Oid};
 
 pub use self::cut::Carried;
+pub use self::edits::{LoggedEdits, LoggedNote, logged_edits};
 pub use self::fold::{Archived, Fold};
 pub use self::log::{Log, Place, first_payload, payloads, payloads_after};
 pub use self::opening::Opened;
@@ -75,6 +77,15 @@ pub struct Journal {
     marked: bool,
     last: Record,
     last_hash: RecordHash,
+}
+
+/// In which state of its own notes ref a stream knows all its notes edits to be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// What the write's own move of the ref left; never one that was read later.
+    pub tip: Option<Oid>,
+    /// The commits whose notes a person removed since the last look.
+    pub removed: Vec<Oid>,
 }
 
 /// Records as frames.
@@ -155,9 +166,11 @@ impl Journal {
     pub fn unfinished(&self) -> Option<&Transaction> {
         match &self.last.body {
             Body::Transaction(transaction) => Some(transaction),
-            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => {
-                None
-            }
+            Body::Open
+            | Body::Entry(_)
+            | Body::Done { .. }
+            | Body::Abort { .. }
+            | Body::Cut { .. } => None,
         }
     }
 
@@ -209,19 +222,21 @@ impl Journal {
             },
             n_pending: before.n_pending - transaction.taken.count,
             notes,
+            compared: before.compared,
         };
         let at = transaction.committer.at;
         let body = Body::Transaction(Box::new(transaction));
         self.append(vec![(body, standing)], at, durability)
     }
 
-    /// Notes that the last transaction is materialised. Needs no sync: redoing it is harmless.
+    /// Notes that the last transaction is materialised, and in which state of its notes ref. Needs no sync: redoing it is harmless.
     ///
     /// # Errors
     /// Fails when the journal cannot be written.
-    pub fn append_done(&mut self, at: Instant) -> Result<()> {
-        let standing = self.last.standing.clone();
-        self.append(vec![(Body::Done, standing)], at, Durability::Git)
+    pub fn append_done(&mut self, compared: Compared, at: Instant) -> Result<()> {
+        let Compared { tip, removed } = compared;
+        let standing = Standing { compared: tip, ..self.last.standing.clone() };
+        self.append(vec![(Body::Done { removed }, standing)], at, Durability::Git)
     }
 
     /// Notes durably that the last transaction was given up; its entries are pending again.
@@ -242,6 +257,7 @@ impl Journal {
             },
             n_pending: before.n_pending + transaction.taken.count,
             notes: before.notes,
+            compared: before.compared,
         };
         self.append(vec![(Body::Abort { found }, standing)], at, Durability::Full)
     }

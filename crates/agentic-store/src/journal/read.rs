@@ -138,7 +138,9 @@ fn last(layout: &Layout, stream: &Stream) -> Result<Option<Link>> {
 pub fn unfinished(layout: &Layout, stream: &Stream) -> Result<Option<Transaction>> {
     Ok(tail(layout, stream)?.and_then(|record| match record.body {
         Body::Transaction(transaction) => Some(*transaction),
-        Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => None,
+        Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } | Body::Cut { .. } => {
+            None
+        }
     }))
 }
 

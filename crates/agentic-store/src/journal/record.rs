@@ -44,6 +44,9 @@ pub struct Standing {
     /// Where the notes ref of the last transaction was before it; after a power cut that damaged
     /// the ref and its log, the state to begin again from.
     pub notes: Option<Oid>,
+    /// The state of its own notes ref that has all its notes edits: what the newest write's own move
+    /// left. Nothing where nobody looked, as in records of earlier releases.
+    pub compared: Option<Oid>,
 }
 
 /// What a record says.
@@ -56,7 +59,10 @@ pub enum Body {
     /// A write, whole: everything that follows can be redone from it.
     Transaction(Box<Transaction>),
     /// The transaction before is materialised.
-    Done,
+    Done {
+        /// The commits whose notes a person removed, so that nobody brings them back.
+        removed: Vec<Oid>,
+    },
     /// The transaction before was given up: the branch was elsewhere.
     Abort {
         /// Where the branch was.
@@ -83,7 +89,7 @@ impl Record {
         match &self.body {
             Body::Open => self.is_restart().then_some(self.seq),
             Body::Cut { before, .. } => Some(*before),
-            Body::Entry(_) | Body::Transaction(_) | Body::Done | Body::Abort { .. } => None,
+            Body::Entry(_) | Body::Transaction(_) | Body::Done { .. } | Body::Abort { .. } => None,
         }
     }
 
@@ -92,7 +98,7 @@ impl Record {
         match &self.body {
             Body::Transaction(transaction) => transaction.decision().into_iter().collect(),
             Body::Cut { decisions, .. } => decisions.clone(),
-            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } => Vec::new(),
+            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } => Vec::new(),
         }
     }
 
@@ -121,6 +127,7 @@ impl Record {
         put_oid("genesis", self.standing.genesis);
         put_oid("head", self.standing.head);
         put_oid("notes", self.standing.notes);
+        put_oid("compared", self.standing.compared);
         canonical::encode(&Value::Map(map)).map_err(|error| Error::corrupt("a new record", error))
     }
 
@@ -141,6 +148,7 @@ impl Record {
             taken_before: fields.count("taken")?,
             n_pending: fields.count("pending")?,
             notes: fields.optional_oid("notes")?,
+            compared: fields.optional_oid("compared")?,
         };
         Ok(Record {
             seq: fields.count("seq")?,
@@ -159,7 +167,7 @@ impl Body {
             Body::Open => ("open", Value::Null),
             Body::Entry(entry) => ("entry", entry.to_value()),
             Body::Transaction(transaction) => ("tx", transaction.to_value()),
-            Body::Done => ("done", Value::Null),
+            Body::Done { removed } => ("done", oids_or_null(removed)),
             Body::Abort { found } => {
                 let found = found.map(|oid| Value::Bytes(oid.as_bytes().to_vec()));
                 ("abort", found.unwrap_or(Value::Null))
@@ -180,7 +188,7 @@ impl Body {
                     .map_err(|error: ObjectError| Error::corrupt("a trace entry", error))?,
             ),
             "tx" => Body::Transaction(Box::new(Transaction::from_value(value)?)),
-            "done" => Body::Done,
+            "done" => Body::Done { removed: read_oids(value)? },
             "abort" => Body::Abort { found: oid_or_null(value)? },
             "cut" => read_cut(value)?,
             other => {
@@ -188,6 +196,19 @@ impl Body {
             }
         })
     }
+}
+
+fn oids_or_null(oids: &[Oid]) -> Value {
+    match oids {
+        [] => Value::Null,
+        oids => Value::List(oids.iter().map(|oid| Value::Bytes(oid.as_bytes().to_vec())).collect()),
+    }
+}
+
+fn read_oids(value: &Value) -> Result<Vec<Oid>> {
+    let damaged = || Error::corrupt("a record", "a list of ids is wrong");
+    let items = value.as_list().unwrap_or_default();
+    items.iter().map(|item| oid_or_null(item)?.ok_or_else(damaged)).collect()
 }
 
 /// Reads a git object id, or nothing.

@@ -47,9 +47,11 @@ impl Salvage {
     pub fn unfinished(&self) -> Option<&Transaction> {
         match &self.records.last()?.body {
             Body::Transaction(transaction) => Some(transaction),
-            Body::Open | Body::Entry(_) | Body::Done | Body::Abort { .. } | Body::Cut { .. } => {
-                None
-            }
+            Body::Open
+            | Body::Entry(_)
+            | Body::Done { .. }
+            | Body::Abort { .. }
+            | Body::Cut { .. } => None,
         }
     }
 
@@ -60,7 +62,7 @@ impl Salvage {
             Body::Open
             | Body::Entry(_)
             | Body::Transaction(_)
-            | Body::Done
+            | Body::Done { .. }
             | Body::Abort { .. }
             | Body::Cut { .. } => None,
         };

@@ -43,7 +43,8 @@ pub fn begin_beside(
     let dir = layout.begun_journal(stream);
     std::fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
     let Heritage { genesis, head, notes, decisions, pending } = heritage;
-    let mut standing = Standing { genesis, head, taken_before: 0, n_pending: 0, notes };
+    let mut standing =
+        Standing { genesis, head, taken_before: 0, n_pending: 0, notes, compared: None };
     let mut items = vec![(Body::Open, standing.clone())];
     if !decisions.is_empty() {
         items.push((Body::Cut { before: 0, decisions }, standing.clone()));

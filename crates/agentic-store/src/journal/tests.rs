@@ -42,8 +42,14 @@ fn transaction(count: u64, from: u64) -> Transaction {
 }
 
 fn begin(place: &Place) -> Journal {
-    let standing =
-        Standing { genesis: None, head: None, taken_before: 0, n_pending: 0, notes: None };
+    let standing = Standing {
+        genesis: None,
+        head: None,
+        taken_before: 0,
+        n_pending: 0,
+        notes: None,
+        compared: None,
+    };
     Journal::create(&place.layout, &place.stream, standing, now()).expect("writable")
 }
 
@@ -79,7 +85,7 @@ fn entries_stay_pending_until_a_transaction_takes_them() {
     assert_eq!(pending(&place), ["a", "b"]);
     let from = journal.standing().taken_before;
     journal.append_transaction(transaction(2, from), None, Durability::Full).expect("room");
-    journal.append_done(now()).expect("room");
+    journal.append_done(Compared::default(), now()).expect("room");
     journal.append_entries(vec![entry("c")], now(), Durability::Full).expect("room");
     assert_eq!(pending(&place), ["c"]);
     assert!(reopen(&place).0.unfinished().is_none());
@@ -228,7 +234,7 @@ fn in_three_segments(place: &Place) -> (Journal, Oid) {
     let mut journal = begin(place);
     for _ in 0..2 {
         journal.append_transaction(decide.clone(), None, Durability::Full).expect("room");
-        journal.append_done(now()).expect("room");
+        journal.append_done(Compared::default(), now()).expect("room");
     }
     let entries = vec![entry("a"), entry("b")];
     journal.append_entries(entries, now(), Durability::Full).expect("room");

@@ -97,7 +97,7 @@ impl BranchHistory {
                 Body::Abort { .. } => {
                     moves.retain(|step| step.seq + 1 != record.seq);
                 }
-                Body::Open | Body::Entry(_) | Body::Done | Body::Cut { .. } => {}
+                Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Cut { .. } => {}
             }
         }
         let genesis = records.last().and_then(|record| record.standing.genesis);

@@ -7,16 +7,15 @@
 
 use agentic_model::{Instant, Oid};
 
+use super::keep::{keep, lacks};
 use super::{replay, streams_in, sync_stamp};
 use crate::file::{self, Persistence};
 use crate::git::Repository;
-use crate::journal::{
-    self, Body, Carried, Content, Journal, Record, RecordHash, Segment, Transaction,
-};
+use crate::journal::{self, Body, Carried, Journal, Record, RecordHash, Segment};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::Writer;
-use crate::{Result, fault};
+use crate::{Error, Result, fault};
 
 /// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
 /// began before them may still be running. Nor does a round begin earlier after the one before.
@@ -179,7 +178,11 @@ fn plan(
     if !found.records.iter().any(|record| matches!(record.body, Body::Transaction(_))) {
         return Ok(Planned::Not(Checkpoint::Nothing));
     }
-    let notes = verify(repository, &found.records)?;
+    match verify(repository, stream, &found.records, now)? {
+        Held::Durably => {}
+        Held::Unknown => return Ok(Planned::Not(Checkpoint::TooEarly)),
+    }
+    let notes = notes_tip(repository, &found.records)?;
     let carried = Carried::from_records(&found.records, notes);
     let Found { extent, before, .. } = found;
     Ok(Planned::Now(Plan { stream: stream.clone(), extent, before, carried }))
@@ -224,33 +227,41 @@ fn oldest(
     Ok(found)
 }
 
-/// Opens and hashes every object of some records, and writes those again that are gone: nothing
-/// named them any more, or a prune took them. Returns the state of the notes, read before the sync
-/// that is to cover it.
-fn verify(repository: &Repository, records: &[Record]) -> Result<Option<Oid>> {
-    let mut notes_name = None;
-    for decided in replay::decided(records.to_vec()) {
-        verify_objects(repository, &decided.transaction)?;
-        notes_name = decided.transaction.notes.map(|edit| edit.name).or(notes_name);
+/// Opens and hashes every object of some records, and looks for every notes edit. What git lacks is
+/// written again first, from all records of the log: of several edits of a note the last counts.
+/// Tells whether git has everything now.
+fn verify(
+    repository: &Repository,
+    stream: &Stream,
+    records: &[Record],
+    now: Instant,
+) -> Result<Held> {
+    if lacks(repository, stream, records)?.is_empty() {
+        return Ok(Held::Durably);
     }
-    notes_name.map(|name| repository.find_ref(&name)).transpose().map(Option::flatten)
+    let Some(_writer) = Writer::try_open(repository, stream, now)? else {
+        return Ok(Held::Unknown);
+    };
+    keep(repository, stream, now)?;
+    match lacks(repository, stream, &journal::records(repository.layout(), stream)?)?.pop() {
+        None => Ok(Held::Durably),
+        Some(lacking) => Err(Error::corrupt(lacking, "it cannot be read, and the log stays")),
+    }
 }
 
-fn verify_objects(repository: &Repository, transaction: &Transaction) -> Result<()> {
-    for object in &transaction.objects {
-        let oid = repository.name_object(object);
-        if repository.has_object(oid) {
-            repository.verify_object(oid)?;
-        } else {
-            repository.write_loose(std::slice::from_ref(object))?;
-        }
-    }
-    for kept in transaction.notes.iter().flat_map(|edit| &edit.objects) {
-        if let Content::Stored(oid) = kept.content {
-            repository.verify_object(oid)?;
-        }
-    }
-    Ok(())
+/// Whether git has what a log says.
+enum Held {
+    /// It has, once everything is synced.
+    Durably,
+    /// It lacks something, and somebody else holds the lock under which that is put right.
+    Unknown,
+}
+
+/// Reads the state of the notes, before the sync that is to cover it.
+fn notes_tip(repository: &Repository, records: &[Record]) -> Result<Option<Oid>> {
+    let edits = replay::decided(records.to_vec());
+    let name = edits.iter().rev().find_map(|one| one.transaction.notes.as_ref());
+    name.map(|edit| repository.find_ref(&edit.name)).transpose().map(Option::flatten)
 }
 
 /// Cuts a log under the stream's lock, unless it is in use or has changed meanwhile.

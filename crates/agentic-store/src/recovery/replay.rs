@@ -9,10 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_model::{Instant, Oid};
 
 use super::absence::BranchHistory;
+use super::keep::{keep_notes, keep_objects};
 use super::{Mended, Recovered};
 use crate::file::{self, Persistence};
 use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository};
-use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
+use crate::journal::{self, Body, BranchMove, Journal, Opened, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer, make_mark, rescue_ref};
@@ -22,8 +23,6 @@ use crate::{Error, Result, follow};
 pub struct Decided {
     /// The write.
     pub transaction: Transaction,
-    /// Where its notes ref was before it.
-    pub notes: Option<Oid>,
 }
 
 /// The edits of one notes ref that journals hold, oldest first in each journal.
@@ -63,14 +62,14 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
         repository.restore_notes_ref(name, &edits.tips, edits.known)?;
     }
     each_sound(repository, &mut streams, &mut report, |stream| {
-        if !is_archived(repository, stream)? {
+        let mut mended = {
             let _lock = lock(repository, stream)?;
-            apply_notes(repository, &decided(journal::records(repository.layout(), stream)?))?;
-        }
+            keep_notes(repository, stream, now)?
+        };
         // Everything that opening a writer does can be done again, so this counts as replayed.
         file::remove(&repository.layout().left_out(stream))?;
         let writer = Writer::open(repository, stream, now)?;
-        let mended = writer.findings().iter().cloned().map(Mended::Opened).collect();
+        mended.extend(writer.findings().iter().cloned().map(Mended::Opened));
         drop(writer);
         note_worktree(repository, stream)?;
         Ok(mended)
@@ -148,15 +147,14 @@ fn is_archived(repository: &Repository, stream: &Stream) -> Result<bool> {
 pub fn decided(records: Vec<Record>) -> Vec<Decided> {
     let mut kept: Vec<Decided> = Vec::new();
     for record in records {
-        let notes = record.standing.notes;
         match record.body {
             Body::Transaction(transaction) => {
-                kept.push(Decided { transaction: *transaction, notes });
+                kept.push(Decided { transaction: *transaction });
             }
             Body::Abort { .. } => {
                 kept.pop();
             }
-            Body::Open | Body::Entry(_) | Body::Done | Body::Cut { .. } => {}
+            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Cut { .. } => {}
         }
     }
     kept
@@ -188,29 +186,14 @@ fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mende
     if records.is_err() {
         let _said_by_what_follows = restore_readable(repository, stream);
     }
-    mended.extend(write_missing(repository, &decided(records?))?);
+    mended.extend(keep_objects(repository, &records?)?);
     Ok(mended)
 }
 
 /// Writes the objects again that the good records of a damaged journal hold.
 fn restore_readable(repository: &Repository, stream: &Stream) -> Result<()> {
     let found = journal::salvage(repository.layout(), stream)?;
-    write_missing(repository, &decided(found.records)).map(drop)
-}
-
-/// Writes the objects of some writes again that are gone.
-pub(super) fn write_missing(repository: &Repository, decided: &[Decided]) -> Result<Vec<Mended>> {
-    let mut mended = Vec::new();
-    for decided in decided {
-        for object in &decided.transaction.objects {
-            let oid = repository.name_object(object);
-            if !repository.has_object(oid) {
-                repository.write_loose(std::slice::from_ref(object))?;
-                mended.push(Mended::Object(oid));
-            }
-        }
-    }
-    Ok(mended)
+    keep_objects(repository, &found.records).map(drop)
 }
 
 /// Removes locks of git on the refs of a journal. No git that runs now made them: a git that does
@@ -297,36 +280,6 @@ fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
             edits.known = known;
         }
     }
-}
-
-/// Applies the edits that a notes ref may have lost: those from the newest state on that it still
-/// descends from. What somebody did to older notes since is left alone.
-pub(super) fn apply_notes(repository: &Repository, decided: &[Decided]) -> Result<()> {
-    let mut by_name: BTreeMap<&str, Vec<(&NotesEdit, &Decided)>> = BTreeMap::new();
-    for one in decided {
-        if let Some(edit) = &one.transaction.notes {
-            by_name.entry(&edit.name).or_default().push((edit, one));
-        }
-    }
-    for (name, edits) in by_name {
-        let mut first = 0;
-        if let Some(tip) = repository.find_ref(name)? {
-            for (number, (_, one)) in edits.iter().enumerate().rev() {
-                let has_it = match one.notes {
-                    Some(before) => repository.is_ancestor(before, tip)?,
-                    None => false,
-                };
-                if has_it {
-                    first = number;
-                    break;
-                }
-            }
-        }
-        for (edit, one) in &edits[first..] {
-            repository.apply_notes(edit, &one.transaction)?;
-        }
-    }
-    Ok(())
 }
 
 /// Notes that the worktree has to follow which the last write with a worktree names: git does not

@@ -2,7 +2,8 @@
 
 use agentic_model::Instant;
 
-use super::replay::{apply_notes, decided, replay, restore_branch, write_missing};
+use super::keep::{keep_logged_notes, keep_objects};
+use super::replay::{replay, restore_branch};
 use super::{Mended, Recovered};
 use crate::git::Repository;
 use crate::journal::{self, Heritage, Salvage};
@@ -39,13 +40,12 @@ pub fn salvage(
         return Ok(None);
     };
     repository.link_packs(stream)?;
-    let written = decided(found.records.clone());
-    let mut mended = write_missing(repository, &written)?;
+    let mut mended = keep_objects(repository, &found.records)?;
     if left_out.exists() {
         // On the same boot nothing but a person can have taken back what was done.
         mended.extend(restore_branch(repository, stream, found.records.clone())?);
-        apply_notes(repository, &written)?;
     }
+    mended.extend(keep_logged_notes(repository, &found.records)?);
     let taken_before = finish(&mut writer, &found, standing.taken_before)?;
     let notes = match stream.agent() {
         Some(agent) => repository.find_ref(&agent.notes_ref())?,

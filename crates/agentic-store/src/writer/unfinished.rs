@@ -19,7 +19,7 @@ impl Writer<'_> {
             match self.make_visible(&transaction)? {
                 RefMove::Moved => {
                     follow::note(self.repository, &transaction)?;
-                    self.journal().append_done(now)?;
+                    self.append_done(now)?;
                     let commit = transaction.branch.as_ref().map(|branch| branch.new);
                     self.found.push(Finding::RolledForward { commit });
                 }

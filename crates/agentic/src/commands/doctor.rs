@@ -34,11 +34,21 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     };
     let view = DoctorView::from(&examine(&space, treatment)?);
     context.format.answer(&view, text);
+    if view.read_only {
+        talk("note: nothing can be written here, so nothing was mended");
+    }
     if view.sound {
         return Ok(ExitCode::SUCCESS);
     }
     talk(&format!("error: {} things are damaged", view.damaged.len()));
-    talk("hint: fetch them from a clone with `agentic fetch`, or restore the files from a backup");
+    talk(match args.replay {
+        false => {
+            "hint: `agentic doctor --replay` puts back what journals have; else `agentic fetch` from a clone"
+        }
+        true => {
+            "hint: fetch them from a clone with `agentic fetch`, or restore the files from a backup"
+        }
+    });
     Ok(ExitCode::from(6))
 }
 

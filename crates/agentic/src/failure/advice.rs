@@ -255,7 +255,7 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         }
         StoreError::Io { source, .. } => (REFUSED, io_hint(source.kind())),
         StoreError::Git { .. } => {
-            (REFUSED, "`git fsck` and `agentic doctor` tell whether the repository is sound")
+            (REFUSED, "`agentic doctor` mends what a journal has, and tells what else is not sound")
         }
         StoreError::GitProgram { .. } => {
             (REFUSED, "this is what git said; run the same command by hand to see more")
@@ -267,7 +267,7 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::NoSwitch { .. } => (REFUSED, "say `git config NAME true` or `false`"),
         StoreError::Corrupt { .. } => (
             CORRUPT,
-            "run `agentic doctor`; restore the file from a clone or backup if it cannot mend it",
+            "run `agentic doctor`, then `agentic doctor --replay`; restore from a clone or backup what they cannot mend",
         ),
         StoreError::RefLocked { .. } => (
             REFUSED,

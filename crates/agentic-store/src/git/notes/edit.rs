@@ -7,9 +7,11 @@ use gix::bstr::{BString, ByteSlice as _};
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Tree, TreeRef, WriteTo as _};
 
-use super::{Leaf, LeafStyle, Notes, SHARD_ENTRIES_MAX, find_entry, key_of};
+use super::{Leaf, LeafStyle, Notes, OBJECTS, SHARD_ENTRIES_MAX, Upkeep, find_entry, key_of};
 use crate::git::{RefMove, Repository, to_id, to_oid};
-use crate::journal::{BranchMove, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
+use crate::journal::{
+    BranchMove, Compared, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction,
+};
 use crate::{Error, Result, fault};
 
 /// How often a writer applies its edit again because somebody else moved the notes ref.
@@ -31,22 +33,32 @@ struct Finished {
 }
 
 impl Repository {
-    /// Applies a transaction's notes edit to whatever the notes ref holds. Doing it again changes
-    /// nothing.
+    /// Applies a transaction's notes edit to whatever the notes ref holds, after what has vanished
+    /// from it. Doing it again changes nothing. Returns the state that this very move left.
     ///
     /// # Errors
-    /// Fails when the ref is locked or cannot be written.
-    pub fn apply_notes(&self, edit: &NotesEdit, transaction: &Transaction) -> Result<()> {
+    /// Fails when the ref is locked or cannot be written, and when its state cannot be read.
+    pub fn apply_notes(
+        &self,
+        edit: &NotesEdit,
+        transaction: &Transaction,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<Compared> {
         for _ in 0..RACES_MAX {
             let notes = self.notes(&edit.name)?;
+            let gap = self.vanished(&edit.name, &notes, upkeep)?;
             let mut draft = Draft::of(&notes)?;
+            draft.apply(&gap.edit)?;
             draft.apply(edit)?;
-            let Some(draft) = draft.finish()? else { return Ok(()) };
+            let removed = gap.removed;
+            let Some(draft) = draft.finish()? else {
+                return Ok(Compared { tip: notes.tip, removed });
+            };
             fault::point("before-notes")?;
             let parents = notes.tip.into_iter().collect();
             match self.commit_notes(&edit.name, notes.tip, draft, parents, transaction)? {
-                RefMove::Moved => return Ok(()),
-                RefMove::Lost { .. } => {}
+                (RefMove::Moved, new) => return Ok(Compared { tip: Some(new), removed }),
+                (RefMove::Lost { .. }, _) => {}
             }
         }
         Err(Error::RefLocked { name: edit.name.clone() })
@@ -75,7 +87,7 @@ impl Repository {
                         names: Vec::new(),
                     };
                     let draft = draft.finish()?.unwrap_or_else(unchanged);
-                    self.commit_notes(name, ours.tip, draft, vec![tip, theirs], transaction)?
+                    self.commit_notes(name, ours.tip, draft, vec![tip, theirs], transaction)?.0
                 }
                 expect => {
                     let step = BranchMove { name: name.to_owned(), expect, new: theirs };
@@ -96,7 +108,7 @@ impl Repository {
         draft: Finished,
         parents: Vec<Oid>,
         transaction: &Transaction,
-    ) -> Result<RefMove> {
+    ) -> Result<(RefMove, Oid)> {
         let commit = agentic_model::commit::CommitData {
             tree: draft.tree,
             parents,
@@ -116,7 +128,7 @@ impl Repository {
         let moved = self.move_ref(&step, &transaction.committer, &why)?;
         // A prune that ran before the move may have taken some away.
         self.confirm_objects(&objects, &written)?;
-        Ok(moved)
+        Ok((moved, new))
     }
 }
 
@@ -158,7 +170,7 @@ impl<'a> Draft<'a> {
     fn apply(&mut self, edit: &NotesEdit) -> Result<()> {
         let mut root = std::mem::replace(&mut self.root, Tree::empty());
         for (commit, ours) in &edit.notes {
-            let text = match self.notes.note(*commit)? {
+            let text = match self.text_of(*commit)? {
                 Some(theirs) => trace::replace_in_note(&theirs, ours),
                 None => ours.clone(),
             };
@@ -171,6 +183,17 @@ impl<'a> Draft<'a> {
         }
         self.root = root;
         Ok(())
+    }
+
+    /// Reads a note as the ref has it. One that the disk lost says nothing any more.
+    fn text_of(&self, commit: Oid) -> Result<Option<String>> {
+        let key = commit.to_string();
+        let leaf = Leaf { key: &key, style: LeafStyle::Note };
+        let Some(blob) = self.notes.find(self.notes.tree, &leaf, 0)? else { return Ok(None) };
+        match self.notes.text(blob) {
+            Err(_) if self.notes.repository.verify_object(blob).is_err() => Ok(None),
+            text => text.map(Some),
+        }
     }
 
     /// Returns the new tree with the objects that it needs; nothing if nothing changed.
@@ -204,14 +227,14 @@ impl<'a> Draft<'a> {
             Content::Inline(bytes) => self.store(GitKind::Blob, bytes.clone()),
             Content::Stored(oid) => *oid,
         };
-        let mut objects = self.subtree(&root, "objects")?;
+        let mut objects = self.subtree(&root, OBJECTS)?;
         let mut kind = self.subtree(&objects, object.kind.as_str())?;
         let (key, name) = (key_of(object.cid), object.cid.to_string());
         kind = self.insert(kind, &Leaf { key: &key, style: LeafStyle::Object(&name) }, 0, blob)?;
         let kind = self.store_tree(kind)?;
         set_entry(&mut objects, object.kind.as_str(), EntryKind::Tree, kind);
         let objects = self.store_tree(objects)?;
-        set_entry(&mut root, "objects", EntryKind::Tree, objects);
+        set_entry(&mut root, OBJECTS, EntryKind::Tree, objects);
         Ok(root)
     }
 
@@ -285,7 +308,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
+pub(super) fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
     let tree = TreeRef::from_bytes(bytes, to_id(oid).kind());
     Ok(tree.map_err(Error::git_with(|| format!("read notes tree {oid}")))?.into())
 }
