@@ -13,6 +13,7 @@ use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncRegistration, Nativ
 use crate::engine::note_bound;
 use crate::world::World;
 
+pub(crate) mod captures;
 mod order;
 
 type Called<T> = Result<T, Box<EvalAltResult>>;

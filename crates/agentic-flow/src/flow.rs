@@ -6,7 +6,7 @@ use agentic_diag::{Diagnostic, Span};
 use rhai::{AST, Dynamic, Engine, LexError, ParseError, ParseErrorType};
 
 use crate::engine::{DISABLED, build, locked};
-use crate::limits::{SOURCE_BYTES_MAX, STACK_BYTES};
+use crate::limits::{SEMANTICS, SOURCE_BYTES_MAX, STACK_BYTES};
 use crate::modules::{Modules, NoModules};
 use crate::program::FlowProgram;
 use crate::world::World;
@@ -45,8 +45,21 @@ impl Flow {
         source: &str,
         modules: impl Modules + 'static,
     ) -> Result<Flow, Vec<Diagnostic>> {
+        Flow::parse_as(source, modules, SEMANTICS)
+    }
+
+    /// Parses a flow that means what it meant in a version of the language.
+    ///
+    /// # Errors
+    /// Fails with what [`check`] finds.
+    pub fn parse_as(
+        source: &str,
+        modules: impl Modules + 'static,
+        semantics: u32,
+    ) -> Result<Flow, Vec<Diagnostic>> {
         let ast = parse(source)?;
-        let world = Rc::new(World::new());
+        let world = Rc::new(World::new(semantics));
+        world.note_closures(&ast);
         let engine = build(&world, Rc::new(modules));
         Ok(Flow { shared: Rc::new(Shared { engine, ast, world }) })
     }

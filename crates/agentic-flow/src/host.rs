@@ -142,6 +142,12 @@ fn register_values(engine: &mut Engine, world: &Rc<World>) {
 #[allow(deprecated)] // `store_data` is volatile, not obsolete.
 fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array) -> Called {
     let position = context.call_position();
+    if let Some(variable) = world.shared_by(&closures) {
+        let message = format!(
+            "closures of one loop share `{variable}`, which the loop changes: all of them would see its last value; make them with `map`, as in `list.map(|item| || …)`"
+        );
+        return Err(bad_call(message, position));
+    }
     let mut branches = Vec::new();
     for closure in closures {
         let Some(closure) = closure.read_lock::<FnPtr>() else {

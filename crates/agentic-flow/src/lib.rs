@@ -12,7 +12,7 @@
 //! | `sleep(millis)` | waits |
 //! | `trace(data)`, `print(text)`, `debug(value)` | say something |
 //! | `now()`, `random()` | the time of the last record in milliseconds; a number from 0 up to 1 |
-//! | `all([…])`, `any([…])` | run closures at the same time, each with its own copy of what it captured: all values or the first error; the first value or the first error of all |
+//! | `all([…])`, `any([…])` | run closures at the same time, each with its own copy of what it captured: all values or the first error; the first value or the first error of all. Closures that a loop makes and that share what it changes are refused: use `map` |
 //! | `scope(name, closure)` | runs a closure in a scope of its own |
 //! | `scope(name, value, closure)` | does the same with a closure that captures nothing: once it is over, a resume takes its recorded result and does not run it again |
 //! | `patched(id)` | says whether the run knows a change of the script: `true`, but `false` where its records go on from before the change |

@@ -2,7 +2,10 @@
 //! catches. They are part of the meaning of the language: changing one raises [`SEMANTICS`].
 
 /// The version of the meaning of flows, recorded in every session.
-pub const SEMANTICS: u32 = 1;
+pub const SEMANTICS: u32 = 2;
+
+/// The oldest version that sessions can still go on with.
+pub const SEMANTICS_OLDEST: u32 = 1;
 
 /// The code of the failure of a run that hit a bound.
 pub const LIMIT: &str = "limit";

@@ -52,6 +52,7 @@ impl Resolver {
         }
         let source = self.modules.source(&cid).ok_or("there is no such module here")?;
         let ast = parse_with(engine, &Scope::new(), &source).map_err(|error| error.to_string())?;
+        self.world.note_closures(&ast);
         self.parsed.borrow_mut().insert(cid, ast.clone());
         Ok(ast)
     }

@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use agentic_model::{Instant, Value};
 use agentic_replay::{Answer, Event, Failure, Path, Request, Scope, ScopeStep, Seed};
-use rhai::{Dynamic, EvalAltResult, FnPtr};
+use rhai::{AST, Dynamic, EvalAltResult, FnPtr};
 
+use crate::closures::captures::{LoopVariables, REFUSED_SINCE};
 use crate::context::Context;
 use crate::limits::{EVENTS_MAX, LIMIT, WORK_MAX};
 use crate::strand::Baton;
@@ -71,10 +72,13 @@ pub(crate) struct World {
     fatal: RefCell<Option<Failure>>,
     work: Cell<u64>,
     work_total: Cell<u64>,
+    /// The version of the language.
+    semantics: u32,
+    loop_variables: RefCell<LoopVariables>,
 }
 
 impl World {
-    pub(crate) fn new() -> World {
+    pub(crate) fn new(semantics: u32) -> World {
         World {
             baton: Rc::new(Baton::new()),
             context: RefCell::new(Context::of(Scope::root())),
@@ -87,7 +91,21 @@ impl World {
             fatal: RefCell::new(None),
             work: Cell::new(0),
             work_total: Cell::new(0),
+            semantics,
+            loop_variables: RefCell::default(),
         }
+    }
+
+    /// Takes note of the closures of a script.
+    pub(crate) fn note_closures(&self, ast: &AST) {
+        if self.semantics >= REFUSED_SINCE {
+            self.loop_variables.borrow_mut().add(ast);
+        }
+    }
+
+    /// Finds a variable of a loop that closures share which are to run at the same time.
+    pub(crate) fn shared_by(&self, closures: &[Dynamic]) -> Option<String> {
+        self.loop_variables.borrow().shared_by(closures)
     }
 
     /// Counts work, and says whether the script has to stop.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{EffectClass, PATCH, Request, SLEEP};
+use crate::{EffectClass, Failure, PATCH, Request, SLEEP};
 
 /// The kind of a request that only a human may answer.
 pub const HOLD: &str = "hold";
@@ -55,6 +55,7 @@ pub enum Storage {
 pub struct Kinds {
     rules: BTreeMap<String, KindRule>,
     classes: BTreeMap<String, Classes>,
+    checks: BTreeMap<String, Check>,
 }
 
 /// The class of the effect of each request of a kind.
@@ -68,6 +69,18 @@ impl PartialEq for Classes {
 }
 
 impl Eq for Classes {}
+
+/// What is wrong with a request before anybody is asked.
+#[derive(Debug, Clone, Copy)]
+struct Check(fn(&Request) -> Result<(), Failure>);
+
+impl PartialEq for Check {
+    fn eq(&self, other: &Check) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Check {}
 
 impl KindRule {
     /// Makes a rule without retries whose payloads stand in the records.
@@ -99,7 +112,7 @@ impl Kinds {
             KindRule { retries_max, ..KindRule::new(handling) }
         };
         let rules = rules.map(|(kind, handling)| (kind.to_owned(), rule(kind, handling)));
-        Kinds { rules: rules.collect(), classes: BTreeMap::new() }
+        Kinds { rules: rules.collect(), classes: BTreeMap::new(), checks: BTreeMap::new() }
     }
 
     /// Adds a kind, or replaces what was known about it.
@@ -113,8 +126,29 @@ impl Kinds {
         self.classes.insert(kind.into(), Classes(class));
     }
 
+    /// Has requests of a kind looked at when they go live. One that is refused reaches nobody: it is
+    /// computed, and its answer is the refusal.
+    pub fn set_check(
+        &mut self,
+        kind: impl Into<String>,
+        check: fn(&Request) -> Result<(), Failure>,
+    ) {
+        self.checks.insert(kind.into(), Check(check));
+    }
+
+    /// Returns why a request is refused, where the check of its kind does so.
+    pub fn refusal(&self, request: &Request) -> Option<Failure> {
+        let Check(check) = self.checks.get(&request.kind)?;
+        check(request).err()
+    }
+
     /// Returns the rule for a request. HTTP is read or once by its method.
     pub fn rule(&self, request: &Request) -> KindRule {
+        // The record says that it is computed, so that a crash before the answer changes nothing:
+        // what an earlier version put before people keeps its own rule.
+        if self.refusal(request).is_some() {
+            return KindRule::new(Handling::Effect(EffectClass::Pure));
+        }
         if let Some(Classes(class)) = self.classes.get(&request.kind) {
             return KindRule::new(Handling::Effect(class(request)));
         }

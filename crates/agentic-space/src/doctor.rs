@@ -6,6 +6,7 @@ use agentic_model::{AgentName, Object};
 use agentic_store::recovery::{self, Checkpoint, Mended, Recovered};
 use agentic_store::{Stream, Writer, journal};
 
+use crate::hold::{self, Filter};
 use crate::{Result, Space};
 
 /// What the doctor may do.
@@ -46,6 +47,9 @@ pub struct Report {
     pub damaged: Vec<String>,
     /// Whether nothing can be written here, so that nothing was mended.
     pub is_read_only: bool,
+    /// Open holds that nobody could ask so any more, and what is wrong with them. They keep their
+    /// meaning.
+    pub questionable: Vec<String>,
     /// Locks of git on refs of agents.
     pub locks: Vec<PathBuf>,
     /// How many journals were looked at.
@@ -204,6 +208,12 @@ fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
     }
     if !report.is_read_only {
         report.n_resumed = crate::session::tick(space)?.len();
+    }
+    for pending in hold::pending(space, &Filter::default())? {
+        let request = pending.hold.session.short_request(&pending.hold.id);
+        if let Some(why) = pending.flaw(space)? {
+            report.questionable.push(format!("{request}: {why}"));
+        }
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Holds: what waits for a human, in all sessions.
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{By, Journal, Path, RequestId, SessionId};
+use agentic_replay::{Body, By, Handling, Journal, Path, Request, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
+use crate::session::language::checked_kinds;
 use crate::session::listing::list_open;
 use crate::session::parent_of;
 use crate::session::recent::read_journal;
@@ -225,6 +226,29 @@ impl Pending {
     /// Returns the question that is asked, if there is one.
     pub fn question(&self) -> Option<&str> {
         self.hold.payload.get("question").and_then(Value::as_text)
+    }
+
+    /// Says why nobody could ask it so any more: its policy is malformed, or its program was cancelled
+    /// before it asked.
+    ///
+    /// # Errors
+    /// Fails when the records cannot be read.
+    pub fn flaw(&self, space: &Space) -> Result<Option<String>> {
+        let (ask, payload) = (&self.hold.ask, self.hold.payload.clone());
+        if ask.handling != Handling::Decision {
+            return Ok(None);
+        }
+        let request = Request::new(ask.path.clone(), ask.kind.clone(), payload);
+        if let Some(failure) = checked_kinds().refusal(&request) {
+            return Ok(Some(failure.message));
+        }
+        let journal = read_journal(space, &self.hold.session)?;
+        let newest_first = journal.records().iter().rev();
+        let mut older = newest_first.skip_while(
+            |record| !matches!(&record.body, Body::Ask(asked) if asked.path == ask.path),
+        );
+        let is_cancelled = older.any(|record| matches!(record.body, Body::Cancel(_)));
+        Ok(is_cancelled.then(|| "it was asked after its session was cancelled".to_owned()))
     }
 
     /// Returns how long it has been waiting, in milliseconds.

@@ -1,7 +1,10 @@
 //! What a hold asks of its decision: who may decide what, until when, and how many must agree.
 //!
 //! All of it stands in the payload of the request, so that every process reads the same. What is
-//! malformed lets nobody in.
+//! malformed lets nobody in. Nobody is asked so any more ([`check_hold`]), but journals of before hold
+//! such requests, and they keep their meaning.
+
+mod check;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +12,9 @@ use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::{HoldReason, Request};
 
 use crate::decision::{Action, Decision};
+
+pub use self::check::check_hold;
+pub(crate) use self::check::check_policy;
 
 /// Who a hold is assigned to whose assignees cannot be read. No principal is called like this.
 const NOBODY: &str = "nobody";
@@ -247,7 +253,7 @@ fn choices(asked: Option<&Value>) -> Vec<String> {
     choices
 }
 
-fn instant(value: &Value) -> Option<Instant> {
+pub(super) fn instant(value: &Value) -> Option<Instant> {
     match value {
         Value::Int(millis) => Some(Instant::from_millis(*millis)),
         Value::Text(text) => Instant::parse(text),

@@ -17,6 +17,9 @@ pub struct DoctorView {
     pub damaged: Vec<String>,
     /// Whether nothing can be written here, so that nothing was mended.
     pub read_only: bool,
+    /// Open holds of before that nobody could ask so any more, and what is wrong with them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub questionable: Vec<String>,
     /// Locks of git on refs of agents.
     pub locks: Vec<String>,
     /// How many journals were looked at.
@@ -47,6 +50,7 @@ impl From<&Report> for DoctorView {
             mended: report.mended.iter().map(MendedView::from).collect(),
             damaged: report.damaged.clone(),
             read_only: report.is_read_only,
+            questionable: report.questionable.clone(),
             locks: report.locks.iter().map(|path| path.display().to_string()).collect(),
             journals: report.n_journals,
             cut: report.n_cut,

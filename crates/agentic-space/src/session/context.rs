@@ -16,7 +16,7 @@ use agentic_lang_context::{
 use agentic_model::{Map, Object, Value};
 use agentic_replay::{EffectClass, Kinds, Program, Request};
 
-use super::language::{behaviour, broken};
+use super::language::{behaviour, broken, checked_kinds};
 use crate::Result;
 
 /// A run of a program of the context language.
@@ -237,7 +237,7 @@ impl Cast {
     /// Returns the kinds of requests that programs with this cast make. What is made up may be made
     /// up again.
     pub(super) fn kinds(&self) -> Kinds {
-        let mut kinds = Kinds::built_in();
+        let mut kinds = checked_kinds();
         kinds.set_classes(INPUT_REQUEST, class_of);
         kinds.set_classes(
             MODEL_REQUEST,

@@ -267,7 +267,8 @@ fn check_flow(space: &Space, session: &Session<Box<dyn Program>>, request: &Requ
         return Err(Error::BadRequest { reason });
     }
     let folder = Folder::of(space, &session.started().session);
-    program_of(space, &folder, &child_flow(space, session, request)?)?;
+    let flow = child_flow(space, session, request)?;
+    program_of(space, &folder, &flow, &Language::of(&flow)?.engine())?;
     Ok(())
 }
 

@@ -25,7 +25,7 @@ use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, StartRecord};
 use super::children::run_id;
 use super::context::Cast;
 use super::folder::Folder;
-use super::language::{Language, adapter, handlers, kinds_of, tools};
+use super::language::{Language, adapter, checked_kinds, handlers, kinds_of, tools};
 use super::performer::{Performer, ProviderCall};
 use super::pipeline::Shelf;
 use super::script::Script;
@@ -141,7 +141,7 @@ impl Executor {
     /// # Errors
     /// Fails when its script is none.
     pub fn of_pipeline(run: &PlannedRun) -> Result<Executor> {
-        let mut kinds = Kinds::built_in();
+        let mut kinds = checked_kinds();
         agentic_lang_pipeline::run::add_kinds(&mut kinds);
         Ok(Executor {
             language: Language::Pipeline,
@@ -190,8 +190,13 @@ impl Executor {
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
     pub fn compute(&mut self, request: &Request) -> Option<Answer> {
-        if let Some(answer) = self.script.next(request) {
-            return Some(answer);
+        let scripted = self.script.next(request);
+        // A refused request takes its turn in the script all the same, as it will when it is folded.
+        if let Some(failure) = self.kinds.refusal(request) {
+            return Some(Answer::Failed(failure));
+        }
+        if scripted.is_some() {
+            return scripted;
         }
         if request.kind == PATCH {
             return Some(Answer::Ok(Value::Bool(true)));

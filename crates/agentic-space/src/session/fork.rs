@@ -233,7 +233,7 @@ impl Parting<'_> {
         let values = Values::of(space, self.journal);
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;
-        let program = program_of(space, &Folder::of(space, &id), self.flow)?;
+        let program = program_of(space, &Folder::of(space, &id), self.flow, &engine)?;
         let draft = self.draft(name, head)?;
         let forked = Session::fork(self.journal, self.cut, draft, space.now(), program, setting);
         let (mut session, mut progress) = forked.map_err(|error| match error {

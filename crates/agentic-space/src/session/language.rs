@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use agentic_lang_agent::{Agents, Capture, RunOptions};
 use agentic_model::{AgentName, Map, Object, Value};
 use agentic_providers::model::Adapter;
-use agentic_replay::{Engine, Kinds, Program, StartRecord};
+use agentic_replay::{Engine, HOLD, Kinds, Program, SUSPEND, StartRecord};
 
 use super::beginning::Beginning;
 use super::context::Cast;
 use super::flow_of;
 use super::folder::Folder;
 use super::listing::with_key;
+use crate::policy::{check_hold, check_policy};
 use crate::{Error, Result, Space};
 
 /// The name of AgentLang, as sessions pin it.
@@ -116,7 +117,7 @@ impl Language {
         }
     }
 
-    /// Returns what runs programs of the language.
+    /// Returns what runs programs of the language that begin now.
     pub fn engine(self) -> Engine {
         let (language, semantics) = match self {
             Language::Rhai => return agentic_flow::engine(),
@@ -137,7 +138,8 @@ impl Language {
         let today = self.engine();
         let oldest = match self {
             Language::Pipeline => agentic_lang_pipeline::SEMANTICS_OLDEST,
-            Language::Rhai | Language::AgentLang | Language::Context => today.semantics,
+            Language::Rhai => agentic_flow::limits::SEMANTICS_OLDEST,
+            Language::AgentLang | Language::Context => today.semantics,
         };
         let is_known = (oldest..=today.semantics).contains(&began.semantics);
         if is_known && began.language == today.language { began.clone() } else { today }
@@ -151,7 +153,7 @@ pub(super) fn engine_of(flow: &Object, start: &StartRecord) -> Result<Engine> {
 
 /// Returns the kinds of requests that a program makes.
 pub(crate) fn kinds_of(flow: &Object) -> Result<Kinds> {
-    let mut kinds = Kinds::built_in();
+    let mut kinds = checked_kinds();
     match Language::of(flow)? {
         Language::Rhai => {}
         Language::AgentLang => agentic_lang_agent::register_kinds(&mut kinds),
@@ -159,6 +161,14 @@ pub(crate) fn kinds_of(flow: &Object) -> Result<Kinds> {
         Language::Context => return Ok(Cast::of(flow)?.kinds()),
     }
     Ok(kinds)
+}
+
+/// Returns the built-in kinds, whose holds are checked before anybody is asked.
+pub(crate) fn checked_kinds() -> Kinds {
+    let mut kinds = Kinds::built_in();
+    kinds.set_check(HOLD, check_hold);
+    kinds.set_check(SUSPEND, check_policy);
+    kinds
 }
 
 /// Makes a run of an AgentLang program.

@@ -31,7 +31,7 @@ pub fn replayed(
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
-    let loaded = load(journal, program_of(space, folder, flow)?, setting, &mut fold);
+    let loaded = load(journal, program_of(space, folder, flow, &engine)?, setting, &mut fold);
     let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
     Ok(((session, executor), progress))
 }

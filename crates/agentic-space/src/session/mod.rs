@@ -138,23 +138,30 @@ impl Space {
     }
 }
 
-/// Makes a run of the flow that an object holds, with the flows that it imports.
+/// Makes a run of the flow that an object holds, with the flows that it imports, as a version of its
+/// language runs it.
 pub(crate) fn program_of(
     space: &Space,
     folder: &folder::Folder,
     flow: &Object,
+    engine: &Engine,
 ) -> Result<Box<dyn Program>> {
-    program_heard(Shelf { space, folder, given: &[] }, flow)
+    program_heard(Shelf { space, folder, given: &[] }, flow, engine)
 }
 
 /// Makes such a run, which traces what it does if somebody wants to hear that.
-fn program_heard(shelf: Shelf<'_>, flow: &Object) -> Result<Box<dyn Program>> {
+fn program_heard(shelf: Shelf<'_>, flow: &Object, engine: &Engine) -> Result<Box<dyn Program>> {
     let trace = shelf.space.listener().map_or(Capture::Off, |listener| listener.trace);
-    program_with(shelf, flow, trace)
+    program_with(shelf, flow, trace, engine)
 }
 
 /// Makes such a run, which traces what it does where its language can.
-fn program_with(shelf: Shelf<'_>, flow: &Object, trace: Capture) -> Result<Box<dyn Program>> {
+fn program_with(
+    shelf: Shelf<'_>,
+    flow: &Object,
+    trace: Capture,
+    engine: &Engine,
+) -> Result<Box<dyn Program>> {
     let cid = flow.cid();
     let language = Language::of(flow)?;
     if language == Language::Pipeline {
@@ -169,9 +176,11 @@ fn program_with(shelf: Shelf<'_>, flow: &Object, trace: Capture) -> Result<Box<d
     }
     let mut modules = BTreeMap::new();
     collect_modules(shelf.space, shelf.folder, source, &mut modules)?;
-    let flow = Flow::parse_with(source, modules).map_err(|findings| Error::BrokenFlow {
-        id: cid.to_string(),
-        reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
+    let flow = Flow::parse_as(source, modules, engine.semantics).map_err(|findings| {
+        Error::BrokenFlow {
+            id: cid.to_string(),
+            reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
+        }
     })?;
     Ok(Box::new(flow.program()))
 }

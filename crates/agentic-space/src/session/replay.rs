@@ -48,7 +48,7 @@ pub fn replay(space: &Space, id: &SessionId, flow: Option<&Object>) -> Result<Ve
     Ok(
         match Session::load(
             &journal,
-            program_of(space, &Folder::of(space, id), flow)?,
+            program_of(space, &Folder::of(space, id), flow, &engine)?,
             setting,
             &mut |_, _| {},
         ) {

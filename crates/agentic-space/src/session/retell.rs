@@ -31,7 +31,7 @@ pub fn retell(space: &Space, id: &SessionId, listener: &mut dyn FnMut(Event)) ->
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let shelf = Shelf { space, folder: &folder, given: &[] };
-    let program = program_with(shelf, &flow, Capture::On)?;
+    let program = program_with(shelf, &flow, Capture::On, &engine)?;
     let program = Listened { program, listener };
     let loaded = Session::load(&journal, program, setting, &mut |_, _| {});
     let (_, _nothing_is_carried_on) = loaded.map_err(|error| replay_error(id, error))?;

@@ -129,7 +129,7 @@ fn make(space: &Space, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
-    let program = program_heard(shelf, &begin.flow)?;
+    let program = program_heard(shelf, &begin.flow, &opening.engine)?;
     if folder.first_frame(space)?.is_some() {
         return match extent {
             Extent::All => Driver::load_locked(space, folder, lock).map(Some),

@@ -1,4 +1,4 @@
-//! A session whose records were made by another version of its language.
+//! Sessions whose records were made by another version.
 
 use agentic_model::{AgentName, Briefing, Value};
 use agentic_replay::{Engine, Kinds, Opening, Session};
@@ -8,27 +8,35 @@ use agentic_store::journal::Log;
 
 use super::folder::Folder;
 use super::{Language, State, flow_object, program_of, resume};
+use crate::decide::{Action, Draft, decide};
+use crate::doctor::{Treatment, examine};
+use crate::hold::{Filter, pending};
 use crate::spawn::{Origin, spawn};
 use crate::{Error, Options, Space};
 
 const SOURCE: &str = "hold(\"Go on?\")";
 
-/// Makes a session by hand, as a later version would have made it.
-fn session_of_a_later_version(space: &Space, agent: &AgentName) -> agentic_replay::SessionId {
-    let flow = flow_object(SOURCE).expect("it is short");
-    let here = Language::Rhai.engine();
+/// Makes a session by hand, as another version would have made it.
+fn session_of(
+    space: &Space,
+    agent: &AgentName,
+    source: &str,
+    engine: Engine,
+) -> agentic_replay::SessionId {
+    let flow = flow_object(source).expect("it is short");
+    let here = Language::Rhai.engine_since(&engine);
     let opening = Opening {
         agent: agent.clone(),
         flow: flow.cid(),
-        engine: Engine { semantics: here.semantics + 1, ..here },
+        engine,
         input: Value::Null,
-        key: "later".to_owned(),
+        key: "other".to_owned(),
         allow: Vec::new(),
         head: Some(space.head(agent).expect("it was spawned").to_string()),
     };
     let id = opening.session().expect("the input is data");
     let (folder, _lock) = Folder::lock(space, &id).expect("nobody drives it");
-    let program = program_of(space, &folder, &flow).expect("it parses");
+    let program = program_of(space, &folder, &flow, &here).expect("it parses");
     let started = Session::start(opening, space.now(), program, &Kinds::built_in());
     let (_, progress) = started.expect("the input is data");
     folder.keep_object(&flow.cid(), flow.bytes()).expect("writable");
@@ -38,8 +46,8 @@ fn session_of_a_later_version(space: &Space, agent: &AgentName) -> agentic_repla
     id
 }
 
-#[test]
-fn a_session_of_another_version_is_diverged_and_stays_as_it_is() {
+/// Makes a space with an agent.
+fn space_with_an_agent() -> (tempfile::TempDir, Space, AgentName) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for arguments in [
         &["init", "--quiet", "."][..],
@@ -52,7 +60,15 @@ fn a_session_of_another_version_is_diverged_and_stays_as_it_is() {
     let agent = AgentName::parse("alice").expect("a valid name");
     let briefing = Briefing::of_text("x").to_object().expect("it is short");
     spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
-    let id = session_of_a_later_version(&space, &agent);
+    (folder, space, agent)
+}
+
+#[test]
+fn a_session_of_a_later_version_is_diverged_and_stays_as_it_is() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let here = Language::Rhai.engine();
+    let later = Engine { semantics: here.semantics + 1, ..here };
+    let id = session_of(&space, &agent, SOURCE, later);
 
     let before = space.session(&id).expect("its records are sound");
     assert_eq!(before.state, State::Diverged);
@@ -60,4 +76,48 @@ fn a_session_of_another_version_is_diverged_and_stays_as_it_is() {
     assert!(matches!(resume(&space, &id), Err(Error::Diverged { .. })));
     let after = space.session(&id).expect("its records are sound");
     assert_eq!((after.state, after.chain), (State::Diverged, before.chain));
+}
+
+#[test]
+fn a_session_of_an_earlier_version_goes_on_as_it_did() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let source = "let t = []; for p in [1, 2] { t.push(|| p) } hold(\"Go on?\"); all(t)";
+    let earlier = Engine { semantics: 1, ..Language::Rhai.engine() };
+    let id = session_of(&space, &agent, source, earlier);
+    decide_open(&space, &id, Action::Approve);
+    resume(&space, &id).expect("its version still runs");
+    let summary = space.session(&id).expect("its records are sound");
+    assert_eq!(summary.result, Some(Value::List(vec![Value::Int(2), Value::Int(2)])));
+}
+
+#[test]
+fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let source = "hold(\"Go on?\", #{quorum: #{ned: 2}}).action";
+    let id = session_of(&space, &agent, source, Language::Rhai.engine());
+    resume(&space, &id).expect("what was asked is asked");
+    let report = examine(&space, Treatment::default()).expect("the repository can be read");
+    assert_eq!(report.questionable.len(), 1);
+    assert!(report.questionable[0].contains("quorum.ned"), "{:?}", report.questionable);
+    decide_open(&space, &id, Action::Approve);
+    resume(&space, &id).expect("it goes on");
+    let summary = space.session(&id).expect("its records are sound");
+    assert_eq!(summary.result, Some(Value::text("approve")));
+}
+
+/// Decides the one open hold of a session.
+fn decide_open(space: &Space, id: &agentic_replay::SessionId, action: Action) {
+    let open = pending(space, &Filter::default()).expect("the sessions can be read");
+    let of_it = open.iter().find(|pending| pending.hold.session == *id).expect("it is held");
+    let draft = Draft {
+        action,
+        value: None,
+        rationale: String::new(),
+        expect: None,
+        principal: "user:alice".to_owned(),
+        client: "test",
+        shown: None,
+        accepts: None,
+    };
+    decide(space, of_it, &draft).expect("nobody was faster");
 }

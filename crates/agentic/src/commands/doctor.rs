@@ -59,6 +59,7 @@ fn text(view: &DoctorView) -> String {
         .map(|mended| format!("mended {}: {}\n", mended.stream, mended.done))
         .collect();
     text.extend(view.locks.iter().map(|path| format!("lock {path}\n")));
+    text.extend(view.questionable.iter().map(|what| format!("hold {what}\n")));
     text.extend(view.damaged.iter().map(|what| format!("damaged {what}\n")));
     text.push_str(&format!(
         "{} ({} cut), {}: {}\n",
