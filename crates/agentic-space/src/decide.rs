@@ -144,6 +144,8 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
         Recorded::Overdue => Err(Error::HoldExpired {
             request: hold.session.short_request(&hold.id),
             deadline: policy.deadline.unwrap_or(space.now()),
+            value: policy.on_expiry.clone(),
+            commit: None,
         }),
     }
 }

@@ -200,6 +200,16 @@ impl Decision {
         self.record.get(HOLD_HEAD).and_then(Value::as_text)
     }
 
+    /// Returns until when it could be made, where that was said.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.record.get("deadline").and_then(Value::as_text).and_then(Instant::parse)
+    }
+
+    /// Returns when it was made, as its commit says.
+    pub fn decided_at(&self) -> Option<&str> {
+        self.record.get("decided_at").and_then(Value::as_text)
+    }
+
     /// Returns the record for a commit that is made at that time, of a hold that stands on that head.
     pub(crate) fn fields(&self, hold_head: Oid, at: Instant) -> Map {
         let mut map = self.record.clone();

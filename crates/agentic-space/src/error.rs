@@ -445,12 +445,16 @@ pub enum Error {
         request: String,
     },
     /// It is too late to decide.
-    #[error("request {request} expired at {deadline}")]
+    #[error("request {request} expired at {deadline}{}", went_on(value.as_ref(), *commit))]
     HoldExpired {
         /// The request.
         request: String,
         /// Its deadline.
         deadline: agentic_model::Instant,
+        /// The value that the program got instead, if there was one.
+        value: Option<agentic_model::Value>,
+        /// The decision of the clock, once it is made.
+        commit: Option<Oid>,
     },
     /// The one who asks may not do this.
     #[error("you may not {what}: {reason}")]
@@ -504,4 +508,13 @@ impl Error {
             other => matches!(other, Error::Deferred { .. } | Error::Diverged { .. }),
         }
     }
+}
+
+/// Says what became of a hold that nobody decided in time.
+fn went_on(value: Option<&agentic_model::Value>, commit: Option<Oid>) -> String {
+    let value = value.map_or(", without a value".to_owned(), |value| {
+        format!(", with the value {}", agentic_model::json::to_text(value))
+    });
+    let commit = commit.map(|commit| format!(", by system:expiry in {commit}"));
+    format!("{value}{}", commit.unwrap_or_default())
 }

@@ -1,7 +1,7 @@
 //! Holds: what waits for a human, in all sessions.
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, By, Handling, Journal, Path, Request, RequestId, SessionId};
+use agentic_replay::{Body, Handling, Journal, Path, Request, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
@@ -171,7 +171,7 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
         let filter = Filter { agent: Some(agent), ..Filter::default() };
         let mut open = pending(space, &filter)?;
         return match open.len() {
-            0 => Err(unknown()),
+            0 => last_decided(space, text)?.ok_or_else(unknown),
             1 => Ok(Named::Open(Box::new(open.remove(0)))),
             _ => {
                 let id = |pending: &Pending| pending.hold.session.short_request(&pending.hold.id);
@@ -209,13 +209,33 @@ fn open(space: &Space, journal: &Journal, hold: OpenHold) -> Result<Named> {
 }
 
 fn decided(space: &Space, session: SessionId, asked: &Asked) -> Option<Named> {
-    let (_, _, by) = asked.answer.as_ref()?;
-    let commit = match by {
-        By::Decision(commit) => Oid::parse(commit).ok(),
-        _ => None,
-    };
+    asked.answer.as_ref()?;
+    let commit = asked.decision();
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
     Some(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
+}
+
+/// Finds what was decided last in the session that an agent's name stands for.
+fn last_decided(space: &Space, agent: &str) -> Result<Option<Named>> {
+    let Ok(session) = space.find_session(agent) else { return Ok(None) };
+    let journal = read_journal(space, &session)?;
+    for hold in summary::holds(space, &journal)? {
+        // Decided, and nobody has gone on with it yet.
+        let policy = Policy::of_payload(hold.reason, &hold.payload);
+        let found = trust::find(space, journal.start(), &hold.id, Look::Free)?.counted;
+        if let Some((commit, decision)) = policy.settle(&found) {
+            let decision = Some(Box::new(decision.clone()));
+            return Ok(Some(Named::Decided {
+                session,
+                id: hold.id,
+                commit: Some(commit),
+                decision,
+            }));
+        }
+    }
+    let summary = summary::of_journal(space, &journal)?;
+    let by_person = summary.asked.iter().rev().find(|asked| asked.decision().is_some());
+    Ok(by_person.and_then(|asked| decided(space, session, asked)))
 }
 
 fn is_hex(text: &str) -> bool {

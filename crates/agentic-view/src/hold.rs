@@ -1,5 +1,7 @@
 //! Holds and decisions as JSON.
 
+use std::collections::BTreeMap;
+
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::SessionId;
 use agentic_space::decide::{Action, Decision};
@@ -7,6 +9,8 @@ use agentic_space::hold::Pending;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
+
+use crate::question::meanings;
 
 /// One open hold.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -47,6 +51,11 @@ pub struct PendingView {
     /// How often it went on to other people, because nobody decided in time.
     #[serde(skip_serializing_if = "is_zero")]
     pub escalated: usize,
+    /// What each action would do.
+    pub means: BTreeMap<String, String>,
+    /// The value when nobody decides in time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_expiry: Option<Json>,
     /// When it was asked.
     pub asked_at: String,
     /// Until when it may be decided.
@@ -153,6 +162,8 @@ impl PendingView {
             session: session.to_string(),
             agent: agent.to_string(),
         };
+        let actions: Vec<String> =
+            policy.actions.iter().map(|action| action.name().to_owned()).collect();
         let votes = VotesView { need: policy.need, have: approvals.count() };
         PendingView {
             request: hold.session.short_request(&hold.id),
@@ -165,11 +176,13 @@ impl PendingView {
             question: pending.question().map(str::to_owned),
             payload: json::to_json(&hold.payload),
             schema: policy.schema.as_ref().map(json::to_json),
-            actions: policy.actions.iter().map(|action| action.name().to_owned()).collect(),
+            actions: actions.clone(),
             assignees: policy.assignees.clone(),
             role: policy.role.clone(),
             choices: policy.choices.clone(),
             escalated: policy.level,
+            means: meanings(hold.reason.name(), &hold.ask.kind, &actions),
+            on_expiry: policy.on_expiry.as_ref().map(json::to_json),
             asked_at: hold.asked_at.to_string(),
             deadline: policy.deadline.map(|deadline| deadline.to_string()),
             overdue: pending.overdue,

@@ -5,6 +5,7 @@
 mod agent;
 mod archive;
 mod commit;
+pub mod difference;
 mod doctor;
 mod failure;
 mod flow;
@@ -15,11 +16,13 @@ mod object;
 mod object_schema;
 mod program;
 mod provider;
+pub mod question;
 mod relation;
 mod schema;
 mod session;
 mod sync;
 mod trace;
+mod visible;
 mod worktree;
 
 pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
@@ -39,11 +42,12 @@ pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    AttemptView, DiffView, OvertakenView, RequestView, SessionErrorView, SessionView, VerdictView,
-    VerifyView,
+    AttemptView, DiffView, GivenView, OvertakenView, RequestView, SessionErrorView, SessionView,
+    VerdictView, VerifyView,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+pub use crate::visible::{visible, visible_line};
 pub use crate::worktree::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
 
 /// Writes a list of ids or names as text.

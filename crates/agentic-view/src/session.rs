@@ -1,8 +1,11 @@
 //! Sessions as JSON.
 
-use agentic_model::json;
+use std::collections::BTreeMap;
+
+use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::record::AttemptRecord;
 use agentic_replay::{By, Failure, SessionId};
+use agentic_space::decide::{Decision, Policy};
 use agentic_space::session::summary::Answered;
 use agentic_space::session::{Asked, Difference, Overtaken, Summary, Verdict};
 use schemars::JsonSchema;
@@ -39,6 +42,15 @@ pub struct SessionView {
     pub until: Option<String>,
     /// The requests that wait for a human.
     pub pending: Vec<String>,
+    /// What the first of them asks; where sessions are listed or shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// Whether the deadline of one has passed: the next command that goes on with it records so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub overdue: bool,
+    /// How long ago it was started, in milliseconds; where sessions are listed or shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age_ms: Option<i64>,
     /// The session it was forked from, or whose child it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
@@ -72,6 +84,23 @@ pub struct RequestView {
     pub kind: String,
     /// The data.
     pub payload: Json,
+    /// The line in the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    /// When it was asked.
+    pub asked_at: String,
+    /// When it was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<String>,
+    /// How long the answer took, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<i64>,
+    /// What was executed in place of the data, where a decision edited it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executed: Option<Json>,
+    /// The decision that it was answered by, or that let its effect begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<GivenView>,
     /// The attempts that failed before, where the host has tried again by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptView>,
@@ -85,6 +114,22 @@ pub struct RequestView {
     /// Decisions that arrived on the branch after the answer; nothing came of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overtaken: Vec<OvertakenView>,
+}
+
+/// A decision, as its commit tells it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GivenView {
+    /// Its commit.
+    pub commit: String,
+    /// What was decided.
+    pub action: String,
+    /// Who decided.
+    pub principal: String,
+    /// Why; may be empty.
+    pub why: String,
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<String>,
 }
 
 /// A decision that came too late.
@@ -183,6 +228,9 @@ impl SessionView {
                 .or(summary.child_of)
                 .map(|parent| parent.to_string()),
             forked_at: summary.forked_from.map(|(_, at)| at),
+            question: None,
+            overdue: false,
+            age_ms: None,
             requests: None,
         }
     }
@@ -205,6 +253,9 @@ impl SessionView {
             pending: Vec::new(),
             parent: None,
             forked_at: None,
+            question: None,
+            overdue: false,
+            age_ms: None,
             requests: None,
         }
     }
@@ -217,6 +268,15 @@ impl SessionView {
             path: asked.path.to_string(),
             kind: asked.kind.clone(),
             payload: json::to_json(&asked.payload),
+            line: asked.position.map(|position| position.line),
+            asked_at: asked.asked_at.to_string(),
+            answered_at: asked.answered_at.map(|at| at.to_string()),
+            took_ms: asked.answered_at.map(|at| at.millis() - asked.asked_at.millis()),
+            executed: asked
+                .permit
+                .as_ref()
+                .and_then(|(_, edited)| edited.as_ref().map(json::to_json)),
+            decision: None,
             attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
             by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
@@ -224,6 +284,41 @@ impl SessionView {
         };
         let requests = Some(summary.asked.iter().map(request).collect());
         SessionView { requests, ..SessionView::brief(summary) }
+    }
+
+    /// Shows who decided what, when and why.
+    #[must_use]
+    pub fn with_decisions(
+        mut self,
+        summary: &Summary,
+        decisions: &BTreeMap<Oid, Decision>,
+    ) -> SessionView {
+        for (view, asked) in self.requests.iter_mut().flatten().zip(&summary.asked) {
+            let decided = asked.decision().and_then(|commit| decisions.get_key_value(&commit));
+            view.decision = decided.map(|(commit, decision)| GivenView {
+                commit: commit.to_string(),
+                action: decision.action.name().to_owned(),
+                principal: decision.principal.clone(),
+                why: decision.rationale.clone(),
+                decided_at: decision.decided_at().map(str::to_owned),
+            });
+        }
+        self
+    }
+
+    /// Says how long ago the session began, what it asks a person, and whether that is overdue.
+    #[must_use]
+    pub fn seen_at(mut self, summary: &Summary, now: Instant) -> SessionView {
+        self.age_ms = Some((now.millis() - summary.started_at.millis()).max(0));
+        self.question = summary.holds.first().map(|hold| {
+            let question = hold.payload.get("question").and_then(Value::as_text);
+            question.unwrap_or(&hold.ask.kind).to_owned()
+        });
+        self.overdue = summary.holds.iter().any(|hold| {
+            let policy = Policy::of_payload(hold.reason, &hold.payload);
+            policy.at(hold.n_escalations, now).is_overdue(now)
+        });
+        self
     }
 
     /// Shows the decisions that came too late with what they answer.

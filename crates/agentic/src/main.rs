@@ -4,7 +4,6 @@ mod alias;
 mod cli;
 mod commands;
 mod context;
-mod diff;
 mod engine;
 mod failure;
 mod frontend;

@@ -142,7 +142,12 @@ fn repeated(
     }
     let (principal, action) = match decision {
         Some(decision) if decision.action == Action::Expire => {
-            return Err(Error::HoldExpired { request, deadline: space.now() });
+            return Err(Error::HoldExpired {
+                request,
+                deadline: decision.deadline().unwrap_or(space.now()),
+                value: decision.value.clone(),
+                commit,
+            });
         }
         Some(decision) => (decision.principal, decision.action.name()),
         None => ("the session".to_owned(), "answered"),

@@ -53,7 +53,7 @@ pub use self::executor::{CommandLine, Executor};
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, pinned_adapter};
 pub use self::listener::Listener;
-pub use self::overtaken::{Overtaken, overtaken};
+pub use self::overtaken::{Overtaken, decisions, overtaken};
 pub use self::performer::ProviderCall;
 pub use self::pipeline::{Pinned, pin};
 pub use self::rebuild::rebuild;

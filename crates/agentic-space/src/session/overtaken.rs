@@ -9,6 +9,7 @@ use agentic_model::Oid;
 use agentic_replay::{Body, By, Journal, RequestId, SessionId};
 
 use super::recent::read_journal;
+use super::summary::{Asked, Summary};
 use crate::decision::Decision;
 use crate::{Result, Space};
 
@@ -49,6 +50,14 @@ pub fn overtaken(space: &Space, id: &SessionId) -> Result<Vec<Overtaken>> {
     }
     late.reverse();
     Ok(late)
+}
+
+/// Reads the decisions that the requests of a session were answered by, or that let their effects
+/// begin. One whose commit is gone is left out.
+pub fn decisions(space: &Space, summary: &Summary) -> BTreeMap<Oid, Decision> {
+    let commits = summary.asked.iter().filter_map(Asked::decision);
+    let read = |commit| Some((commit, Decision::of_commit(space, commit).ok()??));
+    commits.filter_map(read).collect()
 }
 
 /// A request that has its answer.

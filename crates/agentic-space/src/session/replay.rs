@@ -1,6 +1,7 @@
 //! Replaying and comparing sessions without performing anything.
 
-use agentic_model::Object;
+use agentic_model::{Object, Value, canonical};
+use agentic_replay::record::Objects as _;
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
 
 use super::folder::{Folder, Values};
@@ -78,6 +79,7 @@ pub struct Difference {
 /// Fails when one does not exist or is damaged.
 pub fn diff(space: &Space, left: &SessionId, right: &SessionId) -> Result<Option<Difference>> {
     let (left, right) = (read_journal(space, left)?, read_journal(space, right)?);
+    let values = [Values::of(space, &left), Values::of(space, &right)];
     let body = |record: &agentic_replay::Record| {
         let value = record.to_value();
         let mut map = value.as_map().cloned().unwrap_or_default();
@@ -93,8 +95,36 @@ pub fn diff(space: &Space, left: &SessionId, right: &SessionId) -> Result<Option
     for at in 0..one.len().max(other.len()) {
         let (left, right) = (one.get(at).cloned(), other.get(at).cloned());
         if left != right {
+            let (left, right) =
+                (left.map(|it| plain(it, &values[0])), right.map(|it| plain(it, &values[1])));
             return Ok(Some(Difference { at: at as u64 + 1, left, right }));
         }
     }
     Ok(None)
+}
+
+/// The fields of a record that hold a value by its canonical bytes, or name it where it is long.
+const VALUES: [&str; 8] =
+    ["details", "edited", "found", "input", "payload", "result", "state", "value"];
+
+/// Makes a record readable: values as what they are, hashes as digits.
+fn plain(record: Value, values: &Values<'_>) -> Value {
+    let Value::Map(map) = record else { return record };
+    let readable = |(key, field): (String, Value)| {
+        let field = match field {
+            Value::Bytes(bytes) if VALUES.contains(&key.as_str()) => {
+                canonical::decode(&bytes).unwrap_or(Value::Bytes(bytes))
+            }
+            Value::Link(cid) if VALUES.contains(&key.as_str()) => {
+                let bytes = values.bytes(&cid);
+                bytes.and_then(|bytes| canonical::decode(&bytes).ok()).unwrap_or(Value::Link(cid))
+            }
+            Value::Bytes(bytes) => {
+                Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+            }
+            other => other,
+        };
+        (key, field)
+    };
+    Value::Map(map.into_iter().map(readable).collect())
 }

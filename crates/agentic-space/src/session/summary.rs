@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use agentic_model::{AgentName, Cid, Instant, Value};
+use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
 use agentic_replay::{
-    Body, By, Engine, Failure, HoldReason, Journal, Path, Record, RecordHash, RequestId, SessionId,
-    State,
+    Body, By, Engine, Failure, HoldReason, Journal, Path, Position, Record, RecordHash, RequestId,
+    SessionId, State,
 };
 
 use self::reading::Reading;
@@ -66,10 +66,35 @@ pub struct Asked {
     pub kind: String,
     /// The data.
     pub payload: Value,
+    /// Where in the source.
+    pub position: Option<Position>,
+    /// When it was asked.
+    pub asked_at: Instant,
+    /// When it was answered.
+    pub answered_at: Option<Instant>,
+    /// The decision that let its effect begin, and the payload that it put in place of the one asked.
+    pub permit: Option<(String, Option<Value>)>,
     /// The attempts that failed and that the host has made good, or will.
     pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.
     pub answer: Option<(u64, Answered, By)>,
+}
+
+impl Asked {
+    /// Returns the commit of the decision that answered it, or that let its effect begin.
+    pub fn decision(&self) -> Option<Oid> {
+        let answered = self.answer.as_ref().and_then(|(_, _, by)| match by {
+            By::Decision(commit) => Some(commit),
+            By::Executor
+            | By::Timer
+            | By::Child(_)
+            | By::Edited(_)
+            | By::Signal(_)
+            | By::System(_) => None,
+        });
+        let permitted = self.permit.as_ref().map(|(commit, _)| commit);
+        answered.or(permitted).and_then(|commit| Oid::parse(commit).ok())
+    }
 }
 
 /// What came of a request.

@@ -9,16 +9,20 @@ use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
-use agentic_space::decide::{Action, COMMAND_LINE, Decision, Draft, Shown, decide, proposed};
+use agentic_space::decide::{
+    Action, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
+};
 use agentic_space::engine::request_at;
-use agentic_space::hold::{Named, Pending, find_hold};
+use agentic_space::hold::{Filter, Named, Pending, find_hold, pending};
 use agentic_space::session::{find_run, go_on};
 use agentic_space::{Error, Space};
 use agentic_view::interop::Protocol;
+use agentic_view::question::RENDERER;
 use agentic_view::{DecideView, PendingView};
 use clap::ValueEnum;
 
 use super::Outcome;
+use super::pending::paragraph;
 use super::session::principal;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -33,7 +37,8 @@ use crate::output::{Format, print_text, warn, warn_deferred};
 #[command(verbatim_doc_comment)]
 pub struct Args {
     /// A request as `agentic pending` prints it, an agent with one open hold, or the key of a run
-    #[arg(required_unless_present = "from")]
+    ///
+    /// Without one it lists what is open.
     request: Option<String>,
     /// approve, reject, edit or respond
     #[arg(value_parser = action)]
@@ -99,6 +104,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Some(Form::A2a) => return reply::run(context, &space, Protocol::A2a, principal),
         None => {}
     }
+    if args.request.is_none() {
+        return list(context, &space, &args);
+    }
     if let Some(choice) = &args.choice {
         return choice::run(context, &space, &args, (choice, principal));
     }
@@ -107,7 +115,10 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Named::Decided { session, id, commit, decision } => {
             let request = session.short_request(&id);
             let earlier = Earlier { request, session, commit, decision };
-            return repeated(context, &space, (args.action, args.value), &principal, earlier);
+            // The name of an agent does not say which question was meant.
+            let is_named = args.request.as_ref().is_some_and(|request| request.contains('.'));
+            let action = args.action.filter(|_| is_named);
+            return repeated(context, &space, (action, args.value), &principal, earlier);
         }
     };
     let said = said(&space, &pending, &args)?;
@@ -131,12 +142,22 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             return Err(error.into());
         }
     };
+    told(context, &space, (&pending, &done), args.only)
+}
+
+/// Tells the human at once, and lets the session go on.
+fn told(
+    context: &Context,
+    space: &Space,
+    (pending, done): (&Pending, &Decided),
+    only: bool,
+) -> Outcome {
     warn_deferred(&done.written);
     // The human is told at once; what follows is the session's.
     if context.format == Format::Text {
         print_text(&format!("{} {}", done.decision.action.name(), done.commit));
     }
-    let follows = if args.only { Ok(()) } else { go_on(&space, &done.session) };
+    let follows = if only { Ok(()) } else { go_on(space, &done.session) };
     let stopped = match follows {
         // The answer could not be recorded, or what comes after: whoever opens the session next does.
         Err(Error::Store(fault)) if fault.is_fault() => Some(Failure::refused(
@@ -152,9 +173,36 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     if context.format == Format::Json {
         let request = pending.hold.session.short_request(&pending.hold.id);
         let commit = done.commit.to_string();
-        show(context, &space, &request, &done.decision, commit, &done.session)?;
+        show(context, space, &request, &done.decision, commit, &done.session)?;
     }
     stopped.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Lists what is open, for whoever did not say what to decide.
+fn list(context: &Context, space: &Space, args: &Args) -> Outcome {
+    let decides = args.action.is_some() || args.choice.is_some() || args.accept.is_some();
+    if decides || args.value.is_some() || args.hold.is_some() {
+        return Err(Failure::usage("no request was named", "`agentic pending` lists what is open"));
+    }
+    let now = space.now();
+    let found = pending(space, &Filter::default())?;
+    let views: Vec<PendingView> = found.iter().map(|one| PendingView::new(one, now)).collect();
+    context.format.answer(views.as_slice(), |views| match views {
+        [] => "nothing waits for a human\n".to_owned(),
+        views => views.iter().map(paragraph).collect(),
+    });
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Finds the open hold that a text names; one that was decided is an error that says by whom.
+pub(super) fn open_hold(space: &Space, name: &str) -> Result<Pending, Failure> {
+    match named_so(space, name)? {
+        Named::Open(pending) => Ok(*pending),
+        Named::Decided { session, id, commit, decision } => {
+            let request = session.short_request(&id);
+            Err(overtaken(space, Earlier { request, session, commit, decision }).into())
+        }
+    }
 }
 
 /// Finds the hold that the arguments name.
@@ -164,6 +212,10 @@ fn named(space: &Space, args: &Args) -> Result<Named, Failure> {
         let run = find_run(space, request)?;
         return Ok(find_hold(space, &request_at(space, &run, node)?)?);
     }
+    named_so(space, request)
+}
+
+fn named_so(space: &Space, request: &str) -> Result<Named, Failure> {
     find_hold(space, request).or_else(|error| {
         // The key of a run stands for its agent; anything else is told as it was said.
         let run = find_run(space, request).and_then(|id| space.session(&id));
@@ -192,7 +244,7 @@ fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> 
     let at = space.now();
     let asked = prompt::ask(&view, &mut input, &mut output)?;
     let why = if why.is_empty() { asked.why } else { why };
-    let shown = Some(Shown { hash: asked.shown, renderer: prompt::RENDERER, at });
+    let shown = Some(Shown { hash: asked.shown, renderer: RENDERER, at });
     Ok(Said { action: asked.action, value: asked.value, why, shown, accepts })
 }
 
@@ -229,16 +281,26 @@ fn repeated(
             return Ok(ExitCode::SUCCESS);
         }
     }
+    Err(overtaken(space, earlier).into())
+}
+
+/// Says who was first, or that nobody was in time.
+fn overtaken(space: &Space, earlier: Earlier) -> Error {
     let (principal, action) = match &earlier.decision {
         Some(decision) => (decision.principal.clone(), decision.action.name()),
         None => ("the session".to_owned(), "answered"),
     };
     let commit = earlier.commit;
     if action == "expire" {
-        let deadline = space.now();
-        return Err(Error::HoldExpired { request: earlier.request, deadline }.into());
+        let recorded = earlier.decision.as_ref().and_then(|decision| decision.deadline());
+        return Error::HoldExpired {
+            request: earlier.request,
+            deadline: recorded.unwrap_or(space.now()),
+            value: earlier.decision.and_then(|decision| decision.value),
+            commit,
+        };
     }
-    Err(Error::AlreadyDecided { request: earlier.request, principal, action, commit }.into())
+    Error::AlreadyDecided { request: earlier.request, principal, action, commit }
 }
 
 fn show(

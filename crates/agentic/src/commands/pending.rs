@@ -6,14 +6,21 @@ use agentic_model::AgentName;
 use agentic_space::Space;
 use agentic_space::hold::{Filter, Overdue, Reach, pending};
 use agentic_space::ticket::hand_out;
-use agentic_view::{PendingView, interop};
+use agentic_view::question::question;
+use agentic_view::{PendingView, interop, visible_line};
 use clap::ValueEnum;
 
+use super::decide::open_hold;
 use super::session::principal;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::print_text;
+
+/// How many lines of a hold are shown in a list.
+const LINES_MAX: usize = 24;
+/// How many characters of a line are shown in a list.
+const LINE_CHARS_MAX: usize = 200;
 
 /// List what waits for a human, oldest first
 ///
@@ -21,6 +28,9 @@ use crate::output::print_text;
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Args {
+    /// One hold, whole: a request as it is listed, or an agent with one open hold
+    #[arg(conflicts_with_all = ["agent", "kind", "assignee", "overdue", "format"])]
+    request: Option<String>,
     /// Only of this agent, and of those that descend from it
     #[arg(long, value_name = "A", value_parser = agent_name)]
     agent: Option<AgentName>,
@@ -55,6 +65,12 @@ enum Form {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
+    if let Some(request) = &args.request {
+        let pending = open_hold(&space, request)?;
+        let view = PendingView::new(&pending, space.now());
+        context.format.answer(&[view][..], |views| views.iter().map(whole).collect());
+        return Ok(ExitCode::SUCCESS);
+    }
     let filter = Filter {
         agent: args.agent,
         reach: Reach::Subtree,
@@ -88,31 +104,54 @@ fn who(space: &Space, named: Option<String>) -> Result<String, Failure> {
     named.map_or_else(|| principal(space), Ok)
 }
 
-fn paragraph(view: &PendingView) -> String {
-    let what = view.question.clone().unwrap_or_else(|| format!("{} {}", view.kind, view.payload));
-    let mut text = format!("{} {} {}: {what}\n", view.request, view.agent, view.reason);
-    if !view.waiting.is_empty() {
-        let agents: Vec<&str> = view.waiting.iter().map(|one| one.agent.as_str()).collect();
-        text.push_str(&format!("    {} waits for it\n", agents.join(", ")));
+/// Shows a hold in a list: what is asked, of whom, what each answer does, and the beginning of what it
+/// is about.
+pub(super) fn paragraph(view: &PendingView) -> String {
+    let what = view.question.clone().unwrap_or_else(|| view.kind.clone());
+    let first = format!("{} {} {}: {what}", view.request, view.agent, view.reason);
+    let whole = question(view);
+    // The two lines before repeat the first.
+    let mut lines: Vec<&str> = whole.lines().collect();
+    lines.drain(..lines.len().min(1 + what.lines().count().max(1)));
+    let late = if view.overdue { ", overdue" } else { "" };
+    let mut text = format!("{}\n", visible_line(&first));
+    text.push_str(&format!("    asked {} ago{late}\n", age(view.age_ms)));
+    for line in lines.iter().take(LINES_MAX) {
+        let cut = line.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at);
+        let more = if cut.is_some() { "…" } else { "" };
+        text.push_str(&format!("    {}{more}\n", &line[..cut.unwrap_or(line.len())]));
     }
-    if let Some(deadline) = &view.deadline {
-        let late = if view.overdue { ", overdue" } else { "" };
-        text.push_str(&format!("    until {deadline}{late}\n"));
+    if lines.len() > LINES_MAX {
+        let more = lines.len() - LINES_MAX;
+        text.push_str(&format!("    … {more} more lines: `agentic pending {}`\n", view.request));
     }
-    if !view.assignees.is_empty() {
-        text.push_str(&format!("    for {}\n", view.assignees.join(", ")));
-    }
-    if view.escalated > 0 {
-        text.push_str("    escalated, because nobody decided in time\n");
-    }
-    if let Some(votes) = &view.votes {
-        text.push_str(&format!("    {} of {} approvals\n", votes.have, votes.need));
-    }
-    for claim in &view.unverified {
-        text.push_str(&format!(
-            "    unverified: {} by {}: `agentic decide {} --accept {}`\n",
-            claim.action, claim.principal, view.request, claim.commit
-        ));
-    }
+    text.push_str(&unverified(view, "    "));
     text
+}
+
+/// Shows one hold whole: exactly what a decision names as shown, and then what changes by itself.
+fn whole(view: &PendingView) -> String {
+    let late = if view.overdue { ", overdue" } else { "" };
+    let asked = format!("asked {} ago{late}, hash {}\n", age(view.age_ms), view.request_hash);
+    format!("{}\n{asked}{}", question(view), unverified(view, ""))
+}
+
+fn unverified(view: &PendingView, indent: &str) -> String {
+    let claims = view.unverified.iter().map(|claim| {
+        let (action, principal) = (&claim.action, visible_line(&claim.principal));
+        let (request, commit) = (&view.request, &claim.commit);
+        format!("{indent}unverified: {action} by {principal}: `agentic decide {request} --accept {commit}`\n")
+    });
+    claims.collect()
+}
+
+/// Writes how long ago something was, as people say it.
+pub(super) fn age(millis: i64) -> String {
+    let seconds = millis.max(0) / 1_000;
+    match seconds {
+        0..=119 => format!("{seconds} s"),
+        120..=7_199 => format!("{} min", seconds / 60),
+        7_200..=172_799 => format!("{} h", seconds / 3_600),
+        _ => format!("{} d", seconds / 86_400),
+    }
 }

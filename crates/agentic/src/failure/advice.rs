@@ -223,7 +223,7 @@ fn of_session(error: &Error) -> (Class, String) {
             (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")
         }
         Error::HoldExpired { .. } => {
-            (EXPIRED, "the session went on without an answer; `agentic session show` shows how")
+            (EXPIRED, "the session goes on as the hold said; `agentic session show` shows how")
         }
         Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
         Error::BadScript { .. } => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::record::{AskRecord, MissingObject, Outcome, RETRY, VoteRecord};
+use agentic_replay::record::{AskRecord, MissingObject, Outcome, PermitRecord, RETRY, VoteRecord};
 use agentic_replay::{
     Body, EffectClass, Failure, Handling, HoldReason, Path, Record, RequestId, StartRecord, Stored,
 };
@@ -78,16 +78,10 @@ impl<'a> Reading<'a> {
                 if let Some(open) = self.open.remove(&answer.path) {
                     let answer = (record.seq, outcome, answer.by.clone());
                     self.asked[open.at_index].answer = Some(answer);
+                    self.asked[open.at_index].answered_at = Some(record.at);
                 }
             }
-            Body::Permit(permit) => {
-                if let Some(open) = self.open.get_mut(&permit.path) {
-                    open.permitted |= permit.decision != RETRY;
-                    // Whatever is asked about it from now on is another question.
-                    open.at = record.at;
-                    open.next_at = None;
-                }
-            }
+            Body::Permit(permit) => self.permit(record.at, permit)?,
             Body::Attempt(attempt) => {
                 if let Some(open) = self.open.get_mut(&attempt.path) {
                     open.next_at = Some(attempt.next_at);
@@ -125,6 +119,21 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    fn permit(&mut self, at: Instant, permit: &PermitRecord) -> Result<()> {
+        let edited = permit.edited.as_ref().map(|edited| self.value(edited)).transpose()?;
+        if let Some(open) = self.open.get_mut(&permit.path) {
+            if permit.decision != RETRY {
+                let permit = (permit.decision.clone(), edited);
+                self.asked[open.at_index].permit = Some(permit);
+            }
+            open.permitted |= permit.decision != RETRY;
+            // Whatever is asked about it from now on is another question.
+            open.at = at;
+            open.next_at = None;
+        }
+        Ok(())
+    }
+
     fn ask(&mut self, seq: u64, at: Instant, ask: &'a AskRecord) -> Result<()> {
         let id = RequestId::derive(&self.session, &ask.path, &ask.hash);
         let at_index = self.asked.len();
@@ -134,6 +143,10 @@ impl<'a> Reading<'a> {
             path: ask.path.clone(),
             kind: ask.kind.clone(),
             payload: self.value(&ask.payload)?,
+            position: ask.position,
+            asked_at: at,
+            answered_at: None,
+            permit: None,
             attempts: Vec::new(),
             answer: None,
         });

@@ -1,5 +1,6 @@
 //! What `agentic session …` shows: how sessions stand, where two differ, what a replay found.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use agentic_flow::limits::LIMIT;
@@ -9,9 +10,11 @@ use agentic_space::Space;
 use agentic_space::session::{self, State, Summary, Verdict};
 use agentic_view::{
     AttemptView, DiffView, OvertakenView, RequestView, SessionView, VerdictView, VerifyView,
+    visible, visible_line,
 };
 
 use crate::commands::Outcome;
+use crate::commands::pending::age;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Format, talk, warn};
@@ -81,9 +84,12 @@ pub(super) fn line(summary: &Summary) -> String {
 }
 
 pub(super) fn brief_line(view: &SessionView) -> String {
-    let result = view.result.as_ref().map(|result| format!(" {result}")).unwrap_or_default();
+    let result =
+        view.result.as_ref().map(|result| format!(" {}", visible_line(&result.to_string())));
+    let result = result.unwrap_or_default();
     let until = view.until.as_ref().map(|until| format!(" until {until}")).unwrap_or_default();
-    let error = view.error.as_ref().map(|error| format!(" {}", error.message)).unwrap_or_default();
+    let error = view.error.as_ref().map(|error| format!(" {}", visible_line(&error.message)));
+    let error = error.unwrap_or_default();
     format!("{} {}{result}{until}{error}\n", &view.session[..12], view.state)
 }
 
@@ -94,20 +100,20 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         None => space.session(&id)?,
     };
     let late = session::overtaken(space, &id)?;
-    let view = SessionView::whole(&summary).with_overtaken(&summary, &late);
+    let decisions = session::decisions(space, &summary);
+    let view = SessionView::whole(&summary)
+        .with_overtaken(&summary, &late)
+        .with_decisions(&summary, &decisions)
+        .seen_at(&summary, space.now());
     context.format.answer(&view, |view| {
-        let mut text = line(&summary);
+        let mut text = listed(view);
         for request in view.requests.iter().flatten() {
-            let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
-            let RequestView { seq, path, kind, .. } = request;
-            text.push_str(&format!(
-                "  {seq} {path} {kind} {} → {answer}\n",
-                brief(&request.payload)
-            ));
+            text.push_str(&request_line(request));
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
                 text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));
             }
+            text.push_str(&decided_lines(request));
             for late in &request.overtaken {
                 let OvertakenView { commit, action, principal } = late;
                 text.push_str(&format!("    too late: {action} by {principal} {commit}\n"));
@@ -118,9 +124,62 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
     Ok(ExitCode::SUCCESS)
 }
 
+/// Shows a request with its answer, who gave it, when it was asked and how long that took.
+pub(super) fn request_line(request: &RequestView) -> String {
+    let answer = request.answer.as_ref().map_or("open".to_owned(), brief);
+    let RequestView { seq, path, kind, asked_at, .. } = request;
+    let took = request.took_ms.map(|took| format!(" after {}", duration(took)));
+    let by = request.by.as_ref().map(|by| format!(" by {}", visible_line(by)));
+    let line = request.line.map(|line| format!(" line {line}")).unwrap_or_default();
+    format!(
+        "  {seq} {path} {kind} {} → {answer}\n    at {asked_at}{line}{}{}\n",
+        brief(&request.payload),
+        took.unwrap_or_default(),
+        by.unwrap_or_default(),
+    )
+}
+
+/// Shows who decided, when and why, and what was executed if that is not what was asked.
+fn decided_lines(request: &RequestView) -> String {
+    let mut text = String::new();
+    if let Some(decision) = &request.decision {
+        let at = decision.decided_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
+        let who = visible_line(&decision.principal);
+        let (action, commit) = (&decision.action, &decision.commit);
+        text.push_str(&format!("    {action} by {who}{at} {commit}\n"));
+        let why = visible(decision.why.trim()).replace('\n', "\n      ");
+        if !why.is_empty() {
+            text.push_str(&format!("      {why}\n"));
+        }
+    }
+    if let Some(executed) = &request.executed {
+        text.push_str(&format!("    executed {}\n", brief(executed)));
+    }
+    text
+}
+
+/// Writes how long something took.
+fn duration(millis: i64) -> String {
+    match millis {
+        ..=9_999 => format!("{millis} ms"),
+        _ => age(millis),
+    }
+}
+
+/// Shows a session in a list: with its key, since when, and what it asks.
+pub(super) fn listed(view: &SessionView) -> String {
+    let key = visible_line(&view.key);
+    let since = view.age_ms.map(|millis| format!(" {} ago", age(millis))).unwrap_or_default();
+    let late = if view.overdue { ", overdue" } else { "" };
+    let question = view.question.as_ref().map(|question| format!(": {}", visible_line(question)));
+    let first = brief_line(view);
+    let first = first.trim_end();
+    format!("{first} key {key}{since}{late}{}\n", question.unwrap_or_default())
+}
+
 /// Shows a value to people, who read no more than its beginning.
 fn brief(value: &serde_json::Value) -> String {
-    let text = value.to_string();
+    let text = visible_line(&value.to_string());
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} bytes; `--json` shows all)", &text[..at], text.len()),
         None => text,
@@ -131,17 +190,35 @@ pub(super) fn list(context: &Context, space: &Space, agent: Option<&AgentName>) 
     let mut views = summaries(space, &space.sessions()?)?;
     views.retain(|view| agent.is_none_or(|agent| view.agent == agent.as_str()));
     context.format.answer(views.as_slice(), |views| {
-        let line = |view: &SessionView| format!("{} {}", view.agent, brief_line(view));
+        let line = |view: &SessionView| format!("{} {}", view.agent, listed(view));
         views.iter().map(line).collect()
     });
+    if views.is_empty() {
+        hint_remote(space, agent)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says how to get sessions of agents that only a remote has here.
+fn hint_remote(space: &Space, agent: Option<&AgentName>) -> Result<(), Failure> {
+    let remote = space.remote_agents()?;
+    let is_meant = |name: &AgentName| agent.is_none_or(|agent| agent == name);
+    let names: BTreeSet<&str> =
+        remote.iter().filter(|one| is_meant(&one.name)).map(|one| one.name.as_str()).collect();
+    if let Some(name) = names.first() {
+        talk(&format!(
+            "hint: sessions of {} are on a remote: `agentic fetch --adopt {name}` brings an agent here with its sessions",
+            names.iter().copied().collect::<Vec<_>>().join(", ")
+        ));
+    }
+    Ok(())
 }
 
 pub(super) fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionView>, Failure> {
     let mut views = Vec::new();
     for id in ids {
         match space.session(id) {
-            Ok(summary) => views.push(SessionView::brief(&summary)),
+            Ok(summary) => views.push(SessionView::brief(&summary).seen_at(&summary, space.now())),
             Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
         }
     }
@@ -155,7 +232,7 @@ pub(super) fn diff(context: &Context, space: &Space, left: &str, right: &str) ->
         None => "same".to_owned(),
         Some(at) => {
             let side = |side: &Option<serde_json::Value>| {
-                side.as_ref().map_or("(nothing)".to_owned(), ToString::to_string)
+                side.as_ref().map_or("(nothing)".to_owned(), |side| visible_line(&side.to_string()))
             };
             format!("record {at} differs\n- {}\n+ {}\n", side(&view.left), side(&view.right))
         }

@@ -1,5 +1,7 @@
 //! Dialogs: what is asked, what is typed, what comes of it.
 
+use std::collections::BTreeMap;
+
 use agentic_view::PendingView;
 use serde_json::{Value as Json, json};
 
@@ -22,6 +24,8 @@ fn hold(payload: Json) -> PendingView {
         role: None,
         choices: Vec::new(),
         escalated: 0,
+        means: BTreeMap::new(),
+        on_expiry: None,
         asked_at: "2026-11-21T22:00:00.000Z".to_owned(),
         deadline: None,
         overdue: false,
@@ -85,5 +89,5 @@ fn what_is_no_answer_decides_nothing() {
 #[test]
 fn a_payload_cannot_steer_the_terminal() {
     let payload = json!({"payload": "harmless\u{1b}[2K\rapprove"});
-    check(payload, "reject\n", &["harmless\u{fffd}[2K\u{fffd}approve"], "reject  ");
+    check(payload, "reject\n", &["harmless⟦001B⟧[2K⟦000D⟧approve"], "reject  ");
 }

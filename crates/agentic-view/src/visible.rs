@@ -1,0 +1,55 @@
+//! Text of others, made safe to look at: nothing in it hides, turns around or steers.
+
+/// Shows every character that a screen would not: controls, and those that turn text around, take no
+/// room or carry hidden data, as `⟦202E⟧`. Line breaks and tabs stay.
+pub fn visible(text: &str) -> String {
+    shown(text, |c| c == '\n' || c == '\t')
+}
+
+/// Does the same for what must stay on one line.
+pub fn visible_line(text: &str) -> String {
+    shown(text, |_| false)
+}
+
+fn shown(text: &str, stays: fn(char) -> bool) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_hidden(c) && !stays(c) {
+            true => shown.push_str(&format!("⟦{:04X}⟧", u32::from(c))),
+            false => shown.push(c),
+        }
+    }
+    shown
+}
+
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(u32::from(c),
+            // Soft hyphen, joiners, fillers.
+            0x00ad | 0x034f | 0x115f..=0x1160 | 0x17b4..=0x17b5 | 0x180b..=0x180f | 0x3164 | 0xfeff | 0xffa0
+            // What turns text around, and separators of lines.
+            | 0x061c | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
+            // Variation selectors, but the one that makes emoji of signs; annotations; tags.
+            | 0xfe00..=0xfe0e | 0xfff9..=0xfffb | 0x1d173..=0x1d17a | 0xe0000..=0xe0fff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{visible, visible_line};
+
+    #[test]
+    fn what_hides_is_shown() {
+        let cases = [
+            ("plain ünïcode 😀", "plain ünïcode 😀"),
+            ("a\u{202e}b\u{2066}c", "a⟦202E⟧b⟦2066⟧c"),
+            ("a\u{200b}b\u{feff}", "a⟦200B⟧b⟦FEFF⟧"),
+            ("\u{e0041}\u{e0100}", "⟦E0041⟧⟦E0100⟧"),
+            ("\u{1b}[2K\r\u{9b}x\u{7f}", "⟦001B⟧[2K⟦000D⟧⟦009B⟧x⟦007F⟧"),
+            ("two\nlines\t", "two\nlines\t"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(visible(text), expected, "{text:?}");
+        }
+        assert_eq!(visible_line("two\nlines"), "two⟦000A⟧lines");
+    }
+}
