@@ -14,7 +14,7 @@ use agentic_store::{WorktreeLock, Writer};
 
 use crate::commit::{
     Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Made, Making, RACES_MAX, Source,
-    apply, has_pending, take_trace,
+    apply, has_pending, shown, take_trace,
 };
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
@@ -160,9 +160,9 @@ impl Plan {
         agent: &AgentName,
         head: Oid,
     ) -> Result<Option<Following>> {
-        let changed: BTreeSet<&String> =
+        let changed: BTreeSet<&Vec<u8>> =
             self.steps.iter().flatten().flat_map(|step| &step.built.changed).collect();
-        let changed: Vec<String> = changed.into_iter().cloned().collect();
+        let changed: Vec<Vec<u8>> = changed.into_iter().cloned().collect();
         Following::of(reserved, &agent.branch_ref(), head, &changed)
     }
 }
@@ -236,7 +236,7 @@ impl Chain<'_> {
             kind,
             tree,
             parents: vec![parent],
-            changed,
+            changed: shown(&changed),
             trace,
             written: Written::default(),
             left_out: Vec::new(),

@@ -14,7 +14,7 @@ use agentic_store::{Stream, WorktreeLock, Writer};
 use self::base::{overtaken, settled_base};
 pub(crate) use self::made::{Made, Making};
 use self::retry::same_as_rolled_forward;
-pub(crate) use self::source::{Built, apply};
+pub(crate) use self::source::{Built, apply, shown};
 pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
 use crate::following::{Following, carry_out};
@@ -185,7 +185,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
         kind,
         tree,
         parents: vec![head],
-        changed,
+        changed: shown(&changed),
         trace,
         written: moved.written,
         left_out,

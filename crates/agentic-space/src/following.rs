@@ -43,7 +43,7 @@ impl Following {
         reserved: Option<WorktreeLock>,
         branch: &str,
         head: Oid,
-        changed: &[String],
+        changed: &[Vec<u8>],
     ) -> Result<Option<Following>> {
         let Some(lock) = reserved else { return Ok(None) };
         let worktree = lock.worktree();

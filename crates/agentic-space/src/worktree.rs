@@ -227,8 +227,8 @@ fn run_hook(worktree: &Worktree, head: Oid) -> Result<()> {
 /// Fails when the changes conflict with the head; nothing is changed then.
 pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     let lock = WorktreeLock::take(space.repository(), space.worktree_of(agent)?)?;
-    // If it cannot follow by itself, what it holds is merged below.
-    let _it_may_fail_again = lock.catch_up(space.repository(), space.now());
+    // Files that are missing because it could not follow must not count as removed.
+    space.note_found(lock.catch_up(space.repository(), space.now())?);
     let worktree = lock.worktree();
     let head = space.head(agent)?;
     let base = worktree.base(head)?;
@@ -240,8 +240,8 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     let head_tree = space.read_commit(head)?.tree;
     let here = space.repository().at_worktree(worktree)?;
     // The index may stand anywhere; what counts is what the folder holds.
-    let scratch = here.scratch_at(&worktree.path)?;
-    let content = scratch.snapshot(base_tree, SnapshotSource::Folder { paths: &[] })?.tree;
+    let scratch = here.scratch();
+    let content = scratch.snapshot(base_tree, SnapshotSource::Checkout)?.tree;
     let merged = scratch.merge_trees(base_tree, head_tree, content, ("head", "worktree"))?;
     if !merged.conflicts.is_empty() {
         let conflicts = merged.conflicts.into_iter().map(|conflict| conflict.path).collect();

@@ -14,7 +14,7 @@ use crate::git::{Checkout, Repository, Worktree};
 use crate::journal::{Follow, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::recovery::{Mended, Recovered};
-use crate::worktree_lock::WorktreeLock;
+use crate::worktree_lock::{FileEntry, WorktreeLock};
 use crate::{Error, Result};
 
 /// Where a worktree has to go.
@@ -29,6 +29,40 @@ pub struct Trail {
     pub to: Oid,
     /// Whether somebody has tried in vain.
     pub attempt: Attempt,
+    /// What was made of files that were edited meanwhile.
+    pub merges: Vec<NotedMerge>,
+}
+
+/// What a merge made of a file, noted before it replaces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotedMerge {
+    /// Its path, in bytes.
+    pub path: Vec<u8>,
+    /// What it was.
+    pub found: FileEntry,
+    /// What it becomes.
+    pub result: FileEntry,
+}
+
+impl NotedMerge {
+    fn parse(line: &str) -> Option<NotedMerge> {
+        let fields: Vec<&str> = line.split(' ').collect();
+        let [path, found_mode, found, result_mode, result] = fields[..] else { return None };
+        let entry = |mode, oid| {
+            let mode = u32::from_str_radix(mode, 8).ok()?;
+            Some(FileEntry { mode, oid: Oid::parse(oid).ok()? })
+        };
+        let byte = |at| u8::from_str_radix(path.get(at..at + 2)?, 16).ok();
+        let path = (0..path.len()).step_by(2).map(byte).collect::<Option<Vec<u8>>>()?;
+        let (found, result) = (entry(found_mode, found)?, entry(result_mode, result)?);
+        Some(NotedMerge { path, found, result })
+    }
+
+    fn line(&self) -> String {
+        let path: String = self.path.iter().map(|byte| format!("{byte:02x}")).collect();
+        let NotedMerge { found, result, .. } = self;
+        format!("{path} {:o} {} {:o} {}\n", found.mode, found.oid, result.mode, result.oid)
+    }
 }
 
 /// Whether somebody has tried in vain to let a worktree follow.
@@ -49,7 +83,12 @@ impl Trail {
             Follow::Files(_) => branch.expect,
         };
         let (name, to) = (branch.name.clone(), branch.new);
-        Some(Trail { branch: name, files_from, to, attempt: Attempt::Due })
+        Some(Trail { branch: name, files_from, to, attempt: Attempt::Due, merges: Vec::new() })
+    }
+
+    /// Returns what was made of a file that was edited meanwhile, if it was noted.
+    pub(crate) fn merge_of(&self, path: &[u8]) -> Option<&NotedMerge> {
+        self.merges.iter().find(|noted| noted.path == path)
     }
 
     /// Returns the stream whose writes move the branch.
@@ -71,7 +110,8 @@ impl Trail {
     }
 
     fn parse(text: &str) -> Option<Trail> {
-        let fields: Vec<&str> = text.strip_suffix('\n')?.split(' ').collect();
+        let mut lines = text.strip_suffix('\n')?.split('\n');
+        let fields: Vec<&str> = lines.next()?.split(' ').collect();
         let [branch, from, to, attempt] = fields[..] else { return None };
         let files_from = match from {
             "-" => None,
@@ -82,7 +122,9 @@ impl Trail {
             "failed" => Attempt::Failed,
             _ => return None,
         };
-        Some(Trail { branch: branch.to_owned(), files_from, to: Oid::parse(to).ok()?, attempt })
+        let merges = lines.map(NotedMerge::parse).collect::<Option<Vec<NotedMerge>>>()?;
+        let (branch, to) = (branch.to_owned(), Oid::parse(to).ok()?);
+        Some(Trail { branch, files_from, to, attempt, merges })
     }
 
     /// Writes the note. The system writes it to the disk when it finds the time: after a power cut
@@ -93,10 +135,11 @@ impl Trail {
             Attempt::Due => "due",
             Attempt::Failed => "failed",
         };
-        let line = format!("{} {from} {} {attempt}\n", self.branch, self.to);
+        let mut lines = format!("{} {from} {} {attempt}\n", self.branch, self.to);
+        lines.extend(self.merges.iter().map(NotedMerge::line));
         let folder = note.parent().expect("notes stand in a folder");
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        file::replace(note, line.as_bytes(), Persistence::Lazy)
+        file::replace(note, lines.as_bytes(), Persistence::Lazy)
     }
 }
 
@@ -184,9 +227,12 @@ mod tests {
         let note = dir.path().join("trail/note");
         let to = Oid::parse(&"12".repeat(20)).expect("an id");
         let branch = "refs/heads/main".to_owned();
+        let entry = FileEntry { mode: 0o100_755, oid: to };
+        let merge = NotedMerge { path: b"a b\xff\n".to_vec(), found: entry, result: entry };
         for files_from in [None, Some(to)] {
             for attempt in [Attempt::Due, Attempt::Failed] {
-                let trail = Trail { branch: branch.clone(), files_from, to, attempt };
+                let (branch, merges) = (branch.clone(), vec![merge.clone(); 2]);
+                let trail = Trail { branch, files_from, to, attempt, merges };
                 trail.write(&note).expect("writable");
                 assert_eq!(Trail::read(&note).expect("readable"), Some(trail));
             }

@@ -64,6 +64,13 @@ pub enum Mended {
     },
     /// A worktree was brought to where its branch is.
     Worktree(PathBuf),
+    /// A worktree was brought to where its branch is, but for some files that were edited meanwhile.
+    WorktreeInPart {
+        /// The worktree.
+        path: PathBuf,
+        /// What was left as it is.
+        left: Vec<String>,
+    },
     /// The branch was moved forward to the newest acknowledged commit.
     Branch(Oid),
     /// The branch was gone and has been made again at the newest acknowledged commit.

@@ -7,17 +7,22 @@
 //!
 //! Whoever has both takes this one first.
 
+mod files;
+mod merging;
+
 use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
 
 use crate::file;
 use crate::follow::{Attempt, Trail};
-use crate::git::{HELD_LOCK, Repository, Worktree, by_command_line};
+use crate::git::{HELD_LOCK, Repository, Worktree};
 use crate::lock::Lock;
 use crate::recovery::{Mended, Recovered, findings};
 use crate::writer::Writer;
 use crate::{Error, Result, fault};
+
+pub use self::files::FileEntry;
 
 /// The right to change the files of one worktree; given back when dropped. Programs that it has
 /// started hold it as long as they run, even if this process dies.
@@ -75,7 +80,8 @@ impl WorktreeLock {
     /// Fails when the note cannot be written.
     pub fn announce(&self, branch: &str, (from, to): (Oid, Oid)) -> Result<()> {
         let branch = branch.to_owned();
-        Trail { branch, files_from: Some(from), to, attempt: Attempt::Due }.write(&self.note)
+        let (files_from, attempt) = (Some(from), Attempt::Due);
+        Trail { branch, files_from, to, attempt, merges: Vec::new() }.write(&self.note)
     }
 
     /// Fills a worktree that git has made without files, at the commit of its branch. If this process
@@ -127,18 +133,20 @@ impl WorktreeLock {
     /// # Errors
     /// Fails when a file changed meanwhile; files may then be replaced in part, none is lost.
     pub fn replace_content(&self, from: Oid, to: Oid, head: Oid) -> Result<()> {
-        let (from, to) = (from.to_string(), to.to_string());
         self.with_index(|| {
-            self.git(&["read-tree", &from])?;
+            self.set_index(from)?;
             self.refresh_index()?;
-            self.git(&["read-tree", "-m", "-u", &from, &to])?;
-            self.git(&["reset", "--mixed", "--quiet"])
+            self.git(&["read-tree", "-m", "-u", &from.to_string(), &to.to_string()])?;
+            self.set_index(head)?;
+            self.refresh_index()
         })?;
         self.worktree.set_base(head)?;
         self.retract()
     }
 
-    /// Lets the worktree follow, if whoever had it before died or failed before it had.
+    /// Lets the worktree follow, if whoever had it before died or failed before it had. Where files
+    /// were edited meanwhile and cannot be merged, they are left and reported, and the worktree counts
+    /// as one that was never brought.
     ///
     /// # Errors
     /// Fails when the branch's own writes cannot be finished, and with [`Error::LeftBehind`] when
@@ -152,66 +160,81 @@ impl WorktreeLock {
             report.extend(findings(&Writer::open(repository, &stream, now)?));
         }
         let trail = Trail::read(&self.note)?.unwrap_or(trail);
-        if repository.find_ref(&trail.branch)? != Some(trail.to) {
+        if !self.has_to_follow(repository, &trail)? {
             // It never moved, or somebody has moved it on and knows what became of the files.
             self.retract()?;
             return Ok(report);
         }
-        if let Err(error) = self.with_index(|| self.follow_again(repository, &trail)) {
-            Trail { attempt: Attempt::Failed, ..trail }.write(&self.note)?;
-            let (path, why) = (self.worktree.path.clone(), error.to_string());
-            return Err(Error::LeftBehind { path, why });
+        let left = match self.with_index(|| self.follow_again(repository, &trail)) {
+            Ok(left) => left,
+            Err(error) => return Err(self.left_behind(error.to_string())?),
+        };
+        let path = self.worktree.path.clone();
+        if left.is_empty() {
+            self.worktree.set_base(trail.to)?;
+            fault::point("after-catch-up")?;
+            self.retract()?;
+            report.push(Recovered { stream, mended: Mended::Worktree(path) });
+            return Ok(report);
         }
-        self.worktree.set_base(trail.to)?;
+        let left: Vec<String> =
+            left.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        match trail.files_from.filter(|from| repository.read_commit(*from).is_ok()) {
+            // What is left is a matter for `worktree sync`, which merges from there.
+            Some(from) => self.worktree.set_base(from)?,
+            None => return Err(self.left_behind(in_the_way(&left))?),
+        }
         self.retract()?;
-        report.push(Recovered { stream, mended: Mended::Worktree(self.worktree.path.clone()) });
+        report.push(Recovered { stream, mended: Mended::WorktreeInPart { path, left } });
         Ok(report)
     }
 
+    /// Tells whether the files have to go where the note says: the branch is there, or has moved on
+    /// from there and git has brought the files nowhere since.
+    fn has_to_follow(&self, repository: &Repository, trail: &Trail) -> Result<bool> {
+        match repository.find_ref(&trail.branch)? {
+            Some(head) if head == trail.to => Ok(true),
+            Some(head) => Ok(trail.files_from.is_some()
+                && repository.is_ancestor(trail.to, head)?
+                && self.worktree.base(head)? != head),
+            None => Ok(false),
+        }
+    }
+
+    /// Notes that somebody has tried in vain.
+    fn left_behind(&self, why: String) -> Result<Error> {
+        // What was merged is noted there too.
+        if let Some(trail) = Trail::read(&self.note)? {
+            Trail { attempt: Attempt::Failed, ..trail }.write(&self.note)?;
+        }
+        Ok(Error::LeftBehind { path: self.worktree.path.clone(), why })
+    }
+
     /// Makes the index anew, whatever state it is in, and brings the files that are not there yet.
-    fn follow_again(&self, repository: &Repository, trail: &Trail) -> Result<()> {
-        file::remove(&self.worktree.git_dir.join("index"))?;
-        self.git(&["reset", "--mixed", "--quiet"])?;
+    /// Returns those that it could not bring.
+    fn follow_again(&self, repository: &Repository, trail: &Trail) -> Result<Vec<Vec<u8>>> {
+        fault::point("before-catch-up")?;
+        self.set_index(trail.to)?;
         match trail.files_from {
-            Some(from) => self.bring_files(repository, from, trail.to),
-            None => Ok(()),
+            Some(from) => self.bring_files(repository, trail, from),
+            None => self.refresh_index().map(|()| Vec::new()),
         }
     }
 
-    /// Brings the files that still are as `from` has them to `to`, where the index stands already.
-    /// Nobody knows how far that was done, and a person may have changed files since: what is
-    /// neither the one nor the other is left alone and shows as uncommitted.
-    fn bring_files(&self, repository: &Repository, from: Oid, to: Oid) -> Result<()> {
-        let (from, into) = (from.to_string(), to.to_string());
-        let listed = self.git(&["diff-tree", "-r", "-z", "--no-renames", &from, &into])?;
-        let changes = changes(&listed);
-        let paths: Vec<&str> = changes.iter().map(|change| change.path).collect();
-        let on_disk = repository.name_files(&self.worktree, &paths)?;
-        let mut stale = Vec::new();
-        for Change { path, old, new } in changes {
-            let found = on_disk.get(path).copied();
-            let is_old = found == old || found.is_none();
-            if found == new || !(is_old || self.is_part_of(repository, path, new)?) {
-                continue;
-            }
-            match new {
-                Some(_) => stale.push(path),
-                None => file::remove(&self.worktree.path.join(path))?,
-            }
+    /// Makes the index that of a commit or tree. What it is told to skip stays skipped, and so does
+    /// what a sparse checkout leaves out.
+    fn set_index(&self, at: Oid) -> Result<()> {
+        let at = at.to_string();
+        if self.git(&["read-tree", "--reset", &at]).is_err() {
+            // A power cut may have spoilt it: git does not sync it.
+            file::remove(&self.worktree.git_dir.join("index"))?;
+            self.git(&["read-tree", &at])?;
         }
-        for part in by_command_line(&stale) {
-            self.git(&[&["checkout-index", "--force", "--quiet", "--"], part].concat())?;
+        let asked = ["config", "--type=bool", "core.sparseCheckout"];
+        if self.worktree.git(&asked)?.stdout.trim() == "true" {
+            self.git(&["read-tree", "-m", "-u", &at])?;
         }
-        // The index learns what the files look like on the disk.
-        self.refresh_index()
-    }
-
-    /// Tells whether a file is the beginning of what git was about to write: git removes the old
-    /// file and writes the new one, and may have been killed in between.
-    fn is_part_of(&self, repository: &Repository, path: &str, new: Option<Oid>) -> Result<bool> {
-        let Some(new) = new else { return Ok(false) };
-        let there = std::fs::read(self.worktree.path.join(path)).unwrap_or_default();
-        Ok(repository.read_blob(new)?.starts_with(&there))
+        Ok(())
     }
 
     /// Lets git take its own lock on the index. If this process dies meanwhile, the next one
@@ -226,26 +249,17 @@ impl WorktreeLock {
         self.worktree.git_holding(&self.lock, &arguments).map(|_| ())
     }
 
+    fn git_raw(&self, arguments: &[&str], paths: &[&[u8]]) -> Result<Vec<u8>> {
+        self.worktree.git_on_paths(Some(&self.lock), arguments, paths)
+    }
+
     fn git(&self, arguments: &[&str]) -> Result<String> {
         self.worktree.git_holding(&self.lock, arguments)?.checked(arguments)
     }
 }
 
-/// What a file was and becomes.
-struct Change<'a> {
-    path: &'a str,
-    old: Option<Oid>,
-    new: Option<Oid>,
-}
-
-/// Reads what `git diff-tree -r -z` prints.
-fn changes(listed: &str) -> Vec<Change<'_>> {
-    let mut parts = listed.split('\0');
-    let mut changes = Vec::new();
-    while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
-        let [_, _, old, new, _] = change.split(' ').collect::<Vec<_>>()[..] else { continue };
-        let oid = |name| Oid::parse(name).ok().filter(|oid| !oid.is_null());
-        changes.push(Change { path, old: oid(old), new: oid(new) });
-    }
-    changes
+/// Says which paths are in the way.
+fn in_the_way(paths: &[String]) -> String {
+    let named: Vec<String> = paths.iter().map(|path| format!("`{path}`")).collect();
+    format!("{} is in the way", named.join(", "))
 }

@@ -90,6 +90,12 @@ impl From<&Recovered> for MendedView {
                 aside.display()
             ),
             Mended::NotYet(why) => format!("something unfinished waits: {why}"),
+            Mended::WorktreeInPart { path, left } => {
+                let (path, left) = (path.display(), left.join("`, `"));
+                format!(
+                    "brought `{path}` along but for `{left}`, edited meanwhile; see `agentic worktree sync`"
+                )
+            }
             Mended::Worktree(path) => {
                 format!("brought `{}` to where its branch is", path.display())
             }

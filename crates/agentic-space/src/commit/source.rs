@@ -53,9 +53,14 @@ pub(crate) struct Built {
     /// What becomes of the index of the worktree, if it came from one.
     pub index: Vec<IndexUpdate>,
     /// The paths at which the trees differ.
-    pub changed: Vec<String>,
+    pub changed: Vec<Vec<u8>>,
     /// Git repositories in the folder that it came from, which no tree holds.
     pub left_out: Vec<String>,
+}
+
+/// Returns paths as people are shown them.
+pub(crate) fn shown(paths: &[Vec<u8>]) -> Vec<String> {
+    paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
 impl Source {

@@ -51,6 +51,13 @@ impl Scratch {
                 self.changed(&scope, &mut candidates)?;
                 self.untracked(&scope, &mut candidates)?;
             }
+            SnapshotSource::Checkout => {
+                let index = self.index_of(base)?;
+                let scope = Scope { index: &index, paths: &[] };
+                self.changed(&scope, &mut candidates)?;
+                self.untracked(&scope, &mut candidates)?;
+                self.leave_out(&mut candidates)?;
+            }
             SnapshotSource::Folder { paths } => {
                 // An index made from a tree vouches for no file: all of them are candidates.
                 let index = self.index_of(base)?;
@@ -60,6 +67,20 @@ impl Scratch {
             }
         }
         Ok(candidates)
+    }
+
+    /// Takes away the paths that the index of the worktree leaves out of the checkout, and that are
+    /// not there.
+    fn leave_out(&self, candidates: &mut Candidates) -> Result<()> {
+        let index = self.inner.index_or_empty().map_err(Error::git("read the index"))?;
+        for entry in index.entries() {
+            let path = entry.path(&index);
+            let full = self.folder().join(OsStr::from_bytes(path));
+            if entry.flags.contains(Flags::SKIP_WORKTREE) && full.symlink_metadata().is_err() {
+                candidates.paths.remove(path);
+            }
+        }
+        Ok(())
     }
 
     fn index_of(&self, tree: Oid) -> Result<gix::index::File> {

@@ -1,9 +1,10 @@
 //! The `git` program, for what gix does not do: pushing, fetching, worktrees on disk.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use super::Repository;
 use super::repository::absolute;
@@ -68,11 +69,13 @@ impl Program {
 }
 
 /// Splits paths into lists that one command line has room for.
-pub(crate) fn by_command_line<'a, 'b>(paths: &'a [&'b str]) -> impl Iterator<Item = &'a [&'b str]> {
+pub(crate) fn by_command_line<'a, 'b>(
+    paths: &'a [&'b [u8]],
+) -> impl Iterator<Item = &'a [&'b [u8]]> {
     let mut rest = paths;
     std::iter::from_fn(move || {
         let mut n_bytes = 0;
-        let fits = |path: &&&str| {
+        let fits = |path: &&&[u8]| {
             n_bytes += path.len() + 1;
             n_bytes <= PATHS_BYTES_MAX
         };
@@ -121,20 +124,24 @@ pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Resul
 }
 
 fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+    let output = output_of(command, input)?;
+    Ok(Program {
+        success: output.status.success(),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn output_of(command: &mut Command, input: &[u8]) -> std::io::Result<Output> {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let pipe = child.stdin.take();
-    let output = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         if let Some(mut pipe) = pipe {
             // A program may print much before it has read all. One that does not read to the end says
             // why with its exit code.
             scope.spawn(move || pipe.write_all(input));
         }
         child.wait_with_output()
-    })?;
-    Ok(Program {
-        success: output.status.success(),
-        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
 }
 
@@ -177,6 +184,30 @@ pub(super) fn run_git_holding(
     command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
     command.stdin(lock.share()?);
     run_to_end(&mut command, b"").map_err(Error::io("run `git` in", folder))
+}
+
+/// Runs the `git` program in a worktree on paths, which are bytes, and returns the bytes that it prints.
+/// With a lock, it holds that as long as it runs.
+pub(super) fn run_git_on_paths(
+    lock: Option<&Lock>,
+    (folder, git_dir): (&Path, &Path),
+    arguments: &[&str],
+    paths: &[&[u8]],
+) -> Result<Vec<u8>> {
+    let mut command = git_command(folder, arguments);
+    command.args(paths.iter().map(|path| OsStr::from_bytes(path)));
+    command.envs(place(folder, git_dir)?);
+    match lock {
+        Some(lock) => command.env(HELD_LOCK, lock.path()).stdin(lock.share()?),
+        None => command.stdin(Stdio::null()),
+    };
+    let output = output_of(&mut command, b"").map_err(Error::io("run `git` in", folder))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let command = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+    Err(Error::GitProgram { command, message })
 }
 
 fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {
@@ -235,13 +266,14 @@ mod tests {
     fn paths_are_split_in_their_order_and_none_is_lost() {
         let long = "x".repeat(PATHS_BYTES_MAX / 3);
         let longer = "y".repeat(2 * PATHS_BYTES_MAX);
+        let (long, longer) = (long.as_bytes(), longer.as_bytes());
         for (paths, sizes) in [
             (vec![], vec![]),
-            (vec!["a", "b"], vec![2]),
-            (vec![long.as_str(); 5], vec![2, 2, 1]),
-            (vec!["a", longer.as_str(), longer.as_str(), "b"], vec![1, 1, 1, 1]),
+            (vec![&b"a"[..], b"b"], vec![2]),
+            (vec![long; 5], vec![2, 2, 1]),
+            (vec![b"a", longer, longer, b"b"], vec![1, 1, 1, 1]),
         ] {
-            let parts: Vec<&[&str]> = by_command_line(&paths).collect();
+            let parts: Vec<&[&[u8]]> = by_command_line(&paths).collect();
             assert_eq!(parts.iter().map(|part| part.len()).collect::<Vec<_>>(), sizes);
             assert_eq!(parts.concat(), paths);
         }

@@ -46,15 +46,15 @@ impl Scratch {
     ///
     /// # Errors
     /// Fails when a tree cannot be read.
-    pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<String>> {
+    pub fn changed_paths(&self, old: Oid, new: Oid) -> Result<Vec<Vec<u8>>> {
         let place = |change| match change {
             Change::Addition { entry_mode, path, .. }
             | Change::Deletion { entry_mode, path, .. }
             | Change::Modification { entry_mode, path, .. } => (entry_mode, path),
         };
         let changes = self.changes(old, new)?.into_iter().map(place);
-        let mut paths: Vec<String> =
-            changes.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path.to_string()).collect();
+        let mut paths: Vec<Vec<u8>> =
+            changes.filter(|(mode, _)| !mode.is_tree()).map(|(_, path)| path.into()).collect();
         paths.sort();
         Ok(paths)
     }

@@ -41,6 +41,7 @@ pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes, NotesGap, Upkeep};
 pub use self::occupied::Occupation;
+pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch};

@@ -87,9 +87,9 @@ fn folders_above(name: &str) -> impl Iterator<Item = &str> {
     name.match_indices('/').skip(1).map(|(at, _)| &name[..at])
 }
 
-/// Removes a folder that holds nothing but folders, as git leaves them behind where a ref stood;
-/// tells whether it is gone.
-fn remove_if_hollow(folder: &Path) -> bool {
+/// Removes a folder that holds nothing but folders, as git leaves them behind where a ref or a
+/// file stood; tells whether it is gone.
+pub(crate) fn remove_if_hollow(folder: &Path) -> bool {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             remove_if_hollow(&entry.path());

@@ -22,6 +22,9 @@ use crate::{Error, Result};
 pub enum SnapshotSource<'a> {
     /// The worktree that the scratch view stands in; its index tells which files are unchanged.
     Worktree,
+    /// The worktree that the scratch view stands in, whatever its index says about its files: only
+    /// what that leaves out of the checkout counts as the base has it.
+    Checkout,
     /// Any folder; every file is read. With `paths`, only these and what is below them.
     Folder {
         /// Paths relative to the folder; none means all.

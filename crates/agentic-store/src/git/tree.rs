@@ -177,6 +177,28 @@ impl Scratch {
         Ok(())
     }
 
+    /// Finds the file that a tree has at a path, with what sort of file it is.
+    ///
+    /// # Errors
+    /// Fails when the tree cannot be read.
+    pub fn entry_at(&self, tree: Oid, path: &[u8]) -> Result<Option<(FileMode, Oid)>> {
+        let doing = || format!("read tree {tree}");
+        let found = self.again(|| {
+            let object = self.inner.find_tree(to_id(tree)).map_err(Error::git_with(doing))?;
+            let parts = path.split(|byte| *byte == b'/').map(BString::from);
+            let found = object.lookup_entry(parts).map_err(Error::git_with(doing))?;
+            Ok(found.map(|entry| (entry.mode().kind(), to_oid(entry.id().as_ref()))))
+        })?;
+        let Some((kind, oid)) = found else { return Ok(None) };
+        let mode = match kind {
+            EntryKind::Blob => FileMode::Plain,
+            EntryKind::BlobExecutable => FileMode::Executable,
+            EntryKind::Link => FileMode::Link,
+            EntryKind::Tree | EntryKind::Commit => return Ok(None),
+        };
+        Ok(Some((mode, oid)))
+    }
+
     /// Applies changes to a tree and returns the new one. Folders that become empty vanish.
     ///
     /// # Errors

@@ -1,17 +1,17 @@
 //! Worktrees: which branch each has checked out, and bringing them along when a branch moves.
 
-use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::Oid;
 
-use super::command::{by_command_line, run_git_at, run_git_holding, run_hook};
+use super::command::{by_command_line, run_git_at, run_git_holding, run_git_on_paths, run_hook};
 use super::occupied::{Occupation, occupied_branches};
 use super::repository::absolute;
 use super::{Program, Repository};
 use crate::file::{self, Persistence};
-use crate::journal::{GitKind, GitObject};
 use crate::lock::Lock;
 use crate::{Error, Result};
 
@@ -130,41 +130,6 @@ impl Repository {
     }
 }
 
-impl Repository {
-    /// Names the contents of those of some paths in a worktree that are files or links, as git would
-    /// add them.
-    ///
-    /// # Errors
-    /// Fails when a file cannot be read.
-    pub(crate) fn name_files<'a>(
-        &self,
-        worktree: &Worktree,
-        paths: &[&'a str],
-    ) -> Result<BTreeMap<&'a str, Oid>> {
-        let (mut named, mut files) = (BTreeMap::new(), Vec::new());
-        for path in paths {
-            let full = worktree.path.join(path);
-            match full.symlink_metadata() {
-                Ok(found) if found.is_symlink() => {
-                    let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
-                    let bytes = target.into_os_string().into_encoded_bytes();
-                    let blob = GitObject { kind: GitKind::Blob, bytes };
-                    named.insert(*path, self.name_object(&blob));
-                }
-                Ok(found) if found.is_file() => files.push(*path),
-                Ok(_) | Err(_) => {}
-            }
-        }
-        for part in by_command_line(&files) {
-            let arguments = [&["hash-object", "--"], part].concat();
-            let printed = worktree.git(&arguments)?.checked(&arguments)?;
-            let oids = printed.lines().filter_map(|line| Oid::parse(line).ok());
-            named.extend(part.iter().copied().zip(oids));
-        }
-        Ok(named)
-    }
-}
-
 impl Worktree {
     /// Runs the `git` program in this worktree.
     ///
@@ -177,6 +142,17 @@ impl Worktree {
     /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
     pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
         run_git_holding(lock, (&self.path, &self.git_dir), arguments)
+    }
+
+    /// Runs the `git` program on paths, and returns the bytes that it prints. With a lock, it holds that
+    /// as long as it runs, even if this process dies.
+    pub(crate) fn git_on_paths(
+        &self,
+        lock: Option<&Lock>,
+        arguments: &[&str],
+        paths: &[&[u8]],
+    ) -> Result<Vec<u8>> {
+        run_git_on_paths(lock, (&self.path, &self.git_dir), arguments, paths)
     }
 
     /// Checks that git is not in the middle of a merge, a cherry-pick or a revert here: only its own
@@ -285,20 +261,35 @@ impl Worktree {
         Ok(self.git(&arguments)?.checked(&arguments)?.is_empty())
     }
 
-    /// Tells whether any of these paths holds a file that git does not track.
+    /// Tells whether any of these paths holds a file that git does not track, or needs a folder where
+    /// one is.
     ///
     /// # Errors
     /// Fails when git cannot tell.
-    pub fn untracked_among(&self, paths: &[String]) -> Result<bool> {
-        let is_there = |path: &&String| self.path.join(path).symlink_metadata().is_ok();
-        let on_disk: Vec<&str> = paths.iter().filter(is_there).map(String::as_str).collect();
+    pub fn untracked_among(&self, paths: &[Vec<u8>]) -> Result<bool> {
+        let mut on_disk: Vec<&[u8]> =
+            paths.iter().filter_map(|path| self.standing_on(path)).collect();
+        on_disk.dedup();
         for part in by_command_line(&on_disk) {
-            let arguments = [&["--literal-pathspecs", "ls-files", "--others", "--"], part].concat();
-            if !self.git(&arguments)?.checked(&arguments)?.is_empty() {
+            let arguments = ["--literal-pathspecs", "ls-files", "--others", "--"];
+            if !self.git_on_paths(None, &arguments, part)?.is_empty() {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Finds what stands at a path: itself, or what is no folder although the path leads through it.
+    fn standing_on<'a>(&self, path: &'a [u8]) -> Option<&'a [u8]> {
+        let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+        for end in ends {
+            match self.path.join(OsStr::from_bytes(&path[..end])).symlink_metadata() {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Some(&path[..end]),
+                Err(_) => return None,
+            }
+        }
+        self.path.join(OsStr::from_bytes(path)).symlink_metadata().is_ok().then_some(path)
     }
 
     /// Returns where the last entry of this worktree's own head log leads that moves something: one

@@ -274,7 +274,7 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
             "wait until the other program is done; if none is running, `agentic doctor --break-locks`",
         ),
         StoreError::LeftBehind { .. } => (
-            REFUSED,
+            CONFLICT,
             "mend what stands in the way; then `agentic worktree sync`, or `git restore .` where no agent works",
         ),
         StoreError::WorktreeHeld { .. } => (
