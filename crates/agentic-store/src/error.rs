@@ -19,6 +19,9 @@ pub enum Error {
         /// The value of `extensions.refStorage`.
         format: String,
     },
+    /// The repository lacks objects on purpose.
+    #[error("the repository is a partial clone, which lacks objects on purpose")]
+    PartialClone,
     /// Something outside git failed.
     #[error("cannot {doing} `{}`", path.display())]
     Io {
@@ -201,6 +204,7 @@ impl Error {
         match self {
             Error::NotARepository { .. }
             | Error::RefStorage { .. }
+            | Error::PartialClone
             | Error::Io { .. }
             | Error::Git { .. }
             | Error::GitProgram { .. }

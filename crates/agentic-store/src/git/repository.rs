@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 
 use agentic_model::Person;
+use gix::config::Boolean;
+use gix::config::file::SectionRef;
 use gix::odb::store::init::Slots;
 use gix::sec::trust::Mapping;
 
@@ -122,6 +124,10 @@ impl Repository {
         let format = inner.config_snapshot().string("extensions.refStorage");
         if let Some(format) = format.filter(|format| *format != "files") {
             return Err(Error::RefStorage { format: format.to_string() });
+        }
+        // What it lacks on purpose nobody could tell from what is lost.
+        if is_partial(inner.config_snapshot().plumbing()) {
+            return Err(Error::PartialClone);
         }
         // It is for those who serve refs to others; to git itself branches are where they are.
         inner.clear_namespace();
@@ -308,4 +314,16 @@ fn is_repository_above(directory: &Path) -> bool {
         above.join(".git").exists()
             || (above.join("HEAD").exists() && above.join("objects").exists())
     })
+}
+
+/// Tells whether git would ask a remote for objects that the repository lacks.
+fn is_partial(config: &gix::config::File) -> bool {
+    let is_promisor = |remote: SectionRef<'_>| match remote.value_implicit("promisor") {
+        Some(Some(value)) => Boolean::try_from(value).map_or(true, |is_promisor| is_promisor.0),
+        Some(None) => true,
+        // To git a filter alone says the same.
+        None => remote.value_implicit("partialclonefilter").is_some(),
+    };
+    config.string("extensions.partialClone").is_some()
+        || config.sections_by_name("remote").into_iter().flatten().any(is_promisor)
 }

@@ -248,6 +248,12 @@ pub(super) fn of_store(error: &StoreError) -> (Class, String) {
         StoreError::RefStorage { .. } => {
             (REFUSED, "convert it with `git refs migrate --ref-format=files`")
         }
+        StoreError::PartialClone => (
+            REFUSED,
+            "`git fetch --refetch --no-filter REMOTE`; once `git rev-list --objects --all --missing=print` has no line \
+             with `?`, take `remote.REMOTE.promisor`, `remote.REMOTE.partialclonefilter` and `extensions.partialClone` \
+             out with `git config --unset`; or clone without `--filter`",
+        ),
         StoreError::Io { doing, source, .. }
             if doing.starts_with("run ") && source.kind() == std::io::ErrorKind::NotFound =>
         {
