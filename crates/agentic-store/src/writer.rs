@@ -137,6 +137,7 @@ impl<'a> Writer<'a> {
         stream: &Stream,
     ) -> Result<Writer<'a>> {
         let lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
+        repository.hold(stream);
         let (stream, lock) = (stream.clone(), Some(lock));
         Ok(Writer {
             repository,
@@ -177,6 +178,7 @@ impl<'a> Writer<'a> {
             is_rare,
             compared: RefCell::default(),
         };
+        repository.hold(&writer.stream);
         writer.finish_earlier(now)?;
         Ok(writer)
     }

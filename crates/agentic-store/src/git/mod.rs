@@ -22,6 +22,7 @@ mod pack_file;
 mod pack_merge;
 mod pack_offset;
 mod pack_replaced;
+mod recall;
 mod ref_place;
 mod reference;
 mod repair;

@@ -11,6 +11,7 @@
 //! new. What is in that pack is missing to it until another one comes. So whoever misses an object
 //! has the cache look at the disk with eyes that remember nothing, and asks again.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gix::hash::{ObjectId, oid};
@@ -20,9 +21,12 @@ use gix::odb::pack::cache::object::MemoryCappedHashmap;
 use gix::odb::store::init::{Options, Slots};
 use gix::odb::{Store, store};
 
+use super::object::to_gix;
 use super::object_file::{ObjectFiles, READ_BYTES_MAX};
 use super::pack_merge::PACKS_MAX;
-use super::{Repository, Scratch};
+use super::recall::Recall;
+use super::{Repository, Scratch, to_oid};
+use crate::layout::Stream;
 use crate::{Error, Result};
 
 /// How much is kept, in bytes.
@@ -44,15 +48,19 @@ struct Kept {
     files: Option<ObjectFiles>,
     /// The newest eyes, once something was missed.
     disk: Option<store::Handle<Arc<Store>>>,
+    /// What journals have of that which even those eyes do not see.
+    recall: Recall,
 }
 
 impl ObjectCache {
     /// Makes an empty one.
-    pub fn new(view: &gix::Repository) -> ObjectCache {
+    pub fn new(view: &gix::Repository, common_dir: &Path) -> ObjectCache {
         let store = view.objects.store_ref();
         let is_plain = store.replacements().next().is_none();
         let files = is_plain.then(|| ObjectFiles::new(store.path(), view.object_hash()));
-        let kept = Kept { objects: MemoryCappedHashmap::new(CACHE_BYTES), files, disk: None };
+        let objects = MemoryCappedHashmap::new(CACHE_BYTES);
+        let recall = Recall::new(common_dir, view.object_hash());
+        let kept = Kept { objects, files, disk: None, recall };
         ObjectCache { kept: Arc::new(Mutex::new(kept)) }
     }
 
@@ -101,6 +109,16 @@ impl ObjectCache {
         Some(kept.disk.as_ref()?.find(id, out).ok()?.kind)
     }
 
+    /// Notes that this process holds the lock of a stream.
+    pub fn hold(&self, stream: &Stream) {
+        self.kept().recall.hold(stream);
+    }
+
+    /// Notes that it does no more.
+    pub fn release(&self, stream: &Stream) {
+        self.kept().recall.release(stream);
+    }
+
     fn kept(&self) -> MutexGuard<'_, Kept> {
         // A panic half-way leaves an entry or none, both of which are right.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
@@ -114,7 +132,7 @@ impl Object for ObjectCache {
 
     fn get(&mut self, id: &ObjectId, out: &mut Vec<u8>) -> Option<Kind> {
         let mut kept = self.kept();
-        let Kept { objects, files, disk } = &mut *kept;
+        let Kept { objects, files, disk, recall } = &mut *kept;
         if let Some(kind) = objects.get(id, out) {
             return Some(kind);
         }
@@ -122,7 +140,13 @@ impl Object for ObjectCache {
             objects.put(*id, kind, out);
             return Some(kind);
         }
-        Some(disk.as_ref()?.find(id, out).ok()?.kind)
+        if let Ok(found) = disk.as_ref()?.find(id, out) {
+            return Some(found.kind);
+        }
+        let found = recall.find(to_oid(id))?;
+        out.clear();
+        out.extend_from_slice(&found.bytes);
+        Some(to_gix(found.kind))
     }
 }
 

@@ -131,11 +131,11 @@ impl Repository {
         }
         // It is for those who serve refs to others; to git itself branches are where they are.
         inner.clear_namespace();
-        let cache = ObjectCache::new(&inner);
-        let shared = cache.clone();
-        inner.objects.set_object_cache(move || Box::new(shared.clone()));
         // From a linked worktree the path leads there and back again.
         let common_dir = absolute(inner.common_dir())?;
+        let cache = ObjectCache::new(&inner, &common_dir);
+        let shared = cache.clone();
+        inner.objects.set_object_cache(move || Box::new(shared.clone()));
         Ok(Repository::with_cache(inner, common_dir, cache))
     }
 
@@ -149,6 +149,16 @@ impl Repository {
     /// Returns where journals and locks are kept.
     pub fn layout(&self) -> &Layout {
         &self.layout
+    }
+
+    /// Notes that a writer of this repository holds the lock of a stream.
+    pub(crate) fn hold(&self, stream: &Stream) {
+        self.cache.hold(stream);
+    }
+
+    /// Notes that it is about to give it back.
+    pub(crate) fn release(&self, stream: &Stream) {
+        self.cache.release(stream);
     }
 
     /// Keeps what a writer has left open, instead of what the one before has.

@@ -23,6 +23,7 @@ pub(crate) struct Kept {
 impl Drop for Writer<'_> {
     /// Gives the lock back, and keeps open what the next write of this stream begins with.
     fn drop(&mut self) {
+        self.repository.release(&self.stream);
         let (lock, mut journal) = (self.lock.take(), self.journal.take());
         if lock.is_some() && journal.take_if(|journal| journal.is_unused()).is_some() {
             // What it was begun for failed, and nobody was told of anything.
