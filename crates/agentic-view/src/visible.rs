@@ -13,16 +13,20 @@ pub fn visible_line(text: &str) -> String {
 
 fn shown(text: &str, stays: fn(char) -> bool) -> String {
     let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match is_hidden(c) && !stays(c) {
-            true => shown.push_str(&format!("⟦{:04X}⟧", u32::from(c))),
-            false => shown.push(c),
-        }
+    let mut rest = text;
+    // Most text hides nothing, and is taken over in one piece.
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_hidden(*c) && !stays(*c)) {
+        shown.push_str(&rest[..at]);
+        shown.push_str(&format!("⟦{:04X}⟧", u32::from(c)));
+        rest = &rest[at + c.len_utf8()..];
     }
-    shown
+    shown + rest
 }
 
 fn is_hidden(c: char) -> bool {
+    if (' '..='~').contains(&c) {
+        return false;
+    }
     c.is_control()
         || matches!(u32::from(c),
             // Soft hyphen, joiners, fillers.

@@ -18,6 +18,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEn
 
 use self::verb::NoVerb;
 pub use self::verb::Verb;
+use crate::text::Text;
 use crate::{alias, output};
 
 /// What the help of every verb puts apart from the verb's own options.
@@ -85,11 +86,13 @@ pub fn parse() -> Result<Cli, ExitCode> {
     let parsed = short_way(&arguments).unwrap_or_else(|| Cli::try_parse_from(&arguments));
     parsed.map_err(|error| {
         let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-        let printed = error.print();
         if asked {
-            output::keep_loss(printed);
+            output::keep_loss(error.print());
             return ExitCode::SUCCESS;
         }
+        // It repeats words of the command line, which may have come from anywhere.
+        let wrong = error.render().ansi().to_string();
+        output::talk_coloured(&Text::rendered(wrong.trim_end_matches('\n')));
         if !matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
             anstream::eprintln!("hint: `agentic help` lists the verbs, `agentic help VERB` shows one with an example");
         }

@@ -14,7 +14,8 @@ use agentic_view::{ErrorView, FailureView};
 use self::advice::{
     CONFLICT, Class, DECIDED, DIVERGED, NOT_ALLOWED, REFUSED, SCHEMA, UNREACHABLE, USAGE,
 };
-use crate::output::{self, talk};
+use crate::output::{self, talk, talk_coloured, talk_raw};
+use crate::text::{Colour, Text};
 
 /// A command that was refused or failed.
 #[derive(Debug)]
@@ -118,14 +119,17 @@ impl Failure {
     pub fn report(&self, json: bool) {
         if json {
             let view = FailureView { error: self.view() };
-            talk(&serde_json::to_string(&view).expect("views have text keys"));
+            talk_raw(&serde_json::to_string(&view).expect("views have text keys"));
             return;
         }
-        talk(&format!("\u{1b}[1;31merror:\u{1b}[0m {}", self.message));
+        let said = |colour, word, text: &str| {
+            talk_coloured(&Text::default().coloured(colour, word).plain(" ").plain(text));
+        };
+        said(Colour::Red, "error:", &self.message);
         if let Some(because) = &self.because {
             talk(&format!("because: {because}"));
         }
-        talk(&format!("\u{1b}[36mhint:\u{1b}[0m {}", self.hint));
+        said(Colour::Cyan, "hint:", &self.hint);
     }
 }
 

@@ -18,6 +18,7 @@ mod screen;
 mod script;
 mod stop;
 mod talker;
+mod text;
 
 use std::process::ExitCode;
 

@@ -1,9 +1,13 @@
 //! Answers on standard output, talk on standard error.
 
-use std::io::{Error, ErrorKind, Write as _};
+use std::borrow::Cow;
+use std::io::{Error, ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
+use agentic_view::visible;
 use serde::Serialize;
+
+use crate::text::{Colour, Text};
 
 /// How much of a list is gathered before it is written, in bytes.
 const LISTING_BYTES: usize = 64 << 10;
@@ -20,12 +24,22 @@ pub enum Format {
 impl Format {
     /// Prints the answer: the view as JSON, or the text that `text` makes of it.
     pub fn answer<V: Serialize + ?Sized>(self, view: &V, text: impl FnOnce(&V) -> String) {
+        self.answer_coloured(view, |view| Text::from(text(view).as_str()));
+    }
+
+    /// Does the same with text that has colours.
+    pub fn answer_coloured<V: Serialize + ?Sized>(self, view: &V, text: impl FnOnce(&V) -> Text) {
         match self {
-            Format::Json => {
-                let json = serde_json::to_string(view).expect("views have text keys");
-                print_bytes(format!("{json}\n").as_bytes());
-            }
-            Format::Text => print_text(&text(view)),
+            Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),
+            Format::Text => print_coloured(&text(view)),
+        }
+    }
+
+    /// Does the same with a program in place of text: what reads it must get it as it is.
+    pub fn answer_program<V: Serialize + ?Sized>(self, view: &V, program: impl FnOnce(&V) -> &str) {
+        match self {
+            Format::Json => print_raw(&serde_json::to_string(view).expect("views have text keys")),
+            Format::Text => print_raw(program(view)),
         }
     }
 }
@@ -46,12 +60,17 @@ impl Listing {
 
     /// Adds an item: the view as JSON, or the text that `text` makes of it.
     pub fn item<V: Serialize>(&mut self, view: &V, text: impl FnOnce(&V) -> String) {
+        self.item_coloured(view, |view| Text::from(text(view).as_str()));
+    }
+
+    /// Does the same with text that has colours.
+    pub fn item_coloured<V: Serialize>(&mut self, view: &V, text: impl FnOnce(&V) -> Text) {
         match self.format {
             Format::Json => {
                 self.gathered.push(if self.n_items == 0 { '[' } else { ',' });
                 self.gathered += &serde_json::to_string(view).expect("views have text keys");
             }
-            Format::Text => self.gathered += &text(view),
+            Format::Text => self.gathered += text(view).as_str(),
         }
         self.n_items += 1;
         if self.gathered.len() >= LISTING_BYTES {
@@ -71,21 +90,47 @@ impl Listing {
         let gathered = std::mem::take(&mut self.gathered);
         match self.format {
             Format::Json => print_bytes(gathered.as_bytes()),
-            Format::Text => print_coloured(&gathered),
+            Format::Text => write_styled(&gathered),
         }
     }
 }
 
-/// Prints text with colours as they were chosen; adds a line break if there is none.
+/// Prints text for people, whoever wrote it; adds a line break if there is none.
 pub fn print_text(text: &str) {
+    print_coloured(&Text::from(text));
+}
+
+/// Prints text with colours as they were chosen; adds a line break if there is none.
+pub fn print_coloured(text: &Text) {
+    write_styled(&ended(text.as_str()));
+}
+
+/// Prints what a program reads, such as JSON, as it is; adds a line break if there is none.
+pub fn print_raw(text: &str) {
+    print_bytes(ended(text).as_bytes());
+}
+
+/// Prints what a run gave: for a program as it is, for a person who looks at it so that it cannot
+/// steer the screen.
+pub fn show_result(format: Format, text: &str) {
+    match format {
+        Format::Text if std::io::stdout().is_terminal() => print_bytes(visible(text).as_bytes()),
+        Format::Text | Format::Json => print_bytes(text.as_bytes()),
+    }
+}
+
+fn ended(text: &str) -> Cow<'_, str> {
+    match text.is_empty() || text.ends_with('\n') {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(format!("{text}\n")),
+    }
+}
+
+/// Writes what is safe to look at.
+fn write_styled(text: &str) {
     if text.is_empty() {
         return;
     }
-    let end = if text.ends_with('\n') { "" } else { "\n" };
-    print_coloured(&format!("{text}{end}"));
-}
-
-fn print_coloured(text: &str) {
     let mut stdout = anstream::stdout();
     keep_loss(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
 }
@@ -119,15 +164,25 @@ pub fn counted(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-/// Says something to the person at the terminal.
+/// Says something to the person at the terminal, whoever wrote it.
 pub fn talk(text: &str) {
+    talk_coloured(&Text::from(text));
+}
+
+/// Says something with colours.
+pub fn talk_coloured(text: &Text) {
     // In one piece: other processes write to the same place.
-    let _ = anstream::stderr().write_all(format!("{text}\n").as_bytes());
+    let _ = anstream::stderr().write_all(format!("{}\n", text.as_str()).as_bytes());
+}
+
+/// Says something to a program, as it is.
+pub fn talk_raw(text: &str) {
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
 /// Warns about something that did not keep the verb from being done.
 pub fn warn(text: &str) {
-    talk(&format!("\u{1b}[33mwarning:\u{1b}[0m {text}"));
+    talk_coloured(&Text::default().coloured(Colour::Yellow, "warning:").plain(" ").plain(text));
 }
 
 /// Warns when a write is decided but not visible yet, or a worktree stayed behind.

@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
-use crate::output::{Format, print_text, talk};
+use crate::output::{Format, print_raw, talk, talk_coloured};
+use crate::text::Text;
 
 /// How many findings are shown in full; further ones are counted.
 const FINDINGS_SHOWN_MAX: usize = 20;
@@ -79,7 +80,7 @@ impl Checked {
     /// Shows the findings: for people on standard error, as JSON on standard output.
     pub fn report(&self, context: &Context) {
         match context.format {
-            Format::Json => print_text(&self.to_json().to_string()),
+            Format::Json => print_raw(&self.to_json().to_string()),
             Format::Text => self.show(),
         }
     }
@@ -87,7 +88,8 @@ impl Checked {
     /// Shows the findings to the person at the terminal.
     pub fn show(&self) {
         for (file, finding) in self.findings.iter().take(FINDINGS_SHOWN_MAX) {
-            talk(&finding.render(&self.sources[*file], Style::Coloured));
+            let shown = finding.render(&self.sources[*file], Style::Coloured);
+            talk_coloured(&Text::rendered(&shown));
         }
         if self.findings.len() > FINDINGS_SHOWN_MAX {
             talk(&format!("and {} more findings", self.findings.len() - FINDINGS_SHOWN_MAX));

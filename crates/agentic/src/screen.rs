@@ -9,6 +9,7 @@ use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
 use agentic_replay::{Answer, Event};
 use agentic_space::session::{ProviderCall, Terminal};
+use agentic_view::{visible, visible_line};
 
 use crate::output::talk;
 
@@ -33,9 +34,10 @@ pub fn hear(event: &Event) {
     }
 }
 
-/// Leaves out what could steer a terminal.
+/// Leaves out what could steer a terminal, and shows what else would not be seen.
 pub fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let stays = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
+    visible(&text.chars().filter(stays).collect::<String>())
 }
 
 /// Asks for a field of an input. Nothing where nobody can type, or where the typing ends.
@@ -44,7 +46,7 @@ fn ask(field: &str) -> Option<String> {
         return None;
     }
     let mut stderr = std::io::stderr().lock();
-    let _ = write!(stderr, "{field}: ").and_then(|()| stderr.flush());
+    let _ = write!(stderr, "{}: ", visible_line(field)).and_then(|()| stderr.flush());
     let mut line = String::new();
     let read = std::io::stdin().lock().take(LINE_BYTES_MAX).read_line(&mut line);
     match read {

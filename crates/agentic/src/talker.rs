@@ -8,6 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
+use agentic_view::visible;
+
 use crate::output::talk;
 
 /// How many lines wait at most; whoever says more waits, too.
@@ -59,10 +61,10 @@ fn begin() -> Option<(SyncSender<String>, JoinHandle<()>)> {
 fn write(lines: &Receiver<String>) {
     let mut piece = String::new();
     while let Ok(line) = lines.recv() {
-        piece.extend([&line, "\n"]);
+        piece.extend([&visible(&line), "\n"]);
         while piece.len() < PIECE_BYTES_MAX {
             let Ok(line) = lines.try_recv() else { break };
-            piece.extend([&line, "\n"]);
+            piece.extend([&visible(&line), "\n"]);
         }
         // Nobody reads what cannot be written.
         let _ = anstream::stderr().write_all(piece.as_bytes());

@@ -6,7 +6,7 @@ use agentic_model::{AgentName, Briefing, Value, json};
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
-use crate::output::{Format, print_text};
+use crate::output::{Format, print_raw, print_text};
 
 /// Print what an agent was asked to do
 ///
@@ -28,7 +28,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Format::Json => {
             let mut map = object.map().clone();
             map.insert("cid".to_owned(), Value::text(cid.to_string()));
-            print_text(&json::to_text(&Value::Map(map)));
+            print_raw(&json::to_text(&Value::Map(map)));
         }
         Format::Text => {
             let briefing = Briefing::from_object(&object).map_err(agentic_space::Error::from)?;

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Format, print_text, talk};
+use crate::output::{Format, print_raw, print_text, talk};
 
 /// Run the conformance suite against any binary
 #[derive(Debug, Subcommand)]
@@ -56,7 +56,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     };
     let report = play(&options)?;
     match context.format {
-        Format::Json => print_text(&report.to_json().to_string()),
+        Format::Json => print_raw(&report.to_json().to_string()),
         Format::Text => print_text(&counts(&report)),
     }
     if report.failed() > 0 {

@@ -13,7 +13,8 @@ use self::story::{Ends, Step};
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{print_text, talk};
+use crate::output::{print_coloured, print_text, talk};
+use crate::text::{Colour, Text};
 
 /// Tell the whole story on a small real repository
 ///
@@ -75,13 +76,14 @@ fn tell(stage: &Path) -> Result<(), Failure> {
 
 fn play(stage: &Path, step: &Step) -> Result<(), Failure> {
     if !step.says.is_empty() {
-        print_text(&format!("\u{1b}[1m{}\u{1b}[0m", step.says));
+        print_coloured(&Text::default().coloured(Colour::Bold, step.says));
     }
     let input = match step.input {
         "" => String::new(),
         input => format!(" <<< '{}'", input.trim_end()),
     };
-    print_text(&format!("\u{1b}[2m{} $\u{1b}[0m {}{input}", step.folder, step.command));
+    let prompt = Text::default().coloured(Colour::Dim, &format!("{} $", step.folder));
+    print_coloured(&prompt.plain(&format!(" {}{input}", step.command)));
     let mut child = start(&stage.join(step.folder), step.command, step.input)?;
     if let Ends::KilledAt(file) = step.ends {
         kill_at(&mut child, &stage.join(file), step.command)?;

@@ -24,7 +24,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend;
 use crate::language::Language;
-use crate::output::{Format, print_text};
+use crate::output::{Format, print_raw, print_text};
 use crate::program::Program;
 use crate::registry;
 
@@ -202,7 +202,7 @@ fn check_for_tools(context: &Context, args: &Args) -> Outcome {
     let findings = frontend::pipeline_findings(&program, &registry);
     let lines: String =
         findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
-    print_text(&lines);
+    print_raw(&lines);
     Ok(if findings.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
@@ -231,12 +231,12 @@ fn print_plans(context: &Context, compiled: &Compiled, form: Form) -> Result<(),
         });
     }
     match (context.format, form) {
-        (Format::Json, Form::V1 | Form::Sibyl) => print_text(&format!("[{}]", texts.join(","))),
+        (Format::Json, Form::V1 | Form::Sibyl) => print_raw(&format!("[{}]", texts.join(","))),
         (Format::Json, Form::Dot) => {
             let drawings = texts.iter().map(Value::text).collect();
-            print_text(&json::to_text(&Value::List(drawings)));
+            print_raw(&json::to_text(&Value::List(drawings)));
         }
-        (Format::Text, _) => texts.iter().for_each(|text| print_text(text)),
+        (Format::Text, _) => texts.iter().for_each(|text| print_raw(text)),
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::{self, Layout};
 use crate::language::Language;
-use crate::output::{Format, print_bytes, print_text, talk};
+use crate::output::{Format, print_bytes, print_raw, talk};
 use crate::program::{self, Program};
 use crate::replacement::Replacement;
 
@@ -63,7 +63,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match context.format {
         Format::Json => {
             let view = json!({ "file": args.file, "changed": is_changed, "text": text });
-            print_text(&view.to_string());
+            print_raw(&view.to_string());
         }
         Format::Text if args.check && is_changed => talk(&format!("{} would change", args.file)),
         Format::Text if args.check || args.write => {}

@@ -10,6 +10,7 @@ use agentic_view::{EntryView, LogView};
 use super::Outcome;
 use crate::context::Context;
 use crate::output::{Listing, warn};
+use crate::text::{Colour, Text};
 
 /// List an agent's own commits, newest first
 ///
@@ -45,7 +46,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         };
         let trace = shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default();
         let view = LogView::new(&commit, Some(branch.to_string()));
-        listing.item(&view, |view| paragraph(view, &trace));
+        listing.item_coloured(&view, |view| paragraph(view, &trace));
     }
     listing.end();
     Ok(ExitCode::SUCCESS)
@@ -58,16 +59,11 @@ fn trace_of(space: &Space, branch: &AgentBranch, cid: Cid, commit: Oid) -> Optio
     shown.inspect_err(|why| warn(&format!("the trace of commit {commit}: {why}"))).ok()
 }
 
-fn paragraph(view: &LogView, trace: &[EntryView]) -> String {
+fn paragraph(view: &LogView, trace: &[EntryView]) -> Text {
     let copied =
         view.copied_from.as_ref().map(|from| format!(" (copied from {from})")).unwrap_or_default();
     let unverified = if view.unverified { " (unverified)" } else { "" };
-    let mut text = format!(
-        "\u{1b}[33m{}\u{1b}[0m \u{1b}[36m{}\u{1b}[0m{unverified} {}{copied}\n",
-        &view.commit[..10],
-        view.kind,
-        view.subject
-    );
+    let mut text = format!("{unverified} {}{copied}\n", view.subject);
     if let serde_json::Value::Object(fields) = &view.fields
         && !fields.is_empty()
     {
@@ -78,7 +74,8 @@ fn paragraph(view: &LogView, trace: &[EntryView]) -> String {
         let first = body.lines().next().unwrap_or("");
         text.push_str(&format!("           {} {first}\n", entry.kind));
     }
-    text
+    let ids = Text::default().coloured(Colour::Yellow, &view.commit[..10]);
+    ids.plain(" ").coloured(Colour::Cyan, &view.kind).plain(&text)
 }
 
 fn kind_name(text: &str) -> Result<Kind, String> {

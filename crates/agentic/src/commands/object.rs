@@ -9,7 +9,7 @@ use clap::Subcommand;
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_file_or_stdin};
 use crate::failure::Failure;
-use crate::output::{print_bytes, print_text, warn_deferred};
+use crate::output::{print_bytes, print_raw, warn_deferred};
 
 /// Store and read typed objects
 #[derive(Debug, Subcommand)]
@@ -69,7 +69,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             let object = space.object(space.find_object(&cid)?)?;
             match cbor {
                 true => print_bytes(object.bytes()),
-                false => print_text(&json::to_text(&Value::Map(object.map().clone()))),
+                false => print_raw(&json::to_text(&Value::Map(object.map().clone()))),
             }
         }
         Verb::Cid { file, cbor } => {

@@ -15,7 +15,7 @@ use super::session::principal;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::print_text;
+use crate::output::print_raw;
 
 /// How many lines of a hold are shown in a list.
 const LINES_MAX: usize = 24;
@@ -85,11 +85,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match args.format {
         Some(Form::Mcp) => {
             let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
-            print_text(&interop::mcp(&found, &ticket).to_string());
+            print_raw(&interop::mcp(&found, &ticket).to_string());
         }
         Some(Form::A2a) => {
             let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
-            print_text(&interop::a2a(&found, &ticket, now).to_string());
+            print_raw(&interop::a2a(&found, &ticket, now).to_string());
         }
         Some(Form::Json) => crate::output::Format::Json.answer(views.as_slice(), |_| String::new()),
         None => {

@@ -6,6 +6,7 @@ use agentic_view::FamilyView;
 
 use super::Outcome;
 use crate::context::Context;
+use crate::text::{Colour, Text};
 
 /// Draw the family of agents: who was forked from whom, how each stands, what it did and took in
 ///
@@ -20,17 +21,17 @@ pub struct Args {}
 pub fn run(context: &Context, _: Args) -> Outcome {
     let space = context.space()?;
     let families: Vec<FamilyView> = space.families()?.iter().map(FamilyView::from).collect();
-    context.format.answer(families.as_slice(), draw);
+    context.format.answer_coloured(families.as_slice(), draw);
     Ok(ExitCode::SUCCESS)
 }
 
 /// Draws the families without recursion, because a chain of agents may be long.
-fn draw(families: &[FamilyView]) -> String {
-    let mut text = String::new();
+fn draw(families: &[FamilyView]) -> Text {
+    let mut text = Text::default();
     let mut todo: Vec<(&FamilyView, String, String)> =
         families.iter().rev().map(|family| (family, String::new(), String::new())).collect();
     while let Some((family, first, rest)) = todo.pop() {
-        text.push_str(&line(family, &first));
+        text.add(&line(family, &first));
         let n_children = family.children.len();
         for (at, child) in family.children.iter().enumerate().rev() {
             let (branch, below) =
@@ -41,17 +42,17 @@ fn draw(families: &[FamilyView]) -> String {
     text
 }
 
-fn line(family: &FamilyView, first: &str) -> String {
+fn line(family: &FamilyView, first: &str) -> Text {
     let kinds: Vec<String> = family.kinds.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
-    format!(
-        "{first}\u{1b}[1m{}\u{1b}[0m \u{1b}[33m{}\u{1b}[0m {} ({}){}{}\n",
-        family.agent,
-        &family.head[..10],
+    let rest = format!(
+        " {} ({}){}{}\n",
         family.state,
         kinds.join(", "),
         listed(" ← ", &family.merges),
         listed(" → ", &family.merged_into),
-    )
+    );
+    let name = Text::from(first).coloured(Colour::Bold, &family.agent).plain(" ");
+    name.coloured(Colour::Yellow, &family.head[..10]).plain(&rest)
 }
 
 fn listed(arrow: &str, names: &[String]) -> String {

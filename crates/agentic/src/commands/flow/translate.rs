@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     let repairs_max = usize::try_from(args.max_repairs).unwrap_or(REPAIRS_DEFAULT);
     match translate(&mut complete, &registry, &prose, repairs_max) {
         Ok(program) => {
-            context.format.answer(&TranslateView { program }, |view| view.program.clone());
+            context.format.answer_program(&TranslateView { program }, |view| &view.program);
             Ok(ExitCode::SUCCESS)
         }
         Err(TranslateError::Complete(failure)) => Err(failure),

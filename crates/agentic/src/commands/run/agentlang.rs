@@ -26,7 +26,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::memory;
-use crate::output::{Format, print_bytes, print_text};
+use crate::output::{Format, print_raw, print_text, show_result};
 use crate::program::{Checked, Program};
 use crate::talker::Talker;
 
@@ -140,7 +140,7 @@ pub fn start(
     };
     let outcome = match act {
         Act::Test => test_outcome(context, &end),
-        Act::Run | Act::Lower => outcome(module, &end),
+        Act::Run | Act::Lower => outcome(context, module, &end),
     };
     if let (Err(failure), Format::Json) = (&outcome, context.format) {
         show_failed(failure, trace);
@@ -154,7 +154,7 @@ fn show_failed(failure: &Failure, trace: EndedTrace) {
     // It is an object already; the error goes into it, in front.
     let rest = trace.strip_prefix('{').unwrap_or("\"trace\":[]}");
     let error = serde_json::to_string(&failure.view()).expect("views have text keys");
-    print_text(&format!("{{\"error\":{error},{rest}"));
+    print_raw(&format!("{{\"error\":{error},{rest}"));
 }
 
 /// Refuses handlers of tasks that the program does not have: what they are for would be made up.
@@ -276,7 +276,7 @@ fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
             let view = LoweredView { pipeline: name.to_owned(), text };
-            context.format.answer(&view, |view| view.text.clone());
+            context.format.answer_program(&view, |view| &view.text);
             Ok(ExitCode::SUCCESS)
         }
         Err(finding) if finding.code == code::PIPELINE_UNKNOWN => {
@@ -290,14 +290,14 @@ fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     }
 }
 
-fn outcome(module: &Module, end: &End) -> Outcome {
+fn outcome(context: &Context, module: &Module, end: &End) -> Outcome {
     match end {
         End::Done(_) => {
             let unreadable = |error: report::ReportError| {
                 Failure::refused(&error.to_string(), "return less from the pipeline")
             };
             let result = report::result(end).map_err(unreadable)?;
-            print_bytes(report::result_text(result).map_err(unreadable)?.as_bytes());
+            show_result(context.format, &report::result_text(result).map_err(unreadable)?);
             Ok(ExitCode::SUCCESS)
         }
         End::Failed(failure) => Err(failed(failure, &hint(module, &failure.code))),
@@ -312,8 +312,8 @@ fn test_outcome(context: &Context, end: &End) -> Outcome {
     let tests = report::test_results(end)
         .map_err(|error| Failure::refused(&error.to_string(), "run fewer tests at once"))?;
     match context.format {
-        Format::Json => print_text(&tests_json(&tests).to_string()),
-        Format::Text => print_bytes(report::test_text(&tests).as_bytes()),
+        Format::Json => print_raw(&tests_json(&tests).to_string()),
+        Format::Text => print_text(&report::test_text(&tests)),
     }
     let is_passed = tests.iter().all(|test| test.error.is_none());
     Ok(if is_passed { ExitCode::SUCCESS } else { ExitCode::from(1) })

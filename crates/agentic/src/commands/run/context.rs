@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::{ContextProgram, compile_context};
 use crate::memory;
-use crate::output::{Format, print_text, talk};
+use crate::output::{Format, print_raw, show_result, talk};
 use crate::program::Program;
 use crate::{screen, script};
 
@@ -277,7 +277,7 @@ fn show(
                     Json::object([("value", value), ("trace", Json::List(traced))])
                 }
             };
-            print_text(&json::pretty(&answer));
+            show_result(context.format, &format!("{}\n", json::pretty(&answer)));
             return Ok(ExitCode::SUCCESS);
         }
         End::Failed(failure) => fault(module, failure, cast),
@@ -292,7 +292,7 @@ fn show(
                 Json::object([("error", error), ("trace", Json::List(traced))])
             }
         };
-        print_text(&json::pretty(&answer));
+        print_raw(&json::pretty(&answer));
     }
     Err(failure)
 }

@@ -22,7 +22,7 @@ use crate::engine::Address;
 use crate::failure::Failure;
 use crate::frontend::of_pipeline;
 use crate::memory;
-use crate::output::{Format, print_text, talk};
+use crate::output::{Format, print_raw, show_result, talk};
 use crate::program::Program;
 use crate::registry;
 
@@ -236,12 +236,12 @@ pub fn compiled(
 /// Prints the whole result as JSON, or the result of each block for people.
 fn print_result(context: &Context, result: &Value) {
     match context.format {
-        Format::Json => print_text(&json::to_text(result)),
+        Format::Json => print_raw(&json::to_text(result)),
         Format::Text => {
             for value in RunResult::values_of(result) {
                 match value {
-                    Value::Text(text) => print_text(&format!("{text}\n")),
-                    other => print_text(&format!("{}\n", json::to_text(&other))),
+                    Value::Text(text) => show_result(context.format, &format!("{text}\n")),
+                    other => show_result(context.format, &format!("{}\n", json::to_text(&other))),
                 }
             }
         }
@@ -274,7 +274,7 @@ fn fail(context: &Context, failure: &Failed) -> Failure {
     {
         let error = serde_json::to_string(&shown.view()).expect("views have text keys");
         so_far.extend(json::from_text(&error).map(|error| ("error".to_owned(), error)));
-        print_text(&json::to_text(&Value::Map(so_far)));
+        print_raw(&json::to_text(&Value::Map(so_far)));
     }
     shown
 }

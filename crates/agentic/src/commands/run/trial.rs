@@ -13,7 +13,7 @@ use super::durable::{self, Reached, Setting};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::print_text;
+use crate::output::print_raw;
 
 /// What stands for every candidate of a choice.
 pub const EVERY: &str = "*";
@@ -75,6 +75,6 @@ pub fn run(
         trials.push(Json::object(trial));
     }
     let answer = Json::object([("choice", Json::text(site)), ("trials", Json::List(trials))]);
-    print_text(&json::pretty(&answer));
+    print_raw(&json::pretty(&answer));
     Ok(code)
 }
