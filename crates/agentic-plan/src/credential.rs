@@ -2,11 +2,11 @@
 //!
 //! A program, its plan, its journal and its traces only ever see a [`placeholder`]. Whoever sends
 //! a request puts the secret in at the last moment and masks it in what comes back with a
-//! [`Redactor`].
+//! [`Redactor`](crate::Redactor).
 
 use std::fmt;
 
-use agentic_model::{Cid, Value};
+use agentic_model::Cid;
 
 /// The shortest secret that is masked inside texts; a shorter one would mask ordinary words.
 pub const MASKED_BYTES_MIN: usize = 6;
@@ -86,76 +86,4 @@ pub fn placeholder(name: &str, session: &str) -> String {
     let digest = Cid::of(text.as_bytes());
     let hex: String = digest.digest()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{PLACEHOLDER_PREFIX}{hex}")
-}
-
-/// Masks secrets in texts and values, each with the placeholder that stands for it.
-#[derive(Debug, Clone, Default)]
-pub struct Redactor {
-    /// Longest first, so that a secret inside another does not tear it apart.
-    masks: Vec<(Secret, String)>,
-}
-
-impl Redactor {
-    /// Takes secrets with their placeholders. One shorter than [`MASKED_BYTES_MIN`] is masked only
-    /// where it is the whole of a text.
-    pub fn new(secrets: impl IntoIterator<Item = (Secret, String)>) -> Redactor {
-        let mut masks: Vec<(Secret, String)> =
-            secrets.into_iter().filter(|(secret, _)| !secret.0.is_empty()).collect();
-        masks.sort_by(|(left, _), (right, _)| {
-            right.0.len().cmp(&left.0.len()).then_with(|| left.0.cmp(&right.0))
-        });
-        Redactor { masks }
-    }
-
-    /// Masks every secret in a text.
-    pub fn text(&self, text: &str) -> String {
-        let mut masked = text.to_owned();
-        for (secret, mask) in &self.masks {
-            let is_long = secret.0.len() >= MASKED_BYTES_MIN;
-            if masked == secret.0 {
-                return mask.clone();
-            }
-            if is_long && masked.contains(secret.expose()) {
-                masked = masked.replace(secret.expose(), mask);
-            }
-        }
-        masked
-    }
-
-    /// Masks every secret in the texts, bytes and keys of a value.
-    pub fn value(&self, value: &Value) -> Value {
-        match value {
-            Value::Text(text) => Value::Text(self.text(text)),
-            Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Value::Bytes(self.text(text).into_bytes()),
-                Err(_) => Value::Bytes(self.bytes(bytes)),
-            },
-            Value::List(items) => Value::List(items.iter().map(|item| self.value(item)).collect()),
-            Value::Map(map) => Value::Map(
-                map.iter().map(|(key, item)| (self.text(key), self.value(item))).collect(),
-            ),
-            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Link(_) => {
-                value.clone()
-            }
-        }
-    }
-
-    /// Masks secrets in bytes that are no text.
-    fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut masked = bytes.to_vec();
-        let long = self.masks.iter().filter(|(secret, _)| secret.0.len() >= MASKED_BYTES_MIN);
-        for (secret, mask) in long {
-            let needle = secret.0.as_bytes();
-            let mut out = Vec::with_capacity(masked.len());
-            let mut rest = masked.as_slice();
-            while let Some(at) = rest.windows(needle.len()).position(|part| part == needle) {
-                out.extend_from_slice(&rest[..at]);
-                out.extend_from_slice(mask.as_bytes());
-                rest = &rest[at + needle.len()..];
-            }
-            out.extend_from_slice(rest);
-            masked = out;
-        }
-        masked
-    }
 }

@@ -12,6 +12,7 @@
 
 mod agent;
 mod credential;
+mod disguise;
 mod draft;
 mod error;
 mod fields;
@@ -19,6 +20,7 @@ mod fragment;
 mod message;
 mod node;
 mod plan;
+mod redactor;
 mod registry;
 mod render;
 mod route;
@@ -27,7 +29,7 @@ mod text;
 mod validate;
 
 pub use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
-pub use crate::credential::{CredentialError, MASKED_BYTES_MIN, Redactor, Secret, placeholder};
+pub use crate::credential::{CredentialError, MASKED_BYTES_MIN, Secret, placeholder};
 pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
 pub use crate::error::{PlanError, PlanErrorKind};
 pub use crate::fields::ShapeError;
@@ -37,6 +39,7 @@ pub use crate::node::{
     Backend, Call, CallKind, InvalidNodeId, Mode, NODE_ID_BYTES_MAX, Node, NodeId, Retry, Work,
 };
 pub use crate::plan::{PLAN_NODES_MAX, Plan};
+pub use crate::redactor::Redactor;
 pub use crate::registry::{
     ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Condition, Param,
     Presence, RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Test, Type, ValueShape,

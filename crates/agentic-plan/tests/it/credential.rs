@@ -54,3 +54,42 @@ fn errors_name_the_code_that_programs_see() {
     assert_eq!(error.code(), "MissingIdentity");
     assert!(error.to_string().contains("`github`"), "{error}");
 }
+
+#[test]
+fn a_reply_is_masked_in_its_bytes_and_in_every_text_of_its_json() {
+    let secret = "dGhlIHNlY3JldA+/Z\u{e9}BRA==";
+    let redactor = Redactor::new([
+        (Secret::new(secret), "<M>".to_owned()),
+        (Secret::new("12345678"), "<N>".to_owned()),
+    ]);
+    let check = |reply: &str, wanted: &str| {
+        let masked = redactor.reply(reply.as_bytes().to_vec());
+        assert_eq!(String::from_utf8_lossy(&masked), wanted, "{reply}");
+    };
+    check(r#"{ "b": "x dGhlIHNlY3JldA+/ZéBRA== y", "a":1.50 }"#, r#"{ "b": "x <M> y", "a":1.50 }"#);
+    check(r#"["dGhlIHNlY3JldA\u002b\/Z\u00E9BRA\u003d\u003D"]"#, r#"["<M>"]"#);
+    check(r#"["{\"in\":\"dGhlIHNlY3JldA+\\/Z\\u00e9BRA\\u003d=\"}"]"#, r#"["{\"in\":\"<M>\"}"]"#);
+    check(r#"["\u0064GhlIHNlY3JldA%2b%2FZ%C3%a9BRA%3D%3d"]"#, r#"["<M>"]"#);
+    check(r#"["dGhlIHNlY3JldA&#43;&#x2F;Z&#233;BRA&equals;&#061;"]"#, r#"["<M>"]"#);
+    check(r#"{"pin":12345678,"n":123456789}"#, r#"{"pin":"<N>","n":123456789}"#);
+    check("no JSON: dGhlIHNlY3JldA%2B/ZéBRA==!", "no JSON: <M>!");
+    // Keys that become equal are numbered, also where one of them was there.
+    check(
+        r#"{"12345678":1,"1234567%38":2,"<N>":3,"x":{"12345678":4}}"#,
+        r#"{"<N>":1,"<N>-2":2,"<N>-3":3,"x":{"<N>":4}}"#,
+    );
+}
+
+#[test]
+fn keys_of_a_value_that_become_equal_are_numbered() {
+    let value = Value::map([("hunter2", Value::Int(1)), ("hunter%32", Value::Int(2))]);
+    let masked = redactor().value(&value);
+    let keys: Vec<&str> = masked.as_map().expect("a map").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["<B>", "<B>-2"]);
+}
+
+#[test]
+fn short_secrets_are_masked_inside_texts_where_that_is_asked_for() {
+    let secrets = [(Secret::new("pin1"), "<P>".to_owned())];
+    assert_eq!(Redactor::of_any_length(secrets).text("a pin1 b"), "a <P> b");
+}
