@@ -272,6 +272,8 @@ codes! {
     TOO_MANY_STATEMENTS = "A0690";
     /// Too many requests.
     TOO_MANY_REQUESTS = "A0691";
+    /// Too much in all values together.
+    TOO_MANY_VALUES = "A0693";
     /// Too many branches at once.
     TOO_MANY_BRANCHES = "A0692";
 

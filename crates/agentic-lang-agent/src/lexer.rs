@@ -10,6 +10,8 @@ use crate::token::{KEYWORDS, Kind, Token};
 
 /// The longest source text, in bytes: 256 MiB, so that places fit 32 bits with room to spare.
 pub(crate) const SOURCE_BYTES_MAX: usize = 256 << 20;
+/// The most tokens of a source: each takes several times its text until the program is built.
+pub(crate) const TOKENS_MAX: usize = 8 << 20;
 /// How much of the text a finding about a bad character shows.
 const SNIPPET_CHARS_MAX: usize = 30;
 /// A literal with fewer digits than this is a finite number.
@@ -34,7 +36,7 @@ pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> Found<Tokens> {
     for (keyword, _) in KEYWORDS {
         symbols.intern(keyword);
     }
-    let list = Vec::with_capacity(text.len() / 4);
+    let list = Vec::with_capacity((text.len() / 4).min(TOKENS_MAX));
     let mut lexer =
         Lexer { text, bytes: text.as_bytes(), at: 0, symbols, list, comments: Vec::new() };
     lexer.run()?;
@@ -53,6 +55,11 @@ struct Lexer<'a> {
 impl Lexer<'_> {
     fn run(&mut self) -> Found<()> {
         while let Some(byte) = self.bytes.get(self.at).copied() {
+            if self.list.len() >= TOKENS_MAX {
+                let span = Span::new(self.at, self.at);
+                let message = format!("the source has more than {TOKENS_MAX} tokens");
+                return stop(code::SOURCE_TOO_LARGE, span, message);
+            }
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
                 b'a'..=b'z' | b'A'..=b'Z' | b'_' => self.name(),

@@ -8,6 +8,7 @@ mod conversation;
 mod decision;
 mod evaluate;
 pub(crate) mod fault;
+mod live;
 pub(crate) mod machine;
 mod options;
 mod parallel;

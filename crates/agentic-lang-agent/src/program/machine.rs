@@ -15,6 +15,7 @@ use crate::module::Module;
 use crate::program::budget::{Budget, STATEMENTS_AN_ERROR};
 use crate::program::evaluate::Stack;
 use crate::program::fault::Fault;
+use crate::program::live::{self, WORK_MAX};
 use crate::program::options::{Capture, Performer, RunOptions};
 use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
@@ -53,6 +54,8 @@ pub struct Run {
     pub(super) tests: Vec<TestResult>,
     pub(super) room: Room,
     budget: Budget,
+    /// The work since all values were measured, in statements.
+    unmeasured: u64,
     state: State,
 }
 
@@ -80,6 +83,7 @@ impl Run {
         let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
         Run {
             budget: Budget::new(&options),
+            unmeasured: 0,
             room: Room::of(options.trace_bytes_max),
             module,
             options,
@@ -184,6 +188,12 @@ impl Run {
             if let Err(fault) = self.budget.take_statement(work) {
                 return self.end(End::Failed(fault.into_failure()));
             }
+            self.unmeasured += 1 + work;
+            if self.unmeasured >= WORK_MAX
+                && let Err(fault) = self.measure_values(&strand)
+            {
+                return self.end(End::Failed(fault.into_failure()));
+            }
             let frame = strand.frames.last_mut().expect("a strand that runs has a frame");
             let step = module.code.steps[frame.at];
             frame.at += 1;
@@ -200,6 +210,12 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Measures what the run holds, with the strand that runs.
+    fn measure_values(&mut self, running: &Strand) -> Result<(), Fault> {
+        self.unmeasured = 0;
+        live::measure(self.roster.resting().chain([running]))
     }
 
     fn step(

@@ -77,6 +77,11 @@ impl Roster {
         self.agenda.pop_front()
     }
 
+    /// Returns all strands but the one that runs.
+    pub fn resting(&self) -> impl Iterator<Item = &Strand> {
+        self.strands.iter().flatten()
+    }
+
     /// Forgets all strands.
     pub fn clear(&mut self) {
         self.agenda.clear();

@@ -114,6 +114,14 @@ pub(super) struct Join {
 }
 
 impl Strand {
+    /// Visits the values that the strand can reach.
+    pub fn for_each_value<'a>(&'a self, visit: &mut dyn FnMut(&'a Data)) {
+        self.slots.iter().for_each(&mut *visit);
+        if let Wait::Join(join) = &self.wait {
+            join.results.iter().flatten().flatten().for_each(visit);
+        }
+    }
+
     /// Returns the slots of the innermost frame.
     pub fn locals(&self) -> &[Data] {
         let base = self.frames.last().map_or(0, |frame| frame.base);

@@ -434,3 +434,10 @@ fn no_mutant_of_the_corpus_makes_any_phase_panic() {
         }
     }
 }
+
+#[test]
+fn a_source_of_too_many_tokens_is_a_finding() {
+    let text = format!("pipeline go() -> List[Number] {{ return [{}1]; }}", "1,".repeat(5 << 20));
+    assert_eq!(first_code(&text), Some("A0107"));
+    assert_eq!(first_code(&"(".repeat(9 << 20)), Some("A0107"));
+}
