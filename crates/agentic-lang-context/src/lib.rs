@@ -19,7 +19,7 @@
 pub const LANGUAGE: &str = "context";
 
 /// The version of the meaning of programs. Every change that can alter a request raises it.
-pub const SEMANTICS_VERSION: u32 = 1;
+pub const SEMANTICS_VERSION: u32 = 2;
 
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};

@@ -12,6 +12,7 @@ mod fault;
 mod generate;
 mod input;
 mod kept;
+mod live;
 mod operator;
 mod parallel;
 mod resource;
@@ -76,6 +77,8 @@ struct World {
     steps_left: u64,
     /// What was done since the last instruction beyond it, in instructions.
     touched: Cell<u64>,
+    /// How many bytes of values were made since all were measured.
+    made_bytes: Cell<u64>,
     /// How many bytes of events wait for the calls around them.
     held_bytes: u64,
     /// How many programs lie around this one.
@@ -106,6 +109,8 @@ enum Pause {
     Asked(Path),
     /// It waits for the iterations of a `parallel for`.
     Forked,
+    /// It made so much that all values of the run have to be measured.
+    Grown,
     Ended(Value),
     Failed(Fault),
 }
@@ -124,6 +129,7 @@ impl Run {
             now: Instant::from_millis(0),
             steps_left,
             touched: Cell::new(0),
+            made_bytes: Cell::new(0),
             held_bytes: 0,
             child_depth: 0,
         };
@@ -151,8 +157,19 @@ impl Run {
         let mut end = None;
         while let Some(id) = self.ready.pop_front() {
             let Some(mut task) = self.tasks.remove(&id) else { continue };
-            let pause = self.world.advance(&mut task);
+            let mut pause = self.world.advance(&mut task);
+            if matches!(pause, Pause::Grown) {
+                match self.measure(&task) {
+                    Ok(()) => {
+                        self.ready.push_front(id);
+                        self.tasks.insert(id, task);
+                        continue;
+                    }
+                    Err(fault) => pause = self.world.fail(&mut task, fault),
+                }
+            }
             match pause {
+                Pause::Grown => unreachable!("BUG: what has grown was measured"),
                 Pause::Asked(path) => {
                     self.waiting.insert(path, id);
                     self.tasks.insert(id, task);

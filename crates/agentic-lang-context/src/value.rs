@@ -31,6 +31,15 @@ pub(crate) enum Value {
     Handle(Handle),
 }
 
+/// Whether the addresses of resources are shown with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addresses {
+    /// To people, and in traces.
+    Shown,
+    /// In whatever a model may be told: addresses are for the run alone.
+    LeftOut,
+}
+
 /// Something that acts and is no data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Handle {
@@ -89,19 +98,23 @@ impl Value {
     /// Copies the value as data: handles become descriptions, a container inside itself becomes a
     /// mark.
     pub fn to_json(&self, code: &Code) -> Result<Json, Unshowable> {
-        self.to_json_counted(code).map(|(json, _)| json)
+        self.to_json_counted(code, Addresses::Shown).map(|(json, _)| json)
     }
 
     /// Does the same, and counts what was copied.
-    pub fn to_json_counted(&self, code: &Code) -> Result<(Json, Seen), Unshowable> {
-        let mut shower = Shower { code, walk: Walk::default() };
+    pub fn to_json_counted(
+        &self,
+        code: &Code,
+        addresses: Addresses,
+    ) -> Result<(Json, Seen), Unshowable> {
+        let mut shower = Shower { code, addresses, walk: Walk::default() };
         let json = shower.show(self)?;
         Ok((json, shower.walk.seen()))
     }
 
-    /// Copies only so many items of a list or entries of an object.
+    /// Copies only so many items of a list or entries of an object, for a model.
     pub fn first_to_json(&self, count: usize, code: &Code) -> Result<Json, Unshowable> {
-        let mut shower = Shower { code, walk: Walk::default() };
+        let mut shower = Shower { code, addresses: Addresses::LeftOut, walk: Walk::default() };
         match self {
             Value::List(list) => shower.show_list(list, count),
             Value::Object(object) => shower.show_object(object, count),
@@ -114,6 +127,7 @@ impl Value {
 
 struct Shower<'a> {
     code: &'a Code,
+    addresses: Addresses,
     walk: Walk,
 }
 
@@ -130,7 +144,7 @@ impl Shower<'_> {
             }
             Value::List(list) => self.show_list(list, usize::MAX)?,
             Value::Object(object) => self.show_object(object, usize::MAX)?,
-            Value::Handle(handle) => describe(*handle, self.code),
+            Value::Handle(handle) => describe(*handle, self.code, self.addresses),
         })
     }
 
@@ -161,7 +175,7 @@ impl Shower<'_> {
 }
 
 /// Returns what is shown of something that acts.
-pub(crate) fn describe(handle: Handle, code: &Code) -> Json {
+pub(crate) fn describe(handle: Handle, code: &Code, addresses: Addresses) -> Json {
     match handle {
         Handle::Resource(at) => {
             let resource = &code.resources[at as usize];
@@ -172,7 +186,12 @@ pub(crate) fn describe(handle: Handle, code: &Code) -> Json {
                 ImportKind::File | ImportKind::Agent => "file",
             };
             let name = Json::Text(resource.name.clone());
-            Json::object([(kind, name), ("uri", Json::Text(resource.uri.clone()))])
+            match addresses {
+                Addresses::Shown => {
+                    Json::object([(kind, name), ("uri", Json::Text(resource.uri.clone()))])
+                }
+                Addresses::LeftOut => Json::object([(kind, name)]),
+            }
         }
         Handle::Agent(at) => {
             Json::object([("agent", Json::Text(code.agents[at as usize].name.clone()))])

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::measure::{self, Budget, Measured};
 use crate::code::Code;
 use crate::json::{self, Json};
-use crate::value::{Seen, Unshowable, Value};
+use crate::value::{Addresses, Seen, Unshowable, Value};
 
 /// A value that was held to its budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn clip(
         | Value::List(_)
         | Value::Object(_)
         | Value::Handle(_) => {
-            let (json, seen) = value.to_json_counted(code)?;
+            let (json, seen) = value.to_json_counted(code, Addresses::LeftOut)?;
             return Ok((clip_shown(json, code, budget)?, seen));
         }
     };

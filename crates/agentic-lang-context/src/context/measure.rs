@@ -8,7 +8,9 @@ use std::rc::Rc;
 use super::clip::size;
 use crate::code::Code;
 use crate::json::{number_size, text_size};
-use crate::value::{CIRCULAR, Entered, List, Object, Seen, Unshowable, Value, Walk, describe};
+use crate::value::{
+    Addresses, CIRCULAR, Entered, List, Object, Seen, Unshowable, Value, Walk, describe,
+};
 
 /// How many blanks each level is indented by.
 const INDENT: u64 = 2;
@@ -200,7 +202,7 @@ impl Meter<'_> {
                 size
             }
             Value::Handle(handle) => {
-                let shown = Value::from_json(&describe(*handle, self.code));
+                let shown = Value::from_json(&describe(*handle, self.code, Addresses::LeftOut));
                 Meter::new(self.code).size(&shown, indent)?
             }
         })

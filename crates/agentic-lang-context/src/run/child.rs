@@ -48,7 +48,7 @@ impl World {
         }
         let params = self.module.code.functions[function as usize].params as usize;
         let args = task.pop_many(params);
-        let shown = args.iter().map(|arg| self.shown(place, arg));
+        let shown = args.iter().map(|arg| self.told(place, arg));
         let args = Json::List(shown.collect::<Result<_, _>>()?);
         let (agent, name) = self.names_of(function);
         let call = format!("{agent}.{name}");

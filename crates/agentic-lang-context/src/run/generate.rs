@@ -95,7 +95,7 @@ impl World {
     ) -> Result<Flow, Fault> {
         let place = self.place(at);
         let instruction = task.pop();
-        let instruction = self.shown(place, &instruction)?;
+        let instruction = self.told(place, &instruction)?;
         let mut sources = Vec::new();
         let mut next = self.module.code.generates[site as usize].last_use;
         while let Some(source) = next {

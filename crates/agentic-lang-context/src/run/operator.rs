@@ -90,7 +90,7 @@ impl World {
             Value::Number(number) => number_to_text(*number).into(),
             _ if dialect.since(crate::Version::V0_1_11) => "".into(),
             Value::Null | Value::List(_) | Value::Object(_) | Value::Handle(_) => {
-                compact(&self.shown(place, value)?).into()
+                compact(&self.told(place, value)?).into()
             }
         })
     }
@@ -104,7 +104,7 @@ impl World {
             }
             Value::List(list) => match name {
                 "length" => Ok(Value::Number(list.items.borrow().len() as f64)),
-                "summary" => Ok(Value::from_json(&self.shown(place, object)?)),
+                "summary" => Ok(Value::from_json(&self.told(place, object)?)),
                 _ => Err(Fault::new(place, format!("lists have no property `{name}`"))),
             },
             Value::Handle(handle) => self.handle_member(place, *handle, name),

@@ -27,6 +27,14 @@ pub(super) struct Fork {
     started: Instant,
 }
 
+impl Fork {
+    /// Visits what the iterations take and gave.
+    pub fn for_each_value(&self, visit: &mut dyn FnMut(&Value)) {
+        self.items.iter().for_each(&mut *visit);
+        self.results.iter().flatten().flatten().for_each(visit);
+    }
+}
+
 impl World {
     pub(super) fn fork(&mut self, task: &mut Task, site: u32, at: usize) -> Result<Flow, Fault> {
         let list = task.pop();

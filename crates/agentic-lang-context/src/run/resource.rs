@@ -118,7 +118,7 @@ impl World {
     }
 
     fn shown_args(&self, place: Place, args: &[Value]) -> Result<Json, Fault> {
-        let shown = args.iter().map(|arg| self.shown(place, arg));
+        let shown = args.iter().map(|arg| self.told(place, arg));
         Ok(Json::List(shown.collect::<Result<_, _>>()?))
     }
 

@@ -2,9 +2,10 @@
 
 use crate::code::{Op, Place};
 use crate::json::Json;
-use crate::value::{Handle, Seen, Value};
+use crate::value::{Addresses, Handle, Seen, Value};
 
 use super::fault::Fault;
+use super::live::{ENTRY_BYTES, ITEM_BYTES};
 use super::operator::{self, LIST_ITEMS_MAX};
 use super::task::{Task, Waits};
 use super::{Pause, World};
@@ -34,10 +35,13 @@ impl World {
             Ok(Flow::Pause(pause)) => Ok(pause),
             Err(fault) => Err(fault),
         };
-        pause.unwrap_or_else(|fault| {
-            self.unwind(task, &fault);
-            Pause::Failed(fault)
-        })
+        pause.unwrap_or_else(|fault| self.fail(task, fault))
+    }
+
+    /// Ends a task with a fault.
+    pub(super) fn fail(&mut self, task: &mut Task, fault: Fault) -> Pause {
+        self.unwind(task, &fault);
+        Pause::Failed(fault)
     }
 
     fn run_ops(&mut self, task: &mut Task) -> Result<Pause, Fault> {
@@ -51,6 +55,9 @@ impl World {
                 return Err(Fault::limit(code.places[at], message));
             };
             self.steps_left = left;
+            if self.is_measure_due() {
+                return Ok(Pause::Grown);
+            }
             task.at += 1;
             if let Flow::Pause(pause) = self.step(task, code.ops[at], at)? {
                 return Ok(pause);
@@ -135,6 +142,7 @@ impl World {
                 let (object, value) = (task.pop(), task.pop());
                 let name = &self.module.code.names[name as usize];
                 operator::set_member(self.place(at), &object, name, value)?;
+                self.make(ENTRY_BYTES);
             }
             Op::Index => {
                 let (index, list) = (task.pop(), task.pop());
@@ -142,11 +150,13 @@ impl World {
             }
             Op::List(count) => {
                 let items = task.pop_many(count as usize);
+                self.make_container(items.len());
                 task.stack.push(Value::list(items));
             }
             Op::Object(shape) => {
                 let keys = &self.module.code.shapes[shape as usize];
                 let values = task.pop_many(keys.len());
+                self.make_container(values.len());
                 let entries = keys.iter().cloned().zip(values).collect();
                 task.stack.push(Value::object(entries));
             }
@@ -232,8 +242,17 @@ impl World {
 
     /// Copies a value as data.
     pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
+        self.copied(place, value, Addresses::Shown)
+    }
+
+    /// Copies a value as data that may reach a model, now or later.
+    pub(super) fn told(&self, place: Place, value: &Value) -> Result<Json, Fault> {
+        self.copied(place, value, Addresses::LeftOut)
+    }
+
+    fn copied(&self, place: Place, value: &Value, addresses: Addresses) -> Result<Json, Fault> {
         let (json, seen) = value
-            .to_json_counted(&self.module.code)
+            .to_json_counted(&self.module.code, addresses)
             .map_err(|unshowable| Fault::unshowable(place, unshowable))?;
         self.touch_seen(seen);
         Ok(json)
@@ -246,6 +265,8 @@ impl World {
 
     /// Takes note of work that grows with what it is done to.
     pub(super) fn touch(&self, n_bytes: usize) {
+        // What is looked at may have been made: it is measured a little too often then.
+        self.make(n_bytes as u64);
         self.touched.set(self.touched.get().saturating_add(n_bytes as u64 / BYTES_A_STEP));
     }
 
@@ -265,6 +286,7 @@ impl World {
             return Err(Fault::limit(place, message));
         }
         cells.items.borrow_mut().push(item);
+        self.make(ITEM_BYTES);
         Ok(list.clone())
     }
 }

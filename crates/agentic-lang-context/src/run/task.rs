@@ -37,6 +37,16 @@ pub(super) struct Task {
     pub depth_below: u32,
 }
 
+impl Task {
+    /// Visits the values that the task can reach.
+    pub fn for_each_value(&self, visit: &mut dyn FnMut(&Value)) {
+        self.stack.iter().for_each(&mut *visit);
+        if let Some(fork) = &self.fork {
+            fork.for_each_value(visit);
+        }
+    }
+}
+
 /// A call under way.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
