@@ -1,10 +1,14 @@
 //! `agentic.toml` and the environment: which models, tools and servers there are.
 //!
 //! The file stands in the current folder or above it, at most at the top of the repository. It can
-//! name programs that are run, so it is trusted as much as a build script. Relative paths in it
-//! begin at its folder.
+//! name programs that are run, so one that git tracks counts only as far as it opens nothing, until
+//! somebody allows the rest (`allowance.rs`). Relative paths in it begin at its folder.
 
+pub mod allowance;
+pub mod loosening;
 mod people;
+mod servers;
+mod tracked;
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -13,6 +17,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use self::allowance::{Allowance, hash_of};
+use self::loosening::{Loosening, Withheld};
 use self::people::{FileChannel, FilePeople, FileRoute};
 use crate::Error;
 use crate::model::{
@@ -22,6 +28,7 @@ use crate::secret::SecretSource;
 use crate::tool::RESULTS_VARIABLE;
 
 pub use self::people::People;
+pub use self::servers::SERVERS_FILE;
 
 /// The name of the file.
 pub const FILE_NAME: &str = "agentic.toml";
@@ -63,6 +70,36 @@ pub struct Configuration {
     pub variables: BTreeMap<String, String>,
     /// What names mean that are neither configured nor addresses; nothing without one.
     pub adapter: Option<Adapter>,
+    /// What does not count, for git tracks it and nobody has allowed it.
+    pub withheld: Withheld,
+}
+
+/// A file that configures programs, and what somebody has to say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// The file.
+    pub path: PathBuf,
+    /// The hash of what it holds.
+    pub hash: String,
+    /// What it opens.
+    pub loosenings: Vec<Loosening>,
+    /// What would have to be allowed; nothing where the file is the user's own or opens nothing.
+    pub allowance: Option<Allowance>,
+}
+
+impl Examined {
+    fn new(path: &Path, content: &str, loosenings: Vec<Loosening>) -> Examined {
+        let hash = hash_of(content.as_bytes());
+        // Git is asked only where something hangs on it.
+        let tracked = if loosenings.is_empty() { None } else { tracked::find(path) };
+        let allowance = tracked.map(|tracked| Allowance::of(&tracked, &hash));
+        Examined { path: path.to_owned(), hash, loosenings, allowance }
+    }
+
+    /// Tells whether all that the file says counts.
+    pub fn counts(&self) -> bool {
+        self.allowance.as_ref().is_none_or(Allowance::counts)
+    }
 }
 
 /// A model that has a name.
@@ -115,11 +152,38 @@ impl Configuration {
             .filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)))
             .filter(|(_, value)| !value.is_empty())
             .collect();
-        let found = match find_file(folder) {
-            Some(path) => Configuration::parse(&read(&path)?, &path)?,
-            None => Configuration { folder: folder.to_owned(), ..Configuration::default() },
-        };
+        let (found, _) = Configuration::examine(folder)?;
         Ok(Configuration { variables, ..found })
+    }
+
+    /// Reads the files that count in a folder, each once, with what somebody has to say about them.
+    ///
+    /// # Errors
+    /// Fails when one cannot be read or is wrong.
+    pub fn examine(folder: &Path) -> Result<(Configuration, Vec<Examined>), Error> {
+        let mut examined = Vec::new();
+        let mut found = Configuration { folder: folder.to_owned(), ..Configuration::default() };
+        if let Some(path) = find_file(folder, FILE_NAME) {
+            let text = read(&path)?;
+            found = Configuration::parse(&text, &path)?;
+            examined.push(Examined::new(&path, &text, found.loosenings()));
+        }
+        let path = found.workspace().join(SERVERS_FILE);
+        if path.is_file() {
+            let text = read(&path)?;
+            let mut servers = servers::parse(&text, &path)?;
+            servers.retain(|name, _| !found.mcp.contains_key(name));
+            let opens = servers.iter().map(|(name, server)| Loosening {
+                entry: format!("mcp.{name}"),
+                does: server.opens(),
+            });
+            examined.push(Examined::new(&path, &text, opens.collect()));
+            found.mcp.extend(servers);
+        }
+        for file in examined.iter().filter(|file| !file.counts()) {
+            found.withheld.add(&file.path, file.loosenings.clone());
+        }
+        Ok((found, examined))
     }
 
     /// Reads the text of a file.
@@ -171,6 +235,7 @@ impl Configuration {
             plain: file.plain,
             variables: BTreeMap::new(),
             adapter: None,
+            withheld: Withheld::default(),
         })
     }
 
@@ -178,6 +243,11 @@ impl Configuration {
     pub fn default_model(&self) -> Option<&str> {
         let chosen = self.variables.get(MODEL_VARIABLE).or(self.default_model.as_ref());
         chosen.map(String::as_str)
+    }
+
+    /// Returns the variables that programs may read as they are, as far as that counts.
+    pub fn plain_variables(&self) -> &[String] {
+        if self.withheld.check(loosening::PLAIN).is_ok() { &self.plain } else { &[] }
     }
 
     /// Returns the folder that tools work in.
@@ -307,10 +377,10 @@ pub(crate) fn check_server(server: &str) -> Result<(), String> {
 
 /// Looks in the folder and, inside a repository, in those above up to its top. Beyond it others may
 /// write.
-fn find_file(folder: &Path) -> Option<PathBuf> {
+fn find_file(folder: &Path, name: &str) -> Option<PathBuf> {
     let is_top = |folder: &&Path| folder.join(".git").exists();
     let n_folders = folder.ancestors().position(|folder| is_top(&folder)).map_or(1, |at| at + 1);
-    let files = folder.ancestors().take(n_folders).map(|folder| folder.join(FILE_NAME));
+    let files = folder.ancestors().take(n_folders).map(|folder| folder.join(name));
     files.into_iter().find(|path| path.is_file())
 }
 

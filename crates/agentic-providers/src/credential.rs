@@ -5,7 +5,6 @@
 //! comes back is masked before anybody else reads it. Nobody is ever taken for somebody else: a
 //! call in a person's name without that person fails.
 
-use agentic_model::{Value, json};
 use agentic_plan::{AuthSource, CredentialError, Redactor, Secret, placeholder};
 
 use crate::credential::oauth::{Provider, Server, Tokens};
@@ -188,10 +187,7 @@ enum Freshness {
 impl Credential {
     fn new(name: &str, secret: Secret, run: &str) -> Credential {
         let mask = placeholder(name, run);
-        // As it is, and as it stands inside a text of JSON.
-        let quoted = json::to_text(&Value::text(secret.expose()));
-        let inside = quoted.trim_start_matches('"').trim_end_matches('"');
-        let masks = [(secret.clone(), mask.clone()), (Secret::new(inside), mask)];
+        let masks = [(secret.clone(), mask)];
         Credential { secret, redactor: Redactor::new(masks) }
     }
 
@@ -205,11 +201,8 @@ impl Credential {
         self.redactor.text(text)
     }
 
-    /// Masks the secret in bytes that came back.
+    /// Masks the secret in bytes that came back, and in every text of the JSON that they are.
     pub fn mask_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        match self.redactor.value(&Value::Bytes(bytes)) {
-            Value::Bytes(masked) => masked,
-            _ => unreachable!("BUG: masked bytes are bytes"),
-        }
+        self.redactor.reply(bytes)
     }
 }

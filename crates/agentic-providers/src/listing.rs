@@ -124,7 +124,10 @@ pub fn list(configuration: &Configuration) -> Vec<Listed> {
     }
     listed.extend(configuration.mcp.iter().map(|(name, entry)| Listed {
         name: name.clone(),
-        provider: Provider::Mcp(entry.argv.clone()),
+        provider: match configuration.withheld.check(&format!("mcp.{name}")) {
+            Ok(()) => Provider::Mcp(entry.argv.clone()),
+            Err(reason) => Provider::Broken(reason),
+        },
         origin: Origin::File,
         is_default: false,
     }));

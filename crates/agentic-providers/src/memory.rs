@@ -19,6 +19,7 @@ use agentic_replay::{Answer, RequestId};
 use serde_json::value::RawValue;
 
 use crate::configuration::Configuration;
+use crate::configuration::loosening::{WORKSPACE, Withheld};
 use crate::memory::query::Query;
 use crate::memory::record::Envelope;
 use crate::tool::{arguments, done, refused};
@@ -51,6 +52,7 @@ pub struct MemoryFault(pub String);
 #[derive(Debug, Default)]
 pub struct Memories {
     workspace: PathBuf,
+    withheld: Withheld,
     in_process: Mutex<BTreeMap<String, Vec<Envelope>>>,
 }
 
@@ -76,7 +78,8 @@ impl MemoryCall {
 impl Memories {
     /// Makes the memories of a configuration.
     pub fn configured(configuration: &Configuration) -> Memories {
-        Memories { workspace: configuration.workspace(), in_process: Mutex::default() }
+        let (workspace, withheld) = (configuration.workspace(), configuration.withheld.clone());
+        Memories { workspace, withheld, in_process: Mutex::default() }
     }
 
     /// Performs a call and returns the result as JSON text, its keys in order.
@@ -141,6 +144,7 @@ impl Memories {
 
     /// Makes a path relative to the workspace.
     fn path(&self, path: &str) -> Result<String, MemoryFault> {
+        self.withheld.check(WORKSPACE).map_err(MemoryFault)?;
         if path.is_empty() {
             return Err(MemoryFault("the address names no file".to_owned()));
         }

@@ -7,6 +7,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentic_plan::Redactor;
+
 use crate::executable::{Executable, Outcome};
 use crate::host::CancelFlag;
 
@@ -32,12 +34,10 @@ impl Secret {
         &self.0
     }
 
-    /// Returns a text with every occurrence of the secret covered up.
+    /// Returns a text with every occurrence of the secret covered up, in whatever way it is escaped.
     pub fn cover(&self, text: &str) -> String {
-        if self.0.is_empty() {
-            return text.to_owned();
-        }
-        text.replace(&self.0, REDACTED)
+        let secret = agentic_plan::Secret::new(self.0.as_str());
+        Redactor::of_any_length([(secret, REDACTED.to_owned())]).text(text)
     }
 }
 

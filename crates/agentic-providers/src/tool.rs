@@ -5,6 +5,7 @@ mod command;
 mod configured;
 mod env;
 mod file;
+mod guard;
 mod http;
 mod mcp;
 mod placeholder;
@@ -22,6 +23,7 @@ use serde_json::value::RawValue;
 use crate::host::CancelFlag;
 
 pub use crate::tool::configured::Tools;
+pub use crate::tool::guard::{is_guarded, is_guarded_path, lies_in_git};
 pub use crate::tool::mcp::OfferedTool;
 pub use crate::tool::web::RESULTS_VARIABLE;
 

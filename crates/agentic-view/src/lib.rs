@@ -3,6 +3,7 @@
 //! Ids are text, instants RFC 3339 in UTC. A field that has nothing to say is left out.
 
 mod agent;
+mod allowance;
 mod archive;
 mod commit;
 pub mod difference;
@@ -26,6 +27,7 @@ mod visible;
 mod worktree;
 
 pub use crate::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
+pub use crate::allowance::{AllowanceView, OpenedView};
 pub use crate::archive::ArchivedView;
 pub use crate::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
 pub use crate::doctor::{DoctorView, MendedView};

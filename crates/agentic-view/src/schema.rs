@@ -33,6 +33,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("object-cid.json", schema_for!(CidView)),
         ("object-put.json", schema_for!(PutView)),
         ("pending.json", schema_for!(Vec<PendingView>)),
+        ("allow.json", schema_for!(Vec<AllowanceView>)),
         ("providers.json", schema_for!(Vec<ProviderView>)),
         ("push.json", schema_for!(PushView)),
         ("relate.json", schema_for!(EdgeView)),

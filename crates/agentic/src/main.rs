@@ -11,6 +11,7 @@ mod grace;
 mod language;
 mod memory;
 mod output;
+mod person;
 mod program;
 mod registry;
 mod replacement;

@@ -136,6 +136,7 @@ struct Memory {
 impl Memory {
     fn new(executor: Executor, folder: PathBuf) -> Memory {
         let terminal = screen::terminal();
+        executor.configure(|| folder.clone());
         let executor = Mutex::new(executor.with_terminal(terminal));
         Memory { executor, folder, run: unique(), terminal }
     }

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 
 use super::protocol::{Draft, Hints, Unread, Wire};
 use super::{
-    Call, Completion, FaultClass, Model, ModelFault, Piece, Prompt, Protocol, Repeats, Retry,
-    RetryRule, anthropic, ollama, openai,
+    Call, Completion, Content, FaultClass, Finish, FunctionCall, Model, ModelFault, Piece, Prompt,
+    Protocol, Repeats, Retry, RetryRule, anthropic, ollama, openai,
 };
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, Lines, Message, Next, Received};
@@ -176,14 +176,34 @@ impl Attempt<'_> {
             Some(listener) if !is_whole => self.read_pieces(received, &mut draft, listener)?,
             Some(listener) => {
                 self.read_whole(received, &mut draft)?;
-                listener(Piece::Text(draft.take_news()));
+                listener(Piece::Text(&self.covered_text(draft.take_news())));
             }
             None => self.read_whole(received, &mut draft)?,
         }
         if let Some(place) = wire.missing(&draft) {
             return Err(self.invalid(&format!("the reply lacks `{place}`")).into());
         }
-        Ok(draft.complete())
+        Ok(self.covered(draft.complete()))
+    }
+
+    /// Covers the key in a reply: a server may say what it was sent.
+    fn covered(&self, completion: Completion) -> Completion {
+        let Some(key) = &self.key else { return completion };
+        let content = match completion.content {
+            Content::Text(text) => Content::Text(key.cover(&text)),
+            Content::Json(text) => Content::Json(key.cover(&text)),
+        };
+        let finish = match completion.finish {
+            Finish::Other(word) => Finish::Other(key.cover(&word)),
+            known @ (Finish::Stop | Finish::Length | Finish::Refusal | Finish::Filtered) => known,
+        };
+        let covered = |call: FunctionCall| FunctionCall {
+            id: key.cover(&call.id),
+            name: key.cover(&call.name),
+            args: key.cover(&call.args),
+        };
+        let calls = completion.calls.into_iter().map(covered).collect();
+        Completion { content, finish, calls, ..completion }
     }
 
     /// Sends the request; a reply with a status other than success is a failure.
@@ -200,7 +220,9 @@ impl Attempt<'_> {
             return Ok(received);
         }
         let (status, retry) = (received.status, received.retry());
-        let said = explanation(&received.read_beginning(REFUSAL_BYTES_MAX));
+        let beginning = received.read_beginning(REFUSAL_BYTES_MAX);
+        // Before it is cut: half a key would not be known.
+        let said = explanation(&self.covered_bytes(&beginning));
         let class = match status {
             500.. => FaultClass::Transport,
             _ => FaultClass::Refused,
@@ -232,7 +254,7 @@ impl Attempt<'_> {
             reached = wire.read_event(line, draft).map_err(Pieces::Unread)?;
             let news = draft.take_news();
             if !news.is_empty() {
-                listener(Piece::Text(news));
+                listener(Piece::Text(&self.covered_text(news)));
             }
             Ok(reached)
         });
@@ -278,7 +300,7 @@ impl Attempt<'_> {
         match unread {
             Unread::Garbled(reason) => self.invalid(&format!("{what} cannot be read: {reason}")),
             Unread::Failed(said) => {
-                let said = explanation(said.as_bytes());
+                let said = explanation(&self.covered_bytes(said.as_bytes()));
                 let message = format!("`{}` failed: {said}", self.url);
                 self.fault(FaultClass::Transport, &message).with_retry(Retry::Later)
             }
@@ -287,8 +309,15 @@ impl Attempt<'_> {
 
     /// Makes a failure whose text shows no key.
     fn fault(&self, class: FaultClass, message: &str) -> ModelFault {
-        let covered = self.key.as_ref().map(|key| key.cover(message));
-        ModelFault::new(class, covered.unwrap_or_else(|| message.to_owned()))
+        ModelFault::new(class, self.covered_text(message))
+    }
+
+    fn covered_text(&self, text: &str) -> String {
+        self.key.as_ref().map_or_else(|| text.to_owned(), |key| key.cover(text))
+    }
+
+    fn covered_bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        self.covered_text(&String::from_utf8_lossy(bytes)).into_bytes()
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use agentic_model::Value;
 
 use super::{Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, RetryRule};
+use crate::configuration::loosening::DEFAULT_MODEL;
 use crate::configuration::{Configuration, MODEL_VARIABLE, ModelEntry, check_server};
 use crate::secret::SecretSource;
 
@@ -107,11 +108,18 @@ pub fn resolve(
         );
         return Err(ModelFault::new(FaultClass::Unconfigured, message));
     };
+    let withheld = |reason: String| ModelFault::new(FaultClass::Unconfigured, reason);
+    if configuration.default_model.as_deref() == Some(wanted) {
+        configuration.withheld.check(DEFAULT_MODEL).map_err(withheld)?;
+    }
     let name = wanted.strip_prefix(NAMED).unwrap_or(wanted);
-    let entry = configuration.models.get(name);
-    let entry = entry.or_else(|| configuration.models.values().find(|entry| entry.uri == wanted));
-    match entry {
-        Some(entry) => of_entry(configuration, entry),
+    let mut entries = configuration.models.iter();
+    let entry = configuration.models.get_key_value(name);
+    match entry.or_else(|| entries.find(|(_, entry)| entry.uri == wanted)) {
+        Some((name, entry)) => {
+            configuration.withheld.check(&format!("models.{name}")).map_err(withheld)?;
+            of_entry(configuration, entry)
+        }
         None if wanted.starts_with(NAMED) => {
             let message = format!("there is no configured model `{name}`");
             Err(ModelFault::new(FaultClass::Unconfigured, message))

@@ -6,22 +6,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentic_model::Value;
+use agentic_plan::Redactor;
 use agentic_replay::Answer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::mcp::{OfferedTool, Server};
+use super::placeholder::Revealed;
 use super::search::Search;
 use super::web::Web;
-use super::workspace::{FILE_BYTES_MAX, Missing, Workspace};
+use super::workspace::Workspace;
 use super::{Done, Setting, ToolCall, ToolFault, command, env, file, http, json};
+use crate::configuration::loosening::{COMMANDS, WORKSPACE, Withheld};
 use crate::configuration::{Configuration, McpEntry};
 use crate::host::CancelFlag;
 
 /// How long a call of a server takes unless its request says so.
 const MCP_LIMIT_DEFAULT: Duration = Duration::from_secs(60);
-/// The file of the workspace that names servers beside the configuration.
-const MCP_FILE: &str = "agentscript.mcp.json";
 
 /// The tools of a run. Servers that were started stop when it is dropped.
 #[derive(Debug, Default)]
@@ -31,7 +32,15 @@ pub struct Tools {
     plain: Vec<String>,
     mcp: BTreeMap<String, McpEntry>,
     web: Web,
-    servers: Mutex<BTreeMap<String, Arc<Server>>>,
+    withheld: Withheld,
+    servers: Mutex<BTreeMap<String, Arc<Guest>>>,
+}
+
+/// A server that runs, and the mask of the variables that it was given.
+#[derive(Debug)]
+struct Guest {
+    server: Server,
+    redactor: Redactor,
 }
 
 /// What a tool of a server returned.
@@ -64,9 +73,10 @@ impl Tools {
         Tools {
             workspace: configuration.workspace(),
             commands: configuration.tools.commands.clone(),
-            plain: configuration.plain.clone(),
+            plain: configuration.plain_variables().to_vec(),
             mcp: configuration.mcp.clone(),
             web: Web::configured(configuration),
+            withheld: configuration.withheld.clone(),
             servers: Mutex::default(),
         }
     }
@@ -80,7 +90,7 @@ impl Tools {
         let scheme = call.uri.split(':').next().unwrap_or_default();
         let rest = call.uri.split_once("://").map_or("", |(_, rest)| rest);
         match scheme {
-            "file" => file::call(&Workspace::open(&self.workspace)?, call, setting),
+            "file" => file::call(&self.open()?, call, setting),
             "sh" => self.shell(rest, call, setting),
             "env" => env::call(call, &self.plain, setting.session),
             "http" | "https" => http::call(call, setting),
@@ -114,7 +124,7 @@ impl Tools {
         if call.uri.split(':').next() != Some("file") {
             return Ok(None);
         }
-        let found = file::look(&Workspace::open(&self.workspace)?, call)?;
+        let found = file::look(&self.open()?, call)?;
         Ok(found.map(|found| found.into_value()))
     }
 
@@ -127,7 +137,7 @@ impl Tools {
         server: &str,
         cancel: &CancelFlag,
     ) -> Result<Vec<OfferedTool>, ToolFault> {
-        self.server(server, cancel)?.tools(cancel)
+        self.server(server, "", cancel)?.server.tools(cancel)
     }
 
     fn shell(&self, program: &str, call: &ToolCall, setting: &Setting<'_>) -> Done {
@@ -136,8 +146,15 @@ impl Tools {
             return Err(ToolFault::refused(message));
         }
         match Search::of(program) {
-            Some(search) => search.call(&Workspace::open(&self.workspace)?, call, setting.cancel),
-            None => command::call(program, &self.commands, &self.workspace, call, setting),
+            Some(search) => search.call(&self.open()?, call, setting.cancel),
+            None => {
+                if self.commands.iter().any(|name| name == program) {
+                    let entries = [COMMANDS, WORKSPACE];
+                    let checked = entries.iter().try_for_each(|entry| self.withheld.check(entry));
+                    checked.map_err(ToolFault::refused)?;
+                }
+                command::call(program, &self.commands, &self.workspace, call, setting)
+            }
         }
     }
 
@@ -151,10 +168,12 @@ impl Tools {
                 return Err(ToolFault::refused(message));
             }
         };
-        let server = self.server(name, setting.cancel)?;
+        let guest = self.server(name, setting.session, setting.cancel)?;
         let limit = setting.limit.unwrap_or(MCP_LIMIT_DEFAULT);
-        let result = server.call(&call.method, arguments, limit, setting.cancel)?;
-        let result: CallResult = serde_json::from_str(result.get()).map_err(|error| {
+        let result = guest.server.call(&call.method, arguments, limit, setting.cancel);
+        let result = result.map_err(|fault| covered(fault, &guest.redactor))?;
+        let text = guest.redactor.reply_text(result.get().to_owned());
+        let result: CallResult = serde_json::from_str(&text).map_err(|error| {
             ToolFault::refused(format!("the server `{name}` makes no sense: {error}"))
         })?;
         let blocks =
@@ -166,74 +185,60 @@ impl Tools {
     }
 
     /// Finds a server that runs, or starts it. Only one is started at a time.
-    fn server(&self, name: &str, cancel: &CancelFlag) -> Result<Arc<Server>, ToolFault> {
+    fn server(
+        &self,
+        name: &str,
+        session: &str,
+        cancel: &CancelFlag,
+    ) -> Result<Arc<Guest>, ToolFault> {
         let mut servers = self.servers();
-        if let Some(server) = servers.get(name).filter(|server| !server.is_gone()) {
-            return Ok(Arc::clone(server));
+        if let Some(guest) = servers.get(name).filter(|guest| !guest.server.is_gone()) {
+            return Ok(Arc::clone(guest));
         }
         let entry = self.entry(name)?;
-        let environment =
-            entry.environment.iter().map(|(name, value)| (name.clone(), expand(value)));
+        let mut revealed = Revealed::default();
+        let mut expanded = |text: &String| expand(text, session, &self.plain, &mut revealed);
+        let environment = entry.environment.iter();
+        let environment = environment.map(|(name, text)| (name.clone(), expanded(text)));
         let environment: Vec<(String, String)> = environment.collect();
-        let server = Server::start(name, &entry.argv, &environment, &self.workspace, cancel)?;
-        let server = Arc::new(server);
-        servers.insert(name.to_owned(), Arc::clone(&server));
-        Ok(server)
+        let redactor = revealed.redactor();
+        let server = Server::start(name, &entry.argv, &environment, &self.workspace, cancel);
+        let server = server.map_err(|fault| covered(fault, &redactor))?;
+        let guest = Arc::new(Guest { server, redactor });
+        servers.insert(name.to_owned(), Arc::clone(&guest));
+        Ok(guest)
     }
 
-    fn entry(&self, name: &str) -> Result<McpEntry, ToolFault> {
-        if let Some(entry) = self.mcp.get(name) {
-            return Ok(entry.clone());
-        }
-        self.entries_of_file()?.remove(name).ok_or_else(|| {
+    fn entry(&self, name: &str) -> Result<&McpEntry, ToolFault> {
+        let entry = self.mcp.get(name).ok_or_else(|| {
             ToolFault::refused(format!(
                 "no server `{name}` is configured: name it in `agentic.toml` under `mcp.{name}`"
             ))
-        })
+        })?;
+        self.withheld.check(&format!("mcp.{name}")).map_err(ToolFault::refused)?;
+        Ok(entry)
     }
 
-    /// Reads the servers that a file of the workspace names.
-    fn entries_of_file(&self) -> Result<BTreeMap<String, McpEntry>, ToolFault> {
-        #[derive(Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        struct File {
-            #[serde(default)]
-            mcp_servers: BTreeMap<String, Named>,
-        }
-        #[derive(Deserialize)]
-        struct Named {
-            transport: Option<String>,
-            command: String,
-            #[serde(default)]
-            args: Vec<String>,
-            #[serde(default)]
-            env: BTreeMap<String, String>,
-        }
-        let place = Workspace::open(&self.workspace)?.locate(MCP_FILE, Missing::Refused)?;
-        let Some(bytes) = place.read_bytes(FILE_BYTES_MAX)? else { return Ok(BTreeMap::new()) };
-        let file: File =
-            serde_json::from_slice(&bytes).map_err(|error| place.fault(&error.to_string()))?;
-        let named = file.mcp_servers.into_iter();
-        let stdio = named.filter(|(_, entry)| {
-            entry.transport.as_deref().is_none_or(|transport| transport == "stdio")
-        });
-        Ok(stdio
-            .map(|(name, Named { command, args, env, .. })| {
-                let argv = std::iter::once(command).chain(args).collect();
-                (name, McpEntry { argv, environment: env })
-            })
-            .collect())
+    /// Opens the folder that tools work in.
+    fn open(&self) -> Result<Workspace, ToolFault> {
+        self.withheld.check(WORKSPACE).map_err(ToolFault::refused)?;
+        Workspace::open(&self.workspace)
     }
 
     /// A panic under the lock leaves servers that run or are gone, never half of one.
-    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Server>>> {
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Guest>>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
+/// Covers in a failure what a server was given.
+fn covered(fault: ToolFault, redactor: &Redactor) -> ToolFault {
+    ToolFault { message: redactor.text(&fault.message), ..fault }
+}
+
 /// Puts variables of our environment in the places of their names: `$NAME`; one that is not set
-/// is empty.
-fn expand(text: &str) -> String {
+/// is empty. Those that programs may not read as they are will be covered in what comes back.
+fn expand(text: &str, session: &str, plain: &[String], revealed: &mut Revealed) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);
@@ -241,7 +246,10 @@ fn expand(text: &str) -> String {
         let (name, tail) = after.split_at(end.unwrap_or(after.len()));
         match name {
             "" => out.push('$'),
-            name => out.push_str(&std::env::var(name).unwrap_or_default()),
+            name if plain.iter().any(|plain| plain == name) => {
+                out.push_str(&std::env::var(name).unwrap_or_default());
+            }
+            name => out.push_str(&revealed.give(name, session)),
         }
         rest = tail;
     }

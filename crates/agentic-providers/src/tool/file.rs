@@ -8,9 +8,6 @@ use super::argument::Argument;
 use super::workspace::{Missing, Place, Workspace};
 use super::{Done, Setting, ToolCall, ToolFault, json};
 
-/// The folder of git, whose content tools do not change.
-const GIT: &str = ".git";
-
 #[derive(Serialize)]
 struct Content {
     ok: bool,
@@ -88,7 +85,6 @@ pub(super) fn look(workspace: &Workspace, call: &ToolCall) -> Result<Option<Foun
         return Ok(None);
     }
     let path = Argument::of(call)?.text("path")?;
-    refuse_git(&path)?;
     let place = workspace.find(&path)?;
     let previous = place.as_ref().map(Place::read).transpose()?.flatten();
     Ok(Some(Found { previous }))
@@ -123,7 +119,7 @@ fn write(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done 
     let argument = Argument::of(call)?;
     let (path, content) = (argument.text("path")?, argument.content("content")?);
     let previous = found(workspace, call, setting)?;
-    let place = to_change(workspace, &path)?;
+    let place = workspace.locate(&path, Missing::Made)?;
     place.write(content.as_bytes(), setting.key)?;
     changed(call, &place, Some(previous.is_some()), previous)
 }
@@ -135,7 +131,7 @@ fn patch(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done 
     let (path, search) = (argument.text("path")?, argument.text("search")?);
     let replace = argument.content("replace")?;
     let previous = found(workspace, call, setting)?;
-    let place = to_change(workspace, &path)?;
+    let place = workspace.locate(&path, Missing::Made)?;
     let previous = previous.ok_or_else(|| place.fault("does not exist"))?;
     if !previous.contains(&search) {
         return Err(ToolFault::refused("File.patch search text not found"));
@@ -176,27 +172,11 @@ fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
     };
     for effect in effects.iter().rev() {
         let path = effect["path"].as_str().unwrap_or_default();
-        let place = to_change(workspace, path)?;
+        let place = workspace.locate(path, Missing::Made)?;
         match effect["previous"].as_str() {
             Some(previous) => place.write(previous.as_bytes(), key)?,
             None => place.remove()?,
         }
     }
     json(&Undone { ok: true })
-}
-
-/// Finds a place that may be changed.
-fn to_change(workspace: &Workspace, path: &str) -> Result<Place, ToolFault> {
-    refuse_git(path)?;
-    let place = workspace.locate(path, Missing::Made)?;
-    // A link may lead there, too.
-    refuse_git(&place.path)?;
-    Ok(place)
-}
-
-fn refuse_git(path: &str) -> Result<(), ToolFault> {
-    if path.split('/').any(|part| part.eq_ignore_ascii_case(GIT)) {
-        return Err(ToolFault::refused(format!("`{path}` belongs to git")));
-    }
-    Ok(())
 }

@@ -48,13 +48,20 @@ pub(super) fn call(call: &ToolCall, setting: &Setting<'_>) -> Done {
             Some(revealed.reveal(&text, setting.session))
         }
     };
+    // The origin was looked at before: what is put in cannot lead to another one.
+    let url = revealed.reveal_in_address(&url, setting.session);
+    let redactor = revealed.redactor();
+    let fault = |broken: HttpFault| {
+        let ToolFault { class, message } = fault(&broken);
+        ToolFault { class, message: redactor.text(&message) }
+    };
     let method = call.method.to_uppercase();
     let body = body.as_deref().map(str::as_bytes);
     let message = Message { method: &method, url: &url, headers: &headers, body };
     let received = Client::new(limit, setting.cancel).send(&message).map_err(fault)?;
     let status = received.status;
     let bytes = received.read_all(BODY_BYTES_MAX).map_err(fault)?;
-    let body = revealed.cover(String::from_utf8_lossy(&bytes).into_owned());
+    let body = redactor.reply_text(String::from_utf8_lossy(&bytes).into_owned());
     let json_body = serde_json::from_str(&body).ok();
     json(&Reply { ok: (200..300).contains(&status), status, body, json: json_body })
 }
@@ -79,8 +86,8 @@ fn headers(
     Ok(headers)
 }
 
-fn fault(fault: HttpFault) -> ToolFault {
-    let class = match &fault {
+fn fault(fault: &HttpFault) -> ToolFault {
+    let class = match fault {
         HttpFault::Malformed(_) | HttpFault::Transport(_) | HttpFault::TooLong(_) => {
             ToolFaultClass::Refused
         }

@@ -1,13 +1,14 @@
 //! What stands for a secret variable of the environment inside programs.
 //!
 //! A program reads `${secret:NAME:…}`, derived from the name and the session. What it sends in
-//! headers and bodies of HTTP has the value put in at the last
-//! moment; where the value comes back in a reply it is covered again. So no record, hash or prompt
-//! ever holds it, and a replay needs no secret.
+//! addresses, headers and bodies of HTTP has the value put in at the last moment; where the value
+//! comes back in a reply it is covered again. So no record, hash or prompt ever holds it, and a
+//! replay needs no secret.
 
 use agentic_model::Cid;
+use agentic_plan::{Redactor, Secret};
 
-use crate::secret::Secret;
+use crate::http::percent_encoded;
 
 /// What a placeholder begins with.
 const START: &str = "${secret:";
@@ -31,6 +32,15 @@ impl Revealed {
     /// Puts the values of variables in the places of their placeholders. One of another session
     /// stays as it is.
     pub fn reveal(&mut self, text: &str, session: &str) -> String {
+        self.reveal_as(text, session, str::to_owned)
+    }
+
+    /// Does the same in an address, where a value is one part, whatever stands in it.
+    pub fn reveal_in_address(&mut self, address: &str, session: &str) -> String {
+        self.reveal_as(address, session, percent_encoded)
+    }
+
+    fn reveal_as(&mut self, text: &str, session: &str, write: fn(&str) -> String) -> String {
         let (mut out, mut rest) = (String::with_capacity(text.len()), text);
         while let Some(at) = rest.find(START) {
             out.push_str(&rest[..at]);
@@ -40,7 +50,7 @@ impl Revealed {
             let value = std::env::var(name).ok().filter(|value| !value.is_empty());
             match value.filter(|_| rest[at..].starts_with(&whole)) {
                 Some(value) => {
-                    out.push_str(&value);
+                    out.push_str(&write(&value));
                     rest = &rest[at + whole.len()..];
                     self.secrets.push((Secret::new(value), whole));
                 }
@@ -54,10 +64,17 @@ impl Revealed {
         out
     }
 
-    /// Covers the values that were put in.
-    pub fn cover(&self, text: String) -> String {
-        self.secrets
-            .iter()
-            .fold(text, |text, (secret, placeholder)| text.replace(secret.expose(), placeholder))
+    /// Takes note of the value of a variable that is given to somebody.
+    pub fn give(&mut self, name: &str, session: &str) -> String {
+        let value = std::env::var(name).unwrap_or_default();
+        if !value.is_empty() {
+            self.secrets.push((Secret::new(value.as_str()), placeholder(name, session)));
+        }
+        value
+    }
+
+    /// Makes the mask of the values that were put in.
+    pub fn redactor(self) -> Redactor {
+        Redactor::of_any_length(self.secrets)
     }
 }

@@ -16,6 +16,7 @@ use ureq::http::Uri;
 
 use self::public::PublicWeb;
 use crate::configuration::Configuration;
+use crate::configuration::loosening::{HOSTS, SEARCH, Withheld};
 use crate::host::CancelFlag;
 use crate::http::{Client, HttpFault, Message, Received, percent_encoded};
 use crate::model::TIMEOUT_VARIABLE;
@@ -45,6 +46,7 @@ pub(super) struct Web {
     public: PublicWeb,
     results: Option<String>,
     limit: Option<String>,
+    withheld: Withheld,
 }
 
 /// A call that failed: a class, and what happened.
@@ -70,11 +72,14 @@ struct Found {
 impl Web {
     pub fn configured(configuration: &Configuration) -> Web {
         let variable = |name: &str| configuration.variables.get(name).cloned();
+        let counts = configuration.withheld.check(HOSTS).is_ok();
+        let hosts = counts.then_some(configuration.tools.hosts.as_slice());
         Web {
             search: configuration.tools.search.clone(),
-            public: PublicWeb { hosts: configuration.tools.hosts.clone() },
+            public: PublicWeb { hosts: hosts.map(<[String]>::to_vec).unwrap_or_default() },
             results: variable(RESULTS_VARIABLE),
             limit: variable(TIMEOUT_VARIABLE),
+            withheld: configuration.withheld.clone(),
         }
     }
 
@@ -102,6 +107,8 @@ impl Web {
         cancel: &CancelFlag,
     ) -> Result<Json, Fault> {
         let query = argument(args, "query")?;
+        // Another service than the one that was meant would see the question.
+        self.withheld.check(SEARCH).map_err(|reason| ("refused", reason))?;
         let hits_max = self.hits_max()?;
         let server = self.search.as_deref().unwrap_or(SEARCH_DEFAULT);
         let sign = if server.contains('?') { '&' } else { '?' };
@@ -137,7 +144,7 @@ impl Web {
     fn find_page(&self, client: &Client, url: &str) -> Result<Received, Fault> {
         let mut url = url.to_owned();
         for _ in 0..=REDIRECTS_MAX {
-            self.public.check(&url).map_err(|reason| ("refused", reason))?;
+            self.public.check(&url).map_err(|reason| ("refused", self.explained(reason)))?;
             let received = get(client, &url)?;
             match received.header("location").and_then(|place| joined(&url, place)) {
                 Some(place) if received.is_elsewhere() => url = place,
@@ -145,6 +152,14 @@ impl Web {
             }
         }
         Err(("refused", format!("`{url}` is elsewhere again, after {REDIRECTS_MAX} other places")))
+    }
+
+    /// Adds to the refusal of a host that hosts are named which do not count.
+    fn explained(&self, reason: String) -> String {
+        match self.withheld.check(HOSTS) {
+            Ok(()) => reason,
+            Err(withheld) => format!("{reason}; {withheld}"),
+        }
     }
 
     fn hits_max(&self) -> Result<usize, Fault> {

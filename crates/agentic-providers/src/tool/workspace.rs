@@ -2,7 +2,8 @@
 //!
 //! A path is resolved part by part from an open folder, links included, so that nobody can change
 //! a part into a link between a check and its use. What leaves the folder is refused: `..`, a path
-//! from the root, a link that leads out.
+//! from the root, a link that leads out. So is what configures or starts programs (`guard.rs`), by
+//! whatever name or link.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,6 +16,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::ToolFault;
+use super::guard::{is_git_folder, is_guarded, lies_in_git};
 
 /// The largest file that is read or written, in bytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 16 << 20;
@@ -24,6 +26,7 @@ const LINKS_MAX: usize = 40;
 const PARTS_MAX: usize = 1024;
 
 /// An open folder that paths begin at.
+#[derive(Debug)]
 pub(crate) struct Workspace {
     root: OwnedFd,
 }
@@ -66,6 +69,10 @@ impl Workspace {
         let root = rustix::fs::open(folder, flags, Mode::empty()).map_err(|errno| {
             ToolFault::refused(format!("the workspace cannot be opened: {errno}"))
         })?;
+        // The folder may itself be a part of git, by whatever way one came to it.
+        if folder.canonicalize().is_ok_and(|whole| lies_in_git(&whole)) {
+            return Err(ToolFault::refused("the workspace lies in a folder of git"));
+        }
         Ok(Workspace { root })
     }
 
@@ -133,6 +140,9 @@ impl<'a> Walk<'a> {
                 self.folders.pop();
                 continue;
             }
+            if is_guarded(&part) {
+                return Err(self.fault("leads to what configures or starts programs"));
+            }
             if let Some(target) = self.link(&part)? {
                 self.put_in_front(&target)?;
                 continue;
@@ -183,6 +193,9 @@ impl<'a> Walk<'a> {
             Errno::NOTDIR | Errno::LOOP => self.fault("goes through something that is no folder"),
             errno => self.fault(&format!("cannot be followed: {errno}")),
         })?;
+        if is_git_folder(&folder) {
+            return Err(self.fault("leads into a folder of git"));
+        }
         self.folders.push(folder);
         self.names.push(part);
         Ok(Entered::There)
@@ -337,11 +350,14 @@ impl Place {
             errno => self.fault(&format!("cannot be listed: {errno}")),
         };
         let folder = self.open().map_err(unreadable)?;
+        if is_git_folder(&folder) {
+            return Err(self.fault("is a folder of git"));
+        }
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&folder).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name == "." || name == ".." {
+            if name == "." || name == ".." || is_guarded(&name) {
                 continue;
             }
             let kind = match entry.file_type() {

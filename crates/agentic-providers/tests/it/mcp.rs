@@ -21,7 +21,7 @@ fn mcp_world(script: &str) -> World {
     ]);
     let file = Value::map([("mcpServers", Value::map([("s", entry)]))]);
     fs::write(path, json::to_text(&file)).expect("ours");
-    world
+    world.configured_again()
 }
 
 const HELLO: &str = r#"read -r line; echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}'; read -r line; "#;

@@ -246,3 +246,16 @@ fn a_memory_of_a_run_is_recalled_in_a_later_process() {
     later.providers.recall(&request, &failed);
     later.finds("memory://m", "{}", &[1]);
 }
+
+#[test]
+fn no_memory_is_kept_where_programs_are_configured() {
+    let world = world();
+    fs::create_dir_all(world.root.path().join("inside/.git/hooks")).expect("ours");
+    for path in [".git/hooks/x.jsonl", "agentic.toml", "a/.GIT/x", ".agentic/x"] {
+        for scheme in ["file", "sqlite"] {
+            let uri = format!("{scheme}://./{path}");
+            let said = world.call(&uri, "add", r#"[{"a":1}]"#, 1);
+            assert!(said.contains("configures or starts programs"), "{uri}: {said}");
+        }
+    }
+}

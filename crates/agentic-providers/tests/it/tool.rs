@@ -47,6 +47,12 @@ pub fn request(uri: &str, method: &str, args: &str) -> Request {
 }
 
 impl World {
+    /// Reads the files that configure the workspace, as they are now.
+    pub fn configured_again(self) -> World {
+        let configuration = Configuration::find(&self.inside()).expect("the files are right");
+        World { executor: Providers::configured(configuration).executor("test"), ..self }
+    }
+
     pub fn inside(&self) -> std::path::PathBuf {
         self.root.path().join("inside")
     }
@@ -191,14 +197,67 @@ fn serde_json_text(text: &str) -> String {
 }
 
 #[test]
-fn the_folder_of_git_is_not_changed() {
+fn what_configures_or_starts_programs_is_neither_read_nor_written() {
     let world = world("");
-    fs::create_dir(world.inside().join(".git")).expect("ours");
-    symlink(".git", world.inside().join("link")).expect("ours");
-    for path in [".git/hooks/x", ".GIT/x", "src/../.git/x", "link/x"] {
-        let args = format!(r#"[{{"path":"{path}","content":"x"}}]"#);
-        world.refuses("file://w", "write", &args, "belongs to git");
+    let inside = world.inside();
+    for folder in [".git/hooks", "bare/objects", "bare/refs", "bare/hooks", ".agentic"] {
+        fs::create_dir_all(inside.join(folder)).expect("ours");
     }
+    for file in [".git/config", "bare/HEAD", "bare/config", "agentic.toml", "src/agentic.toml"] {
+        fs::write(inside.join(file), "two").expect("ours");
+    }
+    symlink(".git", inside.join("link")).expect("ours");
+    symlink("src/../agentic.toml", inside.join("own")).expect("ours");
+    for path in [
+        ".git/hooks/x",
+        ".GIT/x",
+        "src/../.git/x",
+        "link/x",
+        ".git",
+        "bare/hooks/x",
+        "bare/config",
+        "agentic.toml",
+        "./src/../AGENTIC.toml",
+        "agentic.toml. ",
+        "own",
+        "src/deep/../agentic.toml",
+        "new/agentic.toml",
+        "agentscript.mcp.json",
+        ".mcp.json",
+        ".agentic/x",
+        ".agentic-x",
+        "agentıc.toml",
+        "agentic.tom\u{200d}l",
+    ] {
+        let path = serde_json_text(path);
+        let refuses = |method: &str, args: &str| {
+            let found = world.call("file://w", method, args);
+            assert!(found.starts_with("refused: "), "{method} {args}: {found}");
+        };
+        refuses("write", &format!(r#"[{{"path":{path},"content":"x"}}]"#));
+        refuses("patch", &format!(r#"[{{"path":{path},"search":"two","replace":"x"}}]"#));
+        refuses("undo", &format!(r#"[[{{"path":{path},"previous":"x"}}]]"#));
+        refuses("undo", &format!(r#"[[{{"path":{path},"previous":null}}]]"#));
+        refuses("read", &format!(r#"[{{"path":{path}}}]"#));
+        let range = format!(r#"[{{"path":{path}}}]"#);
+        let found = world.call("sh://read-range", "run", &range);
+        assert!(found.starts_with("refused: "), "{range}: {found}");
+    }
+    for file in [".git/config", "bare/config", "agentic.toml", "src/agentic.toml"] {
+        assert_eq!(fs::read_to_string(inside.join(file)).expect("it is there"), "two", "{file}");
+    }
+    let found = world.call("sh://find", "run", r#"[{"path":"."}]"#);
+    let wanted =
+        r#"{"ok":true,"files":[".","a.txt","bare","src","src/b.rs","src/deep","src/deep/c.rs"]}"#;
+    assert_eq!(found, wanted);
+    let found = world.call("sh://grep", "run", r#"[{"path":".","pattern":"two","include":"*"}]"#);
+    assert!(!found.contains("agentic") && !found.contains("bare"), "{found}");
+    world.check(
+        "file://w",
+        "list",
+        r#"[{"path":"."}]"#,
+        r#"{"ok":true,"entries":["a.txt","bare","link","own","src"]}"#,
+    );
 }
 
 #[test]
@@ -367,4 +426,53 @@ fn a_workspace_that_is_not_there_is_refused() {
     let world = world("[tools]\nworkspace = \"none\"");
     world.refuses("file://w", "read", r#"[{"path":"a"}]"#, "the workspace cannot be opened");
     assert!(!Path::new("none").exists());
+}
+
+#[test]
+fn a_secret_is_put_into_an_address_and_covered_in_every_disguise() {
+    let world = world("");
+    let placeholder = world.call("env://process", "get", r#"[{"name":"CARGO_PKG_NAME"}]"#);
+    let placeholder = placeholder.split('"').nth(5).expect("a value").to_owned();
+    let body = r#"{"agentic\u002dproviders":1,"agentic-provider\u0073":2,"t":"agentic%2Dproviders","h":"agentic&#45;providers","n":"{\"in\":\"agentic\\u002dproviders\"}"}"#;
+    let server = Server::start(vec![reply(&format!(
+        "HTTP/1.1 200 OK\nContent-Type: application/json\n\n{body}"
+    ))]);
+    let args = format!(r#"[{{"url":"/a/{placeholder}/b?key={placeholder}&x=1"}}]"#);
+    let answer = world.call(&server.address, "get", &args);
+    assert_eq!(
+        server.asked().line,
+        "GET /a/agentic-providers/b?key=agentic-providers&x=1 HTTP/1.1"
+    );
+    for plain in ["agentic-providers", "u002d", "%2D", "&#45;"] {
+        assert!(!answer.contains(plain), "{answer}");
+    }
+    let masked = format!(
+        r#""json":{{"{placeholder}":1,"{placeholder}-2":2,"t":"{placeholder}","h":"{placeholder}""#
+    );
+    assert!(answer.contains(&masked), "{answer}");
+    // What could not be sent does not say what it would have been.
+    let said =
+        world.call("http://127.0.0.1:1", "get", &args.replace("/a/", "http://127.0.0.1:1/a/"));
+    assert!(!said.contains("agentic-providers"), "{said}");
+}
+
+#[test]
+fn a_server_of_tools_is_given_variables_that_are_covered_in_what_it_says() {
+    let script = r#"#!/bin/sh
+read -r hello
+echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
+read -r initialized
+read -r call
+echo '{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"'"$TOKEN"'"}],"structuredContent":{"t":"agentic\u002dproviders"}}}'
+read -r nothing
+"#;
+    let world =
+        world("[mcp.s]\ncommand = \"./server.sh\"\nenv = { TOKEN = \"Bearer $CARGO_PKG_NAME\" }");
+    let path = world.inside().join("server.sh");
+    fs::write(&path, script).expect("ours");
+    use std::os::unix::fs::PermissionsExt as _;
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    let said = world.call("mcp://s", "echo", "[{}]");
+    assert!(said.contains("Bearer ${secret:CARGO_PKG_NAME:"), "{said}");
+    assert!(!said.contains("agentic-providers") && !said.contains("u002d"), "{said}");
 }

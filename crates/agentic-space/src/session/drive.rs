@@ -211,6 +211,7 @@ impl<'a> Driver<'a> {
 
     fn run_on(&mut self) -> Result<()> {
         self.look_after_orphans()?;
+        self.executor.configure(|| self.work_folder());
         self.take_letters()?;
         self.apply_decisions()?;
         self.probe_doubts()?;

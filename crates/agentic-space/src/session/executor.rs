@@ -256,6 +256,13 @@ impl Executor {
         !self.is_scripted(request) && self.performer.as_ref().is_some_and(is_outside)
     }
 
+    /// Reads what is configured in a folder, before the first effect.
+    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) {
+        if let Some(performer) = &self.performer {
+            performer.configure(folder);
+        }
+    }
+
     /// Returns the call of a provider that performs a request; what it needs is configured in a
     /// folder.
     pub fn provided(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {

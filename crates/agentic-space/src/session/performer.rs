@@ -1,7 +1,7 @@
 //! Who answers programs: mocks and scripts here, providers outside.
 
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
@@ -149,6 +149,19 @@ impl Performer {
                 }
             },
         })
+    }
+
+    /// Reads which models, tools and memories there are, before anything is done that could change
+    /// it. What is wrong with it is told to those who need it.
+    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) {
+        let is_needed = match &self.company {
+            Company::Troupe(troupe) => troupe.model.is_none() || troupe.tools != Tools::Mock,
+            Company::Agents(Adapter::Mock) => false,
+            Company::Agents(Adapter::Live | Adapter::Anthropic) | Company::Roles => true,
+        };
+        if is_needed {
+            self.providers.get_or_init(|| self.configured(&folder()));
+        }
     }
 
     /// Reads which models, tools and memories there are.

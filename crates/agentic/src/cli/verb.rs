@@ -66,6 +66,7 @@ verbs! {
     Pending(commands::pending::Args) = "pending",
     Decide(commands::decide::Args) = "decide",
     Providers(commands::providers::Args) = "providers",
+    Allow(commands::allow::Args) = "allow",
     Doctor(commands::doctor::Args) = "doctor",
     #[command(subcommand)]
     Credential(commands::credential::Verb) = "credential",

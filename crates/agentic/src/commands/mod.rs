@@ -1,6 +1,7 @@
 //! One file for each verb: its arguments, and what it does with them.
 
 pub mod agents;
+pub mod allow;
 pub mod archive;
 pub mod briefing;
 pub mod check;
@@ -72,6 +73,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Providers(args) => providers::run(&context, args),
+        Verb::Allow(args) => allow::run(&context, &args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Run(args) => run::run(&context, *args),

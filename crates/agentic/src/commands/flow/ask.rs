@@ -54,7 +54,10 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     let space = reached.space();
     refuse_agents(space)?;
     stop::listen()?;
-    let people = Configuration::find(&context.directory)?.people;
+    let Configuration { people, withheld, .. } = Configuration::find(&context.directory)?;
+    withheld.check_people().map_err(|reason| {
+        Failure::not_allowed(&reason, "`agentic allow` shows what the file does and asks you")
+    })?;
     let agent = match &args.run {
         Some(run) => Some(space.session(&find_run(space, run)?)?.agent),
         None => None,
