@@ -12,6 +12,7 @@ use agentic_plan::Registry;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::import::ImportRoots;
 use crate::language::Language;
 use crate::program::{Checked, Program};
 
@@ -136,8 +137,9 @@ pub fn compile_context(
 ) -> Result<Result<ContextProgram, Checked>, Failure> {
     let source = Source::new(program.name.as_str(), program.text()?);
     let mut files = BTreeMap::new();
+    let roots = ImportRoots::of(&context.directory, &program.name, &program.imports);
     let mut resolver = |path: &str| {
-        let text = read_import(context, path)?;
+        let text = roots.read(path)?;
         files.insert(path.to_owned(), text.clone());
         Ok(text)
     };
@@ -151,12 +153,6 @@ pub fn compile_context(
         Ok(module) => Ok(ContextProgram { module, files }),
         Err(checked) => Err(of_context(checked)),
     })
-}
-
-/// Reads a text that a program imports, or says why that cannot be.
-pub fn read_import(context: &Context, path: &str) -> Result<String, String> {
-    let read = std::fs::read(context.directory.join(path)).map_err(|error| error.to_string());
-    String::from_utf8(read?).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// Takes over what was found in a program of the context language.

@@ -8,6 +8,7 @@ mod engine;
 mod failure;
 mod frontend;
 mod grace;
+mod import;
 mod language;
 mod memory;
 mod output;

@@ -1,5 +1,7 @@
 //! Program texts: reading them, and telling what is wrong with them.
 
+use std::path::PathBuf;
+
 use agentic_diag::{Diagnostic, Severity, Source, Style};
 use agentic_lang_context::{Dialect, Version};
 use serde_json::json;
@@ -24,6 +26,8 @@ pub struct Program {
     /// The version that a program of the context language is held to; the one that its text shows
     /// without.
     pub dialect: Option<Dialect>,
+    /// The folders that it may import files from, beside its own and its repository.
+    pub imports: Vec<PathBuf>,
 }
 
 impl Program {
@@ -38,7 +42,7 @@ impl Program {
             Some(language) => language,
             None => Language::of(name, &bytes)?,
         };
-        Ok(Program { name: name.to_owned(), language, bytes, dialect: None })
+        Ok(Program { name: name.to_owned(), language, bytes, dialect: None, imports: Vec::new() })
     }
 
     /// Reads the program as UTF-8 text.

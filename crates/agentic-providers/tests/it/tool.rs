@@ -458,6 +458,7 @@ fn a_secret_is_put_into_an_address_and_covered_in_every_disguise() {
 
 #[test]
 fn a_server_of_tools_is_given_variables_that_are_covered_in_what_it_says() {
+    use std::os::unix::fs::PermissionsExt as _;
     let script = r#"#!/bin/sh
 read -r hello
 echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}'
@@ -470,7 +471,6 @@ read -r nothing
         world("[mcp.s]\ncommand = \"./server.sh\"\nenv = { TOKEN = \"Bearer $CARGO_PKG_NAME\" }");
     let path = world.inside().join("server.sh");
     fs::write(&path, script).expect("ours");
-    use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
     let said = world.call("mcp://s", "echo", "[{}]");
     assert!(said.contains("Bearer ${secret:CARGO_PKG_NAME:"), "{said}");

@@ -1,5 +1,6 @@
 //! `agentic check`
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_lang_context::Dialect;
@@ -29,13 +30,16 @@ pub struct Args {
     /// The builtins that a pipeline may call, beyond the standard ones
     #[arg(long, value_name = "FILE")]
     registry: Option<String>,
+    /// Let the program import files from this folder, too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    allow_import: Vec<PathBuf>,
 }
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let registry = registry::read(context, args.registry.as_deref())?;
     let program = Program::read(context, &args.file, args.lang)?;
-    let program = Program { dialect: args.dialect, ..program };
+    let program = Program { dialect: args.dialect, imports: args.allow_import, ..program };
     let checked = frontend::check(context, &program, &registry)?;
     checked.report(context);
     Ok(if checked.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(1) })

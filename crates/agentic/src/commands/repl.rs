@@ -19,7 +19,8 @@ use self::notebook::Notebook;
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::frontend::{self, read_import};
+use crate::frontend;
+use crate::import::ImportRoots;
 use crate::language::Language;
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
@@ -292,7 +293,8 @@ impl Repl<'_> {
             dialect: self.notebook.chosen_dialect(),
             ..agentic_lang_context::CheckOptions::default()
         };
-        let mut resolver = |path: &str| read_import(self.context, path);
+        let roots = ImportRoots::of(&self.context.directory, self.notebook.path(), &[]);
+        let mut resolver = |path: &str| roots.read(path);
         let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
         compiled.map_err(frontend::of_context)
     }

@@ -12,6 +12,8 @@ mod trial;
 pub use self::adapter::parse as parse_adapter;
 pub use self::context::fault as context_fault;
 
+use std::path::PathBuf;
+
 use agentic_lang_agent::Capture;
 use agentic_lang_context::{Calls, Dialect};
 use agentic_lang_pipeline::run::BlockOrder;
@@ -107,6 +109,9 @@ pub struct Args {
     /// The version that a context program is held to
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     dialect: Option<Dialect>,
+    /// Let the program import files from this folder, too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    allow_import: Vec<PathBuf>,
     /// Run as a session: recorded, and finished after a crash
     #[arg(long, conflicts_with_all = ["lower", "backend"])]
     session: bool,
@@ -135,7 +140,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         agentlang::input(text)?;
     }
     let program = Program::read(context, &args.file, args.lang)?;
-    let program = Program { dialect: args.dialect, ..program };
+    let program = Program { dialect: args.dialect, imports: args.allow_import.clone(), ..program };
     refuse_foreign(&args, program.language)?;
     let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
     if !args.session && !setting.is_empty() && program.language != Language::Pipeline {

@@ -67,6 +67,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
                 language: Language::Pipeline,
                 bytes: source_text.into_bytes(),
                 dialect: None,
+                imports: Vec::new(),
             };
             of_pipeline(&program, findings).show();
             Err(Failure::refused(
