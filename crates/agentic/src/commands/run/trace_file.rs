@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::Capture;
 use agentic_lang_agent::report::TraceText;
+use agentic_providers::tool::{is_guarded, lies_in_git};
 use agentic_replay::Event;
 
 use crate::context::Context;
@@ -194,7 +195,22 @@ impl Place {
             Some(found) if !found.is_file() => {
                 Ok(Place::Into(Box::new(File::options().write(true).open(path)?)))
             }
+            Some(_) | None if configures_programs(path) => {
+                Err(Error::other("it configures or starts programs"))
+            }
             Some(_) | None => Replacement::begin(path).map(Place::Beside),
         }
     }
+}
+
+/// What a program did is text that it chose: nobody may be led to put it where programs are
+/// configured.
+fn configures_programs(path: &Path) -> bool {
+    let real = path.canonicalize().ok();
+    [Some(path), real.as_deref()].into_iter().flatten().any(|path| {
+        let name = path.file_name().unwrap_or_default();
+        // A folder that is not there yet lies where the one around it lies.
+        let folder = path.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok());
+        is_guarded(&name.to_string_lossy()) || folder.is_some_and(|folder| lies_in_git(&folder))
+    })
 }
