@@ -123,6 +123,10 @@ impl<'a> Walk<'a> {
         }
         let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
         for part in parts.rev() {
+            // Before any folder on the way is made.
+            if is_guarded(part) {
+                return Err(self.fault("leads to what configures or starts programs"));
+            }
             self.left.push_front(part.to_owned());
         }
         if self.left.len() > PARTS_MAX {
@@ -139,9 +143,6 @@ impl<'a> Walk<'a> {
                 }
                 self.folders.pop();
                 continue;
-            }
-            if is_guarded(&part) {
-                return Err(self.fault("leads to what configures or starts programs"));
             }
             if let Some(target) = self.link(&part)? {
                 self.put_in_front(&target)?;

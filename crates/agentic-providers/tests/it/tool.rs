@@ -433,7 +433,7 @@ fn a_secret_is_put_into_an_address_and_covered_in_every_disguise() {
     let world = world("");
     let placeholder = world.call("env://process", "get", r#"[{"name":"CARGO_PKG_NAME"}]"#);
     let placeholder = placeholder.split('"').nth(5).expect("a value").to_owned();
-    let body = r#"{"agentic\u002dproviders":1,"agentic-provider\u0073":2,"t":"agentic%2Dproviders","h":"agentic&#45;providers","n":"{\"in\":\"agentic\\u002dproviders\"}"}"#;
+    let body = r#"{"agentic\u002dproviders":1,"agentic%2Dproviders":2,"t":"agentic%2Dproviders","h":"agentic&#45;providers","n":"{\"in\":\"agentic\\u002dproviders\"}"}"#;
     let server = Server::start(vec![reply(&format!(
         "HTTP/1.1 200 OK\nContent-Type: application/json\n\n{body}"
     ))]);
