@@ -19,7 +19,11 @@
 pub const LANGUAGE: &str = "context";
 
 /// The version of the meaning of programs. Every change that can alter a request raises it.
+///
+/// Since 2 the addresses of resources stay out of prompts, and all values together have a bound.
 pub const SEMANTICS_VERSION: u32 = 2;
+/// The oldest version that programs can still be held to.
+pub const SEMANTICS_OLDEST: u32 = 1;
 
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};

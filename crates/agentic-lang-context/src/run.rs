@@ -13,6 +13,7 @@ mod generate;
 mod input;
 mod kept;
 mod live;
+mod meaning;
 mod operator;
 mod parallel;
 mod resource;
@@ -43,6 +44,7 @@ use crate::module::{RunOptions, Shared, Tracing};
 use crate::value::Value;
 
 use self::fault::Fault;
+use self::meaning::Meaning;
 use self::task::{Task, TaskId};
 
 /// The kind of events that carry one event of the language's trace.
@@ -67,6 +69,7 @@ pub struct Run {
 struct World {
     module: Arc<Shared>,
     options: RunOptions,
+    meaning: Meaning,
     /// The data of imported files, shared by reference like any value.
     files: Vec<Value>,
     /// The candidate of every `use`, and the hint that named none of them.
@@ -122,6 +125,7 @@ impl Run {
         let world = World {
             module,
             options,
+            meaning: Meaning::of(crate::SEMANTICS_VERSION),
             files: Vec::new(),
             picked,
             opened: Vec::new(),
@@ -242,6 +246,10 @@ impl Program for Run {
             self.ready.push_back(id);
         }
         self.quiesce()
+    }
+
+    fn mean_as(&mut self, semantics: u32) {
+        self.world.meaning = Meaning::of(semantics);
     }
 
     fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {

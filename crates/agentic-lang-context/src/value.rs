@@ -112,9 +112,14 @@ impl Value {
         Ok((json, shower.walk.seen()))
     }
 
-    /// Copies only so many items of a list or entries of an object, for a model.
-    pub fn first_to_json(&self, count: usize, code: &Code) -> Result<Json, Unshowable> {
-        let mut shower = Shower { code, addresses: Addresses::LeftOut, walk: Walk::default() };
+    /// Copies only so many items of a list or entries of an object.
+    pub fn first_to_json(
+        &self,
+        count: usize,
+        code: &Code,
+        addresses: Addresses,
+    ) -> Result<Json, Unshowable> {
+        let mut shower = Shower { code, addresses, walk: Walk::default() };
         match self {
             Value::List(list) => shower.show_list(list, count),
             Value::Object(object) => shower.show_object(object, count),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::measure::{self, Budget, Measured};
 use crate::code::Code;
 use crate::json::{self, Json};
-use crate::value::{Addresses, Seen, Unshowable, Value};
+use crate::value::{Seen, Unshowable, Value};
 
 /// A value that was held to its budget.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn clip(
         | Value::List(_)
         | Value::Object(_)
         | Value::Handle(_) => {
-            let (json, seen) = value.to_json_counted(code, Addresses::LeftOut)?;
+            let (json, seen) = value.to_json_counted(code, budget.addresses)?;
             return Ok((clip_shown(json, code, budget)?, seen));
         }
     };
@@ -70,7 +70,7 @@ pub(crate) fn clip(
     let is_whole = original_size <= budget.limit || n_fitting == n_items;
     let n_kept = if is_whole { n_items } else { n_fitting };
     let expected = if is_whole { original_size } else { budget.limit };
-    let kept = value.first_to_json(n_kept, code)?;
+    let kept = value.first_to_json(n_kept, code, budget.addresses)?;
     let text = json::pretty_sized(&kept, usize::try_from(expected).unwrap_or_default());
     let clipped_size = if is_whole { original_size } else { size(&text) };
     let clipped = !is_whole;

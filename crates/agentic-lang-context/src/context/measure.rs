@@ -34,6 +34,8 @@ pub(crate) struct Budget {
     /// The most UTF-16 units.
     pub limit: u64,
     pub measure: Measure,
+    /// Whether what is held to it shows addresses.
+    pub addresses: Addresses,
 }
 
 /// How long a list or object is.
@@ -50,7 +52,7 @@ pub(crate) struct Measured {
 
 /// Measures a list.
 pub(crate) fn list(list: &Rc<List>, code: &Code, budget: Budget) -> Result<Measured, Unshowable> {
-    let mut meter = Meter::new(code);
+    let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(list).cast())?;
     let items = list.items.borrow();
@@ -68,7 +70,7 @@ pub(crate) fn object(
     code: &Code,
     budget: Budget,
 ) -> Result<Measured, Unshowable> {
-    let mut meter = Meter::new(code);
+    let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(object).cast())?;
     let entries = object.entries.borrow();
@@ -146,12 +148,13 @@ fn frame_size(n_items: usize, indent: u64) -> u64 {
 
 struct Meter<'a> {
     code: &'a Code,
+    addresses: Addresses,
     walk: Walk,
 }
 
 impl Meter<'_> {
-    fn new(code: &Code) -> Meter<'_> {
-        Meter { code, walk: Walk::default() }
+    fn new(code: &Code, addresses: Addresses) -> Meter<'_> {
+        Meter { code, addresses, walk: Walk::default() }
     }
 
     /// Returns the text that stands for an item of the container that the walk is in, if it is one.
@@ -202,8 +205,8 @@ impl Meter<'_> {
                 size
             }
             Value::Handle(handle) => {
-                let shown = Value::from_json(&describe(*handle, self.code, Addresses::LeftOut));
-                Meter::new(self.code).size(&shown, indent)?
+                let shown = Value::from_json(&describe(*handle, self.code, self.addresses));
+                Meter::new(self.code, self.addresses).size(&shown, indent)?
             }
         })
     }

@@ -4,10 +4,10 @@ use super::clip::{Clipped, size};
 use super::measure::{Budget, Measure};
 use crate::code::Code;
 use crate::json::{Json, Ordered, parse, pretty};
-use crate::value::Value;
+use crate::value::{Addresses, Value};
 
 fn clip(value: &Json, limit: u64, measure: Measure) -> Clipped {
-    let budget = Budget { limit, measure };
+    let budget = Budget { limit, measure, addresses: Addresses::LeftOut };
     let clipped = super::clip::clip(&Value::from_json(value), &Code::default(), budget);
     clipped.expect("the value is small").0
 }
@@ -174,7 +174,8 @@ fn a_list_inside_itself_is_cut_like_any_other() {
     cells.items.borrow_mut().push(own.clone());
     cells.items.borrow_mut().push(Value::Text("x".repeat(9).into()));
     let cut = |limit| {
-        let budget = Budget { limit, measure: Measure::Estimated };
+        let measure = Measure::Estimated;
+        let budget = Budget { limit, measure, addresses: Addresses::LeftOut };
         super::clip::clip(&own, &Code::default(), budget).expect("it is small").0
     };
     let whole = "[\n  1,\n  \"[Circular]\",\n  \"xxxxxxxxx\"\n]";

@@ -149,7 +149,8 @@ impl World {
         let first = module.code.generates[generation.site as usize].version < Version::V0_1_3;
         let measure = if first { Measure::Exact } else { Measure::Estimated };
         let limit = source.budget.as_ref().map_or(0, |budget| budget.limit);
-        let (content, seen) = clip::clip(&value, &module.code, Budget { limit, measure })
+        let budget = Budget { limit, measure, addresses: self.meaning.addresses() };
+        let (content, seen) = clip::clip(&value, &module.code, budget)
             .map_err(|unshowable| Fault::unshowable(self.place(at), unshowable))?;
         self.touch_seen(seen);
         generation.items.push(Item {

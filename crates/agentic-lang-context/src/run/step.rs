@@ -247,7 +247,7 @@ impl World {
 
     /// Copies a value as data that may reach a model, now or later.
     pub(super) fn told(&self, place: Place, value: &Value) -> Result<Json, Fault> {
-        self.copied(place, value, Addresses::LeftOut)
+        self.copied(place, value, self.meaning.addresses())
     }
 
     fn copied(&self, place: Place, value: &Value, addresses: Addresses) -> Result<Json, Fault> {

@@ -10,7 +10,7 @@ use agentic_lang_context::{
     Version, compile, trace,
 };
 use agentic_model::Instant;
-use agentic_replay::{Answer, End, Run, Seed, Start, Stopped};
+use agentic_replay::{Answer, End, Program as _, Run, Seed, Start, Stopped};
 
 use crate::host::{Drive, Memories, Model, Order, Providers, Record, Tools};
 
@@ -345,4 +345,26 @@ fn run_family(module: &Module, input: agentic_model::Value, calls: &mut Vec<Stri
         }
     });
     finished.end
+}
+
+/// Returns what the first request says, of a program as a version of the language means it.
+fn first_request(body: &str, semantics: u32) -> String {
+    let module = module(&format!("{HEAD}{body}\n}}\n}}"));
+    let mut program = module.run(&EntryPoint::default(), RunOptions::default()).expect("a main");
+    program.mean_as(semantics);
+    let input = json::to_value(&Json::object([] as [(&str, Json); 0]));
+    let turn = program.start(&Start { input, seed: Seed([0; 32]), at: Instant::from_millis(0) });
+    agentic_model::json::to_text(&turn.opened[0].payload)
+}
+
+#[test]
+fn addresses_stay_out_of_prompts_except_in_runs_that_began_before() {
+    for body in [
+        "x = { a: T }\nuse x as t\ngenerate({ input: 'x' }) -> { ok: boolean }",
+        "x = [T, 'long text']\nuse x max 80 as t\ngenerate({ input: 'x' }) -> { ok: boolean }",
+        "generate({ input: { t: T } }) -> { ok: boolean }",
+    ] {
+        assert!(first_request(body, 1).contains("mcp://t"), "{body}");
+        assert!(!first_request(body, 2).contains("mcp://t"), "{body}");
+    }
 }

@@ -138,8 +138,9 @@ impl Language {
         let today = self.engine();
         let oldest = match self {
             Language::Pipeline => agentic_lang_pipeline::SEMANTICS_OLDEST,
+            Language::Context => agentic_lang_context::SEMANTICS_OLDEST,
             Language::Rhai => agentic_flow::limits::SEMANTICS_OLDEST,
-            Language::AgentLang | Language::Context => today.semantics,
+            Language::AgentLang => today.semantics,
         };
         let is_known = (oldest..=today.semantics).contains(&began.semantics);
         if is_known && began.language == today.language { began.clone() } else { today }
