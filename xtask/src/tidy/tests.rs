@@ -72,6 +72,10 @@ fn long_files_and_functions_are_found() {
     check_rule(rule(&format!("fn f() {{\n\n{body}}}\n")), &[finding]);
     let finding = "sizes: crates/a/src/lib.rs:3 function `f` has 71 lines, more than 70";
     check_rule(rule(&format!("struct S;\nimpl S {{\nfn f() {{\n\n{body}}}\n}}\n")), &[finding]);
+    let whole = format!("// size: one table.\nfn f() {{\n\n{body}}}\n");
+    check_rule(rule(&whole), &[]);
+    let finding = "sizes: crates/a/src/lib.rs:2 function `f` has 71 lines, more than 70";
+    check_rule(rule(&format!("// size: \nfn f() {{\n\n{body}}}\n")), &[finding]);
     let tricky = "fn f() { let _ = (\"}\", '{', r#\"{{\"#); /* } */ }\n";
     check_rule(rule(tricky), &[]);
     let long = "// line\n".repeat(sizes::FILE_LINES_MAX + 1);

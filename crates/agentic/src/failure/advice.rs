@@ -1,5 +1,6 @@
 //! What class of failure each error is, and what to do next.
 
+use agentic_model::AgentName;
 use agentic_space::Error;
 use agentic_space::sync::PushRefusal;
 use agentic_store::Error as StoreError;
@@ -20,6 +21,7 @@ pub(super) const UNREACHABLE: (u8, &str) = (11, "unreachable");
 pub(super) const EXPIRED: (u8, &str) = (12, "expired");
 
 /// Says what an error of a verb is and what to do about it.
+// size: an arm for each variant, so that none is forgotten.
 pub(super) fn of_verb(error: &Error) -> (Class, String) {
     let (class, hint) = match error {
         Error::Store(_) => unreachable!("BUG: store errors are handled by their own conversion"),
@@ -72,14 +74,7 @@ pub(super) fn of_verb(error: &Error) -> (Class, String) {
         Error::TraceTooLong { .. } => {
             (REFUSED, "commit what is pending first, or keep large output in a file")
         }
-        other => return of_worktree(other),
-    };
-    (class, hint.to_owned())
-}
-
-/// Does the same for worktrees.
-fn of_worktree(error: &Error) -> (Class, String) {
-    let (class, hint) = match error {
+        // Worktrees.
         Error::StaleWorktree { agent, .. } => {
             let hint = "look at the result, then commit again";
             return (CONFLICT, format!("run `agentic worktree sync {agent}`, {hint}"));
@@ -116,33 +111,19 @@ fn of_worktree(error: &Error) -> (Class, String) {
         ),
         Error::Bare => (REFUSED, "commit with `--stdin` or `--tree`"),
         Error::PathTaken { .. } => (REFUSED, "name a folder that does not exist yet"),
-        other => return of_archive(other),
-    };
-    (class, hint.to_owned())
-}
-
-/// Does the same for the archive.
-fn of_archive(error: &Error) -> (Class, String) {
-    let back = |name| format!("`agentic archive --restore {name}` brings it back");
-    match error {
-        Error::NameArchived { name } => (CONFLICT, back(name)),
-        Error::AgentArchived { name } => (REFUSED, back(name)),
-        Error::NotArchived { .. } => {
-            (REFUSED, "`agentic archive --list` lists what is archived".to_owned())
-        }
+        // The archive.
+        Error::NameArchived { name } => return (CONFLICT, restore_hint(name)),
+        Error::AgentArchived { name } => return (REFUSED, restore_hint(name)),
+        Error::NotArchived { .. } => (REFUSED, "`agentic archive --list` lists what is archived"),
         Error::SessionOpen { session, .. } => {
-            (REFUSED, format!("let it end, or end it with `agentic session cancel {session}`"))
+            let hint = format!("let it end, or end it with `agentic session cancel {session}`");
+            return (REFUSED, hint);
         }
         Error::TracePending { agent } => {
-            (REFUSED, format!("bind them with `agentic trace attach COMMIT --agent {agent}`"))
+            let hint = format!("bind them with `agentic trace attach COMMIT --agent {agent}`");
+            return (REFUSED, hint);
         }
-        other => of_relation(other),
-    }
-}
-
-/// Does the same for objects, relations, merges and remotes.
-fn of_relation(error: &Error) -> (Class, String) {
-    let (class, hint) = match error {
+        // Objects, relations, merges and remotes.
         Error::BranchRenamed { name, earlier } => {
             let hint = format!("`git branch -m agents/{name} agents/{earlier}`");
             return (REFUSED, format!("{hint} brings its briefing and its traces back"));
@@ -163,14 +144,7 @@ fn of_relation(error: &Error) -> (Class, String) {
         Error::PushRefused { why, .. } => of_push(*why),
         Error::UnknownRemote { .. } => (REFUSED, "`git remote -v` lists the remotes"),
         Error::NotEmpty { .. } => (REFUSED, "name a folder that is empty or does not exist"),
-        session => return of_session(session),
-    };
-    (class, hint.to_owned())
-}
-
-/// Does the same for what can go wrong with sessions and holds.
-fn of_session(error: &Error) -> (Class, String) {
-    let (class, hint) = match error {
+        // Sessions and holds.
         Error::UnknownSession { .. } => (
             REFUSED,
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
@@ -233,12 +207,16 @@ fn of_session(error: &Error) -> (Class, String) {
             DIVERGED,
             "the records and the branch disagree; `agentic session show` and `git log` show both",
         ),
-        other => unreachable!("BUG: `{other}` is handled before"),
     };
     (class, hint.to_owned())
 }
 
+fn restore_hint(name: &AgentName) -> String {
+    format!("`agentic archive --restore {name}` brings it back")
+}
+
 /// Says the same of an error of the store.
+// size: an arm for each variant, so that none is forgotten.
 pub(super) fn of_store(error: &StoreError) -> (Class, String) {
     let (class, hint) = match error {
         StoreError::NotARepository { .. } => (
