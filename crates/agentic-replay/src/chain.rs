@@ -224,3 +224,10 @@ pub fn sub_chain_hash(hashes: impl IntoIterator<Item = RecordHash>) -> RecordHas
 fn hash_bytes(bytes: &[u8]) -> RecordHash {
     RecordHash::from_bytes(digest(&[RECORD_DOMAIN, bytes]))
 }
+
+impl RecordHash {
+    /// Hashes the bytes of a record, as the next one names it.
+    pub fn of_record(bytes: &[u8]) -> RecordHash {
+        hash_bytes(bytes)
+    }
+}

@@ -361,7 +361,57 @@ impl Body {
     }
 }
 
+impl Body {
+    /// Lists the values that the record holds or refers to.
+    pub fn values(&self) -> Vec<&Stored> {
+        match self {
+            Body::Start(start) => vec![&start.input],
+            Body::Ask(ask) => vec![&ask.payload],
+            Body::Answer(AnswerRecord { outcome, .. }) | Body::End(outcome) => {
+                outcome.value().into_iter().collect()
+            }
+            Body::Signal(signal) => vec![&signal.value],
+            Body::Found(found) => vec![&found.found],
+            Body::Permit(permit) => permit.edited.iter().collect(),
+            Body::ScopeEnd(scope) => vec![&scope.result],
+            Body::Continue(next) => vec![&next.state],
+            Body::Attempt(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::Publish(_)
+            | Body::Upgrade(_)
+            | Body::Withdraw(_)
+            | Body::Cancel(_) => Vec::new(),
+        }
+    }
+}
+
+impl ForkPoint {
+    /// Returns the key by which the id of a fork that leaves here is derived.
+    pub(crate) fn key_of_fork(&self, key: &str) -> String {
+        format!("fork {} {} {key}", self.session, self.seq)
+    }
+}
+
+impl Outcome {
+    fn value(&self) -> Option<&Stored> {
+        match self {
+            Outcome::Ok(value) | Outcome::Failed { details: value, .. } => Some(value),
+            Outcome::TimedOut | Outcome::Cancelled(_) => None,
+        }
+    }
+}
+
 impl StartRecord {
+    /// Says whether the session has the id that follows from how it began.
+    pub fn is_named_rightly(&self) -> bool {
+        let key = match &self.parent {
+            None => self.key.clone(),
+            Some(point) => point.key_of_fork(&self.key),
+        };
+        self.session == SessionId::derive(&self.agent, &self.flow, &self.input.cid(), &key)
+    }
+
     /// Says whether effects of a kind may be performed unasked.
     pub fn allows(&self, kind: &str) -> bool {
         self.allow.iter().any(|allowed| allowed == kind || allowed == "*")

@@ -9,7 +9,7 @@ use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
 pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
 use agentic_store::journal::{self, KeptObject, Taken};
-use agentic_store::{Stream, WorktreeLock, Writer};
+use agentic_store::{Durability, Stream, WorktreeLock, Writer};
 
 use self::base::{overtaken, settled_base};
 pub(crate) use self::made::{Made, Making};
@@ -131,6 +131,12 @@ fn may_retry(draft: &Draft) -> bool {
     draft.expect.is_none() && matches!(draft.source, Source::Edits(_) | Source::Paths { .. })
 }
 
+/// What a session has asked for is fully durable before its answer is recorded, whatever the space
+/// is content with otherwise.
+pub(crate) fn durability_of(space: &Space, asker: Option<&Asker>) -> Durability {
+    asker.map_or(space.durability(), |_| Durability::Full)
+}
+
 fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
     let repository = space.repository();
     let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
@@ -178,7 +184,8 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
 
     let trace = bound.as_ref().map(|bound| bound.cid);
     let transaction = made.transaction(agent, built.objects, bound);
-    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
+    let durability = durability_of(space, draft.asker.as_ref());
+    let moved = carry_out(space, writer, transaction, (head, following), durability)?;
     Ok(Committed {
         commit: moved.head,
         agent: agent.clone(),

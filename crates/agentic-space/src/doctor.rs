@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use agentic_model::{AgentName, Object};
+use agentic_store::git::Repository;
 use agentic_store::recovery::{self, Checkpoint, Mended, Recovered};
 use agentic_store::{Stream, Writer, journal};
 
@@ -144,6 +145,11 @@ fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     let records = journal::records(repository.layout(), stream)?;
     if report.is_read_only {
         report.damaged.extend(recovery::lacks(repository, stream, &records)?);
+    }
+    for record in records {
+        check_decision(repository, record)?;
+    }
+    if report.is_read_only {
         return Ok(());
     }
     let writer = Writer::open(repository, stream, space.now())?;
@@ -151,6 +157,18 @@ fn treat(space: &Space, stream: &Stream, report: &mut Report) -> Result<()> {
     report.note(stream, findings);
     let kept = recovery::keep(repository, stream, space.now())?;
     report.note(stream, kept);
+    Ok(())
+}
+
+/// Checks that the record of a decision holds the commit that it names.
+fn check_decision(repository: &Repository, record: journal::Record) -> Result<()> {
+    for (commit, objects) in record.into_decisions() {
+        let Some(objects) = objects else { continue };
+        if !objects.iter().any(|object| repository.name_object(object) == commit) {
+            let what = format!("the record of decision {commit}");
+            return Err(agentic_store::Error::corrupt(what, "it does not hold that commit").into());
+        }
+    }
     Ok(())
 }
 
@@ -198,11 +216,12 @@ fn cut_logs(space: &Space, streams: &[Stream], report: &mut Report) -> Result<()
     Ok(())
 }
 
-/// Reads every session, and goes on with those that a crash left.
+/// Reads every session, holds its records against their other witnesses, and goes on with those that
+/// a crash left.
 fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
     for id in space.sessions()? {
         report.n_sessions += 1;
-        if let Err(error) = crate::session::recent::read_journal(space, &id) {
+        if let Err(error) = crate::session::prove(space, &id) {
             report.damaged.push(format!("session {}: {error}", id.short()));
         }
     }
@@ -220,7 +239,7 @@ fn check_sessions(space: &Space, report: &mut Report) -> Result<()> {
 
 fn check_agent(space: &Space, agent: &AgentName, report: &mut Report) {
     let check = || -> Result<usize> {
-        space.agent(agent)?;
+        check_commits(space, agent)?;
         let notes = space.repository().notes(&agent.notes_ref())?;
         notes.all_notes()?;
         let cids = notes.objects(None)?;
@@ -234,6 +253,14 @@ fn check_agent(space: &Space, agent: &AgentName, report: &mut Report) {
         Ok(n) => report.n_objects += n,
         Err(error) => report.damaged.push(format!("agent `{agent}`: {error}")),
     }
+}
+
+/// Reads every commit of an agent and hashes it.
+fn check_commits(space: &Space, agent: &AgentName) -> Result<()> {
+    for commit in space.own_commits(agent, space.head(agent)?)? {
+        space.repository().verify_object(commit.oid)?;
+    }
+    Ok(())
 }
 
 /// Checks that what the archive keeps is there. Commits of a chain hold each other, so only their

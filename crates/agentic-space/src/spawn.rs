@@ -7,7 +7,7 @@ use agentic_store::journal::{
 };
 use agentic_store::{Stream, Writer};
 
-use crate::commit::Asker;
+use crate::commit::{Asker, durability_of};
 use crate::signing::Signing;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
@@ -62,6 +62,7 @@ pub(crate) fn spawn_for(
 ) -> Result<Spawned> {
     let repository = space.repository();
     let signatures = space.signatures(name)?;
+    let durability = durability_of(space, asker.as_ref());
     let making = Making { name, briefing, origin, asker };
     let (objects, parents, parent) = genesis(space, &signatures, making)?;
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
@@ -93,7 +94,7 @@ pub(crate) fn spawn_for(
         author: signatures.author,
         committer: signatures.committer,
     };
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    let outcome = writer.carry_out(transaction, durability, space.now())?;
     let written = match Written::from_outcome(outcome, name.as_str(), None) {
         Err(Error::HeadMoved { .. }) => return Err(Error::AgentExists { name: name.clone() }),
         other => other?,

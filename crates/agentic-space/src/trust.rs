@@ -11,9 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, By, Journal, RequestId, SessionId, StartRecord};
+use agentic_replay::{Body, By, Journal, Path, RequestId, SessionId, StartRecord};
 use agentic_store::Stream;
-use agentic_store::journal;
+use agentic_store::journal::{self, GitObject};
 
 use crate::decide::{Draft, check};
 use crate::decision::Decision;
@@ -23,6 +23,9 @@ use crate::{Result, Space};
 
 /// The setting that names who may decide by push, and with which keys.
 const DECIDERS: &str = "agentic.deciders";
+/// After how many commits of a branch one more is looked at of what it was when a hold was put
+/// before people.
+const COMMITS_PER_LOOK: usize = 4;
 
 /// Whether signatures may be looked at: a program of the user's may run for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,15 +61,19 @@ pub struct Found {
 /// Fails when history or the journal cannot be read.
 pub fn find(space: &Space, start: &StartRecord, id: &RequestId, look: Look) -> Result<Found> {
     let mut found = Found::default();
-    let claimed = claimed(space, start, id)?;
+    let journal = recent::read_journal(space, &start.session)?;
+    let claimed = claimed(space, start, (id, published(&journal, start, id)))?;
     if claimed.is_empty() {
         return Ok(found);
     }
-    let journal = recent::read_journal(space, &start.session)?;
     let used = used(&journal, start, id);
     let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
     let stream = Stream::Agent(start.agent.clone());
-    let mut recorded = journal::decided(space.repository().layout(), &stream, &claims)?;
+    let recorded = journal::decided(space.repository().layout(), &stream, &claims)?;
+    for (commit, objects) in &recorded {
+        check_record(space, *commit, objects.as_deref())?;
+    }
+    let mut recorded: BTreeSet<Oid> = recorded.into_keys().collect();
     if !claims.is_subset(&recorded) {
         recorded.extend(noted(space, &journal)?);
     }
@@ -100,7 +107,7 @@ pub fn find(space: &Space, start: &StartRecord, id: &RequestId, look: Look) -> R
 pub fn is_recorded(space: &Space, agent: &AgentName, commit: Oid, claims: &Claims) -> Result<bool> {
     let stream = Stream::Agent(agent.clone());
     let wanted = BTreeSet::from([commit]);
-    if journal::decided(space.repository().layout(), &stream, &wanted)?.contains(&commit) {
+    if journal::decided(space.repository().layout(), &stream, &wanted)?.contains_key(&commit) {
         return Ok(true);
     }
     let session = claims.session.as_deref().and_then(SessionId::parse);
@@ -116,24 +123,109 @@ pub fn is_recorded(space: &Space, agent: &AgentName, commit: Oid, claims: &Claim
     }))
 }
 
-/// Lists what looks like a decision of the request on the branch since the session began.
-fn claimed(space: &Space, start: &StartRecord, id: &RequestId) -> Result<Vec<(Oid, Decision)>> {
+/// Checks that the record of a decision holds the commit that it names: then the record and the
+/// commit that was hashed say the same. A record that was cut away says only that it was one.
+fn check_record(space: &Space, commit: Oid, objects: Option<&[GitObject]>) -> Result<()> {
+    let Some(objects) = objects else { return Ok(()) };
+    if objects.iter().any(|object| space.repository().name_object(object) == commit) {
+        return Ok(());
+    }
+    let what = format!("the record of decision {commit}");
+    Err(agentic_store::Error::corrupt(what, "it does not hold that commit").into())
+}
+
+/// Finds the head of the branch on which a hold was put before people last.
+fn published(journal: &Journal, start: &StartRecord, id: &RequestId) -> Option<Oid> {
+    let session = start.session.to_string();
+    let mut heads: BTreeMap<&Path, &str> = BTreeMap::new();
+    for record in journal.records().iter().rev() {
+        match &record.body {
+            Body::Publish(publish) => _ = heads.entry(&publish.path).or_insert(&publish.head),
+            Body::Ask(ask) => {
+                if let Some(head) = heads.get(&ask.path)
+                    && RequestId::derive(&session, &ask.path, &ask.hash) == *id
+                {
+                    return Oid::parse(head).ok();
+                }
+            }
+            // What a fork shares was asked under other ids.
+            Body::Start(_) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Lists what looks like a decision of the request on the branch since it was put before people;
+/// since the session began where that is not known.
+fn claimed(
+    space: &Space,
+    start: &StartRecord,
+    (id, published): (&RequestId, Option<Oid>),
+) -> Result<Vec<(Oid, Decision)>> {
     let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
+    let mut line = CommonLine::new(space, published);
     let mut claimed = Vec::new();
-    for commit in space.repository().first_parents(head) {
-        let commit = commit?;
-        if start.head.as_deref() == Some(commit.oid.to_string().as_str()) {
+    let mut next = Some(head);
+    while let Some(oid) = next {
+        if start.head.as_deref() == Some(oid.to_string().as_str()) || line.has(oid)? {
             break;
         }
+        // Whatever stands here may decide, or hide what does: it is hashed first.
+        let commit = space.repository().read_sound_commit(oid)?;
         let decision = Decision::read(space, &commit.message);
-        claimed.extend(
-            decision
-                .filter(|decision| decision.request == *id)
-                .map(|decision| (commit.oid, decision)),
-        );
+        let decision = decision.filter(|decision| decision.request == *id);
+        claimed.extend(decision.map(|decision| (oid, decision)));
+        next = commit.parents.first().copied();
     }
+    claimed.retain(|(oid, _)| !line.is_below(oid));
     claimed.reverse();
     Ok(claimed)
+}
+
+/// The line of the branch as it was when a hold was put before people, and that of today, down to
+/// where they meet.
+struct CommonLine<'a> {
+    space: &'a Space,
+    /// What is known of the line of then.
+    then: BTreeSet<Oid>,
+    /// Where that goes on.
+    next: Option<Oid>,
+    /// What was seen of the line of today, in order.
+    today: Vec<Oid>,
+    /// How much of the line of today stands above the place where they meet, once that is known.
+    n_above: Option<usize>,
+}
+
+impl CommonLine<'_> {
+    fn new(space: &Space, published: Option<Oid>) -> CommonLine<'_> {
+        let then = published.into_iter().collect();
+        CommonLine { space, then, next: published, today: Vec::new(), n_above: None }
+    }
+
+    /// Takes in the next commit of the line of today, and tells whether the lines have met.
+    fn has(&mut self, oid: Oid) -> Result<bool> {
+        if self.then.contains(&oid) {
+            return Ok(true);
+        }
+        self.today.push(oid);
+        // The lines mostly meet in the head of then; only where today's is long already, or has left
+        // that, is it worth looking for where else.
+        if self.today.len() % COMMITS_PER_LOOK == 0
+            && let Some(next) = self.next
+        {
+            let commit = self.space.repository().read_sound_commit(next);
+            self.next = commit.ok().and_then(|commit| commit.parents.first().copied());
+            self.then.extend(self.next);
+            self.n_above = self.next.and_then(|it| self.today.iter().position(|oid| *oid == it));
+        }
+        Ok(self.n_above.is_some())
+    }
+
+    /// Tells whether a commit of the line of today stands where the lines have met, or below.
+    fn is_below(&self, oid: &Oid) -> bool {
+        self.n_above.is_some_and(|n_above| self.today[n_above..].contains(oid))
+    }
 }
 
 /// Lists the decisions of a request that have let its effect begin. A decision counts once: an

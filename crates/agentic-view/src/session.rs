@@ -7,7 +7,7 @@ use agentic_replay::record::AttemptRecord;
 use agentic_replay::{By, Failure, SessionId};
 use agentic_space::decide::{Decision, Policy};
 use agentic_space::session::summary::Answered;
-use agentic_space::session::{Asked, Difference, Overtaken, Summary, Verdict};
+use agentic_space::session::{Asked, Difference, Overtaken, Proof, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -188,6 +188,30 @@ pub struct VerdictView {
     pub reason: Option<String>,
 }
 
+/// What the records of a session were compared with.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ComparedView {
+    /// How many records are sealed, and the same there.
+    pub sealed: usize,
+    /// How many commits that they name were read and hashed.
+    pub commits: usize,
+    /// How many decisions say what the records say of them.
+    pub decisions: usize,
+    /// How many long values and programs were read and hashed.
+    pub objects: usize,
+}
+
+impl From<&Proof> for ComparedView {
+    fn from(proof: &Proof) -> ComparedView {
+        ComparedView {
+            sealed: proof.n_sealed,
+            commits: proof.n_commits,
+            decisions: proof.n_decisions,
+            objects: proof.n_objects,
+        }
+    }
+}
+
 /// The answer of `agentic session verify`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct VerifyView {
@@ -197,6 +221,10 @@ pub struct VerifyView {
     pub records: u64,
     /// The hash of the last one.
     pub chain: String,
+    /// What the records were compared with.
+    pub compared: ComparedView,
+    /// What could not be compared, each as a sentence.
+    pub uncompared: Vec<String>,
     /// The commits that were made again, with the same ids.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt: Option<Vec<String>>,

@@ -28,11 +28,11 @@ impl ForkDraft {
     /// Derives the id of the fork after the first `cut` records of a session.
     pub fn session(&self, journal: &Journal, cut: u64) -> SessionId {
         let shared = journal.up_to(cut);
-        self.session_at(shared.start(), shared.chain().length())
+        self.session_at(shared.start(), &point_of(&shared))
     }
 
-    fn session_at(&self, parent: &StartRecord, seq: u64) -> SessionId {
-        let key = format!("fork {} {seq} {}", parent.session, self.key);
+    fn session_at(&self, parent: &StartRecord, point: &ForkPoint) -> SessionId {
+        let key = point.key_of_fork(&self.key);
         SessionId::derive(&self.agent, &self.flow, &parent.input.cid(), &key)
     }
 }
@@ -117,9 +117,8 @@ impl<P: Program> Session<P> {
 }
 
 fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
-    let (parent, chain) = (shared.start(), shared.chain());
-    let point = ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() };
-    let session = draft.session_at(parent, point.seq);
+    let (parent, point) = (shared.start(), point_of(shared));
+    let session = draft.session_at(parent, &point);
     StartRecord {
         session,
         agent: draft.agent,
@@ -132,4 +131,10 @@ fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
         head: draft.head,
         parent: Some(point),
     }
+}
+
+/// Returns where a fork leaves that shares all of these records.
+fn point_of(shared: &Journal) -> ForkPoint {
+    let (parent, chain) = (shared.start(), shared.chain());
+    ForkPoint { session: parent.session, seq: chain.length(), hash: chain.head() }
 }

@@ -2,17 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use agentic_model::{AgentName, Oid, Value};
+use agentic_model::{AgentName, Oid};
 use agentic_replay::record::{EscalateRecord, VoteRecord};
-use agentic_replay::{Answer, By, Failure, HOLD, Hold, Note};
+use agentic_replay::{By, Hold, Note};
 use agentic_store::Writer;
 
+use super::consequence::{Consequence, consequence};
 use super::drive::Driver;
 use super::folder::damaged;
 use super::recent::read_journal;
 use super::trace::shown;
 use crate::Result;
-use crate::decide::{self, Action, Decision};
+use crate::decide::{self, Decision};
 use crate::policy::Escalation;
 use crate::trust::{self, Look};
 
@@ -126,35 +127,15 @@ impl<'a> Driver<'a> {
         decision: &Decision,
         policy: &decide::Policy,
     ) -> Result<()> {
-        use agentic_replay::HoldReason::{Asked, InDoubt, NotAllowed};
         let (path, now) = (&hold.request.path, self.space.now());
-        let by = By::Decision(commit.clone());
-        let refused = |code: &str| {
-            Answer::Failed(Failure::new(
-                code,
-                format!("{} by {}", decision.action.name(), decision.principal),
-            ))
-        };
-        let effect = match (hold.reason, decision.action) {
-            (Asked, _) if hold.request.kind == HOLD => Ok(decision.outcome(policy)),
-            (Asked, Action::Approve | Action::Respond | Action::Edit) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (Asked, Action::Reject) => Ok(refused("rejected")),
-            (Asked, Action::Expire) => Ok(refused("expired")),
-            (NotAllowed | InDoubt, Action::Approve) => Err(None),
-            (NotAllowed | InDoubt, Action::Edit) => Err(decision.value.clone()),
-            (NotAllowed | InDoubt, Action::Respond) => {
-                Ok(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)))
-            }
-            (NotAllowed | InDoubt, Action::Reject) => Ok(refused("rejected")),
-            (NotAllowed | InDoubt, Action::Expire) => Ok(refused("expired")),
-            (_, Action::Withdrawn) => return Ok(()),
-        };
+        let consequence = consequence((&hold.request.kind, hold.reason), decision, policy);
         agentic_store::fault::point("before-decision-answer")?;
-        let progress = match effect {
-            Ok(answer) => self.session.answered(path, answer, by, now),
-            Err(edited) => self.session.permit(path, &commit, edited, now),
+        let progress = match consequence {
+            Consequence::Answer(answer) => {
+                self.session.answered(path, answer, By::Decision(commit), now)
+            }
+            Consequence::Permit(edited) => self.session.permit(path, &commit, edited, now),
+            Consequence::Nothing => return Ok(()),
         };
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         self.take_in(progress)

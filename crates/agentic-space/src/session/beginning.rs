@@ -41,6 +41,9 @@ impl Beginning {
         let record = Record::from_entries(entries);
         let record = record.map_err(|error| damaged(id, &error.to_string()))?;
         match record.body {
+            Body::Start(start) if start.session != *id || !start.is_named_rightly() => {
+                Err(damaged(id, "its id does not follow from how it began"))
+            }
             Body::Start(start) => Ok(Beginning { at: record.at, seq: record.seq, start: *start }),
             _ => Err(damaged(id, "it does not begin with a start")),
         }

@@ -24,7 +24,7 @@ use super::flow_of;
 use super::folder::Folder;
 use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
-use super::recent::read_journal;
+use super::recent::restore_journal;
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
 use super::work::{Came, Order, Task, Work};
@@ -125,8 +125,7 @@ impl<'a> Driver<'a> {
 
     /// Loads a session whose lock is held.
     pub fn load_locked(space: &'a Space, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
-        folder.restore(space)?;
-        let journal = read_journal(space, &folder.id)?;
+        let journal = restore_journal(space, &folder)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
         let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
@@ -140,8 +139,7 @@ impl<'a> Driver<'a> {
     /// Loads a session with another program than its own, which must make every recorded request.
     pub fn load_with(space: &'a Space, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
         let (folder, lock) = Folder::lock(space, id)?;
-        folder.restore(space)?;
-        let journal = read_journal(space, id)?;
+        let journal = restore_journal(space, &folder)?;
         let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;

@@ -54,8 +54,8 @@ impl Folder {
         self.path.join("process")
     }
 
-    /// Reads the bytes of the session's own records, and where they end in its log. Where it has
-    /// none here they come from its sealed segments.
+    /// Reads the bytes of the session's own records as they stand in its log, and where they end
+    /// there. Where it has none here they come from its sealed segments.
     pub fn frames(&self, space: &Space) -> Result<(Vec<Vec<u8>>, Option<Place>)> {
         let (own, end) = match journal::payloads_after(&self.log(), Place::default()) {
             Ok(read) => read,
@@ -86,21 +86,6 @@ impl Folder {
         }
     }
 
-    /// Writes the sealed records back where the session has none of its own: it was fetched, or its
-    /// folder is gone.
-    pub fn restore(&self, space: &Space) -> Result<()> {
-        if self.exists() && journal::first_payload(&self.log())?.is_some() {
-            return Ok(());
-        }
-        let sealed = seal::frames(space, &self.id)?;
-        if sealed.is_empty() {
-            return Ok(());
-        }
-        let frames: Vec<&[u8]> = sealed.iter().map(Vec::as_slice).collect();
-        let (mut log, _) = journal::Log::open(&self.log())?;
-        Ok(log.append(&frames, agentic_store::Durability::Full)?)
-    }
-
     /// Keeps a long value, durably.
     pub fn keep_object(&self, cid: &Cid, bytes: &[u8]) -> Result<()> {
         let folder = self.path.join("objects");
@@ -125,6 +110,19 @@ impl Folder {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(agentic_store::Error::io("read", &path)(error).into()),
         }
+    }
+
+    /// Checks the long values and copies of objects that are here against their ids.
+    ///
+    /// # Errors
+    /// Fails when one of them is damaged or cannot be read.
+    pub fn check_objects(&self) -> Result<()> {
+        for cid in self.object_ids() {
+            if self.read_object(&cid)?.is_none() {
+                return Err(damaged(&self.id, &format!("its copy of `{cid}` has other bytes")));
+            }
+        }
+        Ok(())
     }
 
     /// Lists the long values that are here.

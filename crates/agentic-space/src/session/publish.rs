@@ -4,12 +4,15 @@
 //! it back, the hold is published anew on the head that there is now: what may have been decided on
 //! the other line is no answer on this one.
 
+use std::collections::BTreeSet;
+
 use agentic_model::Oid;
 use agentic_replay::record::PublishRecord;
-use agentic_replay::{Note, Progress};
+use agentic_replay::{Body, Hold, Link, Note, Path, Progress};
 
 use super::drive::Driver;
 use super::folder::damaged;
+use crate::trust::{self, Look};
 use crate::{Result, Space};
 
 impl Driver<'_> {
@@ -21,23 +24,48 @@ impl Driver<'_> {
         }
         let agent = self.session.started().agent.clone();
         let Ok(head) = self.space.head(&agent) else { return Ok(()) };
+        let fresh: BTreeSet<&Path> = progress.links.iter().filter_map(asked_in).collect();
+        let mut notes = Vec::new();
         for hold in self.session.pending() {
             let path = hold.request.path.clone();
-            if let Some(before) =
-                self.session.published(&path).and_then(|head| Oid::parse(head).ok())
+            let before = self.session.published(&path).and_then(|head| Oid::parse(head).ok());
+            if let Some(before) = before
+                && self.space.repository().is_ancestor(before, head)?
             {
-                if self.space.repository().is_ancestor(before, head)? {
-                    continue;
-                }
+                continue;
+            }
+            // What stands below the head on which a hold is published decides nothing. A decision
+            // that was made since it was asked has to be taken in first.
+            if !fresh.contains(&path) && self.is_decided(&hold)? {
+                continue;
+            }
+            if before.is_some() {
                 // The trace is told once more.
                 self.told.remove(&hold.id);
             }
+            notes.push((path, head));
+        }
+        for (path, head) in notes {
             let note = Note::Publish(PublishRecord { path, head: head.to_string() });
             let noted = self.session.note(note, self.space.now());
             let noted = noted.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
             progress.links.extend(noted.links);
         }
         Ok(())
+    }
+
+    /// Tells whether the branch has a decision of a hold, or what may be one.
+    fn is_decided(&self, hold: &Hold) -> Result<bool> {
+        let found = trust::find(self.space, self.session.started(), &hold.id, Look::Locked)?;
+        Ok(!found.counted.is_empty() || !found.unseen.is_empty())
+    }
+}
+
+/// Returns where the request is that a record asks, if it asks one.
+fn asked_in(link: &Link) -> Option<&Path> {
+    match &link.record.body {
+        Body::Ask(ask) => Some(&ask.path),
+        _ => None,
     }
 }
 

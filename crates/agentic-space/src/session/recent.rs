@@ -14,6 +14,7 @@ use agentic_store::journal::{self, Place};
 
 use super::beginning::Beginning;
 use super::folder::{Folder, damaged};
+use super::own::{self, OwnRecords};
 use crate::{Error, Result, Space};
 
 /// How many journals are remembered: a session, those that wait for each other with it, and those
@@ -33,7 +34,7 @@ struct Known {
     journal: Arc<Journal>,
     /// The bytes of the session's own records.
     frames: Vec<Vec<u8>>,
-    /// Where they end in its log; nothing if it has none here, and they were read from its sealed
+    /// Where they end in its log; nothing if that lacks some, and they were read from its sealed
     /// segments.
     end: Option<Place>,
 }
@@ -59,6 +60,32 @@ pub fn own_frames(space: &Space, id: &SessionId, from: usize) -> Result<Vec<Vec<
     let known = space.recent().0.borrow();
     let known = known.front().expect("what was read last stands first");
     Ok(known.frames.get(from..).unwrap_or_default().to_vec())
+}
+
+/// Reads the journal of a session whose lock is held, and puts back what its log lacks of what is
+/// sealed: it was fetched, its folder is gone, or its log was cut.
+///
+/// # Errors
+/// Fails as [`read_journal`] does, and when the disk is full.
+pub fn restore_journal(space: &Space, folder: &Folder) -> Result<Arc<Journal>> {
+    let journal = read_journal(space, &folder.id)?;
+    let mut recent = space.recent().0.borrow_mut();
+    let known = recent.front_mut().expect("what was read last stands first");
+    if known.end.is_none() {
+        let had_log = folder.exists();
+        let put_back = own::put_back(folder, &known.frames)?;
+        known.end = Some(put_back.end);
+        let id = folder.id.short();
+        if put_back.n_cut_bytes > 0 {
+            let n_bytes = put_back.n_cut_bytes;
+            space.note_mended(format!("session {id}: repaired a tail of {n_bytes} bytes"));
+        }
+        if had_log && put_back.n_records > 0 {
+            let n_records = put_back.n_records;
+            space.note_mended(format!("session {id}: put {n_records} sealed records back"));
+        }
+    }
+    Ok(journal)
 }
 
 impl Recent {
@@ -94,7 +121,7 @@ impl Recent {
 impl Known {
     /// Reads the whole journal of a session.
     fn read(space: &Space, id: &SessionId) -> Result<Known> {
-        let (frames, end) = Folder::of(space, id).frames(space)?;
+        let OwnRecords { frames, end } = own::read(space, id)?;
         let journal = match Journal::read(&frames) {
             Ok(journal) => journal,
             // The records of a fork alone are no journal.
@@ -143,7 +170,7 @@ fn shared(space: &Space, id: &SessionId, own: &[Vec<u8>]) -> Result<Vec<Vec<u8>>
         if shares.len() >= FORKS_MAX {
             return Err(damaged(id, "it is a fork of too many forks"));
         }
-        let (frames, _) = Folder::of(space, &point.session).frames(space)?;
+        let frames = own::read(space, &point.session)?.frames;
         let beginning = beginning(&point.session, &frames)?;
         let n = usize::try_from(point.seq.saturating_sub(beginning.seq)).unwrap_or(usize::MAX);
         shares.push(frames.into_iter().take(n).collect());

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Object, Value};
 use agentic_replay::SessionId;
+use agentic_store::Durability;
 use agentic_store::journal::{KeptObject, Transaction};
 
-use super::folder::{Folder, segment_object};
+use super::folder::{Folder, damaged, segment_object};
 use super::recent::own_frames;
 use super::segment::Segments;
 use crate::{Result, Space};
@@ -71,7 +72,8 @@ pub fn keep(space: &Space, agent: &AgentName, verb: &str, objects: &[Object]) ->
         objects.iter().map(KeptObject::from).collect(),
         signed,
     );
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
+    // The witness of a record is no less durable than the record.
+    let outcome = writer.carry_out(transaction, Durability::Full, space.now())?;
     crate::space::Written::from_outcome(outcome, agent.as_str(), None)?;
     Ok(())
 }
@@ -82,25 +84,60 @@ pub fn frames(space: &Space, id: &SessionId) -> Result<Vec<Vec<u8>>> {
     for segments in Segments::of_all(space)? {
         objects.extend(segments.read(id)?);
     }
-    Ok(records(&objects).into_values().flatten().collect())
+    joined(id, &objects)
+}
+
+/// Reads those that the segments of one notes ref hold.
+pub fn frames_in(segments: &Segments<'_>, id: &SessionId) -> Result<Vec<Vec<u8>>> {
+    joined(id, &segments.read(id)?)
+}
+
+/// Joins the records that segments hold. Two clones may have sealed the same ones in different
+/// portions.
+fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
+    let mut joined: Vec<Vec<u8>> = Vec::new();
+    for (from, records) in records(segments) {
+        let Some(known) = joined.len().checked_sub(from) else {
+            let reason = format!("its sealed record {} is missing", joined.len());
+            return Err(damaged(id, &reason));
+        };
+        let n_common = known.min(records.len());
+        if joined[from..from + n_common] != records[..n_common] {
+            return Err(damaged(id, "what is sealed of it contradicts itself"));
+        }
+        joined.extend(records.into_iter().skip(known));
+    }
+    Ok(joined)
 }
 
 /// Reads a long value that was sealed with a session.
 pub fn value(space: &Space, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
     let mut pieces = BTreeMap::new();
     for segments in Segments::of_all(space)? {
-        for object in segments.read(id)? {
-            let map = object.map();
-            let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
-            if let (true, Some(part), Some(Value::Bytes(bytes))) =
-                (is_piece, map.get("part").and_then(Value::as_int), map.get("bytes"))
-            {
-                pieces.insert(part, bytes.clone());
-            }
-        }
+        pieces.extend(pieces_of(&segments.read(id)?, cid));
     }
+    Ok(whole_value(pieces, cid))
+}
+
+/// Reads one that the segments of one notes ref hold.
+pub fn value_in(segments: &Segments<'_>, id: &SessionId, cid: &Cid) -> Result<Option<Vec<u8>>> {
+    Ok(whole_value(pieces_of(&segments.read(id)?, cid), cid))
+}
+
+/// Finds the pieces of a long value among segments.
+fn pieces_of(segments: &[Object], cid: &Cid) -> BTreeMap<i64, Vec<u8>> {
+    let piece = |object: &Object| {
+        let map = object.map();
+        let is_piece = map.get("value").and_then(Value::as_link) == Some(*cid);
+        let part = map.get("part").and_then(Value::as_int).filter(|_| is_piece)?;
+        Some((part, map.get("bytes").and_then(Value::as_bytes)?.to_vec()))
+    };
+    segments.iter().filter_map(piece).collect()
+}
+
+fn whole_value(pieces: BTreeMap<i64, Vec<u8>>, cid: &Cid) -> Option<Vec<u8>> {
     let bytes: Vec<u8> = pieces.into_values().flatten().collect();
-    Ok((Cid::of(&bytes) == *cid).then_some(bytes))
+    (Cid::of(&bytes) == *cid).then_some(bytes)
 }
 
 /// Lists the sessions that were sealed.
@@ -118,15 +155,17 @@ fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
     ids.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// Returns the records that segments hold, by the position of the first of each.
-fn records(segments: &[Object]) -> BTreeMap<i64, Vec<Vec<u8>>> {
+/// Returns the records that segments hold, with the position of the first of each, in order.
+fn records(segments: &[Object]) -> Vec<(usize, Vec<Vec<u8>>)> {
     let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
     let part = |object: &Object| {
         let from = object.map().get("from").and_then(Value::as_int)?;
         let records = object.map().get("records").and_then(Value::as_list)?;
-        Some((from, records.iter().filter_map(bytes).collect()))
+        Some((usize::try_from(from).ok()?, records.iter().filter_map(bytes).collect()))
     };
-    segments.iter().filter_map(part).collect()
+    let mut parts: Vec<(usize, Vec<Vec<u8>>)> = segments.iter().filter_map(part).collect();
+    parts.sort();
+    parts
 }
 
 /// Cuts the long values of a session into objects. Typed objects are kept as they are.

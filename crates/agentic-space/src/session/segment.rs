@@ -3,15 +3,15 @@
 //! A segment is a typed object in the notes of an agent; whose it is and what it holds stands
 //! inside. A cache by content id spares the reading of all others, and of all when it is only asked
 //! how far a session is sealed: what it says of an id can never become wrong, and what it lacks is
-//! read. Only whoever seals writes it.
+//! read. It also names the state of the notes whose segments are all in it, so that a look at the ref
+//! is enough. Only whoever seals writes it; whoever has to prove something reads past it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentic_model::{AgentName, Cid, Object, Value, canonical};
-use agentic_replay::SessionId;
+use agentic_model::{AgentName, Cid, Object, Oid, Value, canonical};
+use agentic_replay::{RecordHash, SessionId};
 use agentic_store::file::{self, Persistence};
-use agentic_store::git::Notes;
 
 use super::folder::segment_kind;
 use crate::{Result, Space};
@@ -21,8 +21,10 @@ const NOTES: &str = "refs/notes/agentic/";
 
 /// The segments that one notes ref holds.
 pub struct Segments<'a> {
-    notes: Notes<'a>,
-    cache: PathBuf,
+    space: &'a Space,
+    /// The notes ref, and where it was.
+    name: String,
+    tip: Option<Oid>,
     parts: BTreeMap<Cid, Part>,
 }
 
@@ -31,9 +33,35 @@ pub struct Segments<'a> {
 struct Part {
     /// The session that it belongs to.
     session: SessionId,
-    /// Which of the session's own records: the position of the first, and how many. None in a piece
-    /// of a long value.
-    records: (i64, i64),
+    /// Which of the session's own records; none in a piece of a long value.
+    records: Option<SealedSpan>,
+}
+
+/// Some of a session's own records, as they are sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SealedSpan {
+    /// The position of the first.
+    pub from: usize,
+    /// The position behind the last.
+    pub end: usize,
+    /// The hash of the last. The chain leads from it to all before.
+    pub hash: RecordHash,
+}
+
+/// What a cache holds: the segments, and the state of the notes that has no others.
+#[derive(Debug, Default)]
+struct Known {
+    tip: Option<Oid>,
+    parts: BTreeMap<Cid, Part>,
+}
+
+/// Whether a cache may tell what a segment holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Eyes {
+    /// It may.
+    Usual,
+    /// Every segment is read and checked against its id.
+    Fresh,
 }
 
 impl<'a> Segments<'a> {
@@ -42,7 +70,15 @@ impl<'a> Segments<'a> {
     /// # Errors
     /// Fails when the notes, or a segment that is not known yet, cannot be read.
     pub fn of(space: &'a Space, agent: &AgentName) -> Result<Segments<'a>> {
-        Segments::at(space, &agent.notes_ref())
+        Segments::at(space, &agent.notes_ref(), Eyes::Usual)
+    }
+
+    /// Does the same, and reads every segment anew.
+    ///
+    /// # Errors
+    /// Fails when the notes or a segment cannot be read.
+    pub fn read_anew(space: &'a Space, agent: &AgentName) -> Result<Segments<'a>> {
+        Segments::at(space, &agent.notes_ref(), Eyes::Fresh)
     }
 
     /// Finds those in the notes of every agent.
@@ -51,30 +87,42 @@ impl<'a> Segments<'a> {
     /// Fails as [`Segments::of`] does.
     pub fn of_all(space: &'a Space) -> Result<Vec<Segments<'a>>> {
         let refs = space.repository().list_refs(NOTES)?;
-        refs.iter().map(|found| Segments::at(space, &found.name)).collect()
+        refs.iter().map(|found| Segments::at(space, &found.name, Eyes::Usual)).collect()
     }
 
-    fn at(space: &'a Space, name: &str) -> Result<Segments<'a>> {
-        let folder = space.repository().layout().cache().join("segments");
-        // Any ref has a file name this way.
-        let cache = folder.join(Cid::of(name.as_bytes()).to_string());
-        let notes = space.repository().notes(name)?;
-        let listed = notes.objects(Some(&segment_kind()))?;
-        let mut parts = match listed.is_empty() {
-            true => BTreeMap::new(),
-            false => read_cache(&cache).unwrap_or_default(),
+    fn at(space: &'a Space, name: &str, eyes: Eyes) -> Result<Segments<'a>> {
+        let tip = space.repository().find_ref(name)?;
+        let known = match (tip, eyes) {
+            (Some(_), Eyes::Usual) => read_cache(&cache_of(space, name)).unwrap_or_default(),
+            (None, _) | (_, Eyes::Fresh) => Known::default(),
         };
-        parts.retain(|cid, _| listed.binary_search(cid).is_ok());
-        if parts.len() < listed.len() {
-            let is_new = |cid: &Cid| !parts.contains_key(cid);
+        let mut segments = Segments { space, name: name.to_owned(), tip, parts: known.parts };
+        if known.tip != tip {
+            segments.look()?;
+        }
+        Ok(segments)
+    }
+
+    /// Finds out what there is: forgets what the notes do not hold, and reads what is not known.
+    fn look(&mut self) -> Result<()> {
+        let notes = self.space.repository().notes_at(self.tip)?;
+        let listed = notes.objects(Some(&segment_kind()))?;
+        self.parts.retain(|cid, _| listed.binary_search(cid).is_ok());
+        if self.parts.len() < listed.len() {
+            let is_new = |cid: &Cid| !self.parts.contains_key(cid);
             let new = notes.read_wanted_objects(&segment_kind(), &is_new)?;
             let new = new.iter().filter_map(|(cid, bytes)| {
                 let object = Object::decode(bytes).ok()?;
                 Some((*cid, Part::of(&object)?))
             });
-            parts.extend(new);
+            self.parts.extend(new);
         }
-        Ok(Segments { notes, cache, parts })
+        Ok(())
+    }
+
+    /// Returns the space.
+    pub fn space(&self) -> &'a Space {
+        self.space
     }
 
     /// Lists the sessions that have a segment here.
@@ -82,11 +130,14 @@ impl<'a> Segments<'a> {
         self.parts.values().map(|part| part.session)
     }
 
-    /// Counts the records of a session that are sealed here.
+    /// Lists which of a session's own records are sealed here, in no order.
+    pub fn spans(&self, id: &SessionId) -> impl Iterator<Item = SealedSpan> {
+        self.parts.values().filter(|part| part.session == *id).filter_map(|part| part.records)
+    }
+
+    /// Returns how many of a session's own records are sealed here.
     pub fn n_records(&self, id: &SessionId) -> usize {
-        let own = self.parts.values().filter(|part| part.session == *id);
-        let counts: BTreeMap<i64, i64> = own.map(|part| part.records).collect();
-        counts.into_values().map(|count| usize::try_from(count).unwrap_or(0)).sum()
+        self.spans(id).map(|span| span.end).max().unwrap_or(0)
     }
 
     /// Reads the segments of one session.
@@ -98,21 +149,34 @@ impl<'a> Segments<'a> {
             return Ok(Vec::new());
         }
         let is_own = |cid: &Cid| self.parts.get(cid).is_some_and(|part| part.session == *id);
-        let found = self.notes.read_wanted_objects(&segment_kind(), &is_own)?;
+        let notes = self.space.repository().notes_at(self.tip)?;
+        let found = notes.read_wanted_objects(&segment_kind(), &is_own)?;
         Ok(found.iter().filter_map(|(_, bytes)| Object::decode(bytes).ok()).collect())
     }
 
     /// Remembers what these segments hold, beside those that are in the notes.
     pub fn remember(mut self, new: &[Object]) {
         self.parts.extend(new.iter().filter_map(|object| Some((object.cid(), Part::of(object)?))));
-        let entries = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));
-        let Ok(bytes) = canonical::encode(&Value::Map(entries.collect())) else { return };
+        // Somebody else may have sealed something meanwhile.
+        let tip = self.space.repository().find_ref(&self.name).ok().flatten();
+        let notes = self.space.repository().notes_at(tip);
+        let listed = notes.and_then(|notes| notes.objects(Some(&segment_kind())));
+        let is_known = listed.is_ok_and(|all| all.iter().all(|cid| self.parts.contains_key(cid)));
+        let known = Known { tip: tip.filter(|_| is_known), parts: self.parts };
+        let Ok(bytes) = canonical::encode(&known.to_value()) else { return };
         let content = [Cid::of(&bytes).to_string().as_bytes(), b"\n", &bytes].concat();
-        let folder = self.cache.parent().expect("caches stand in a folder");
+        let cache = cache_of(self.space, &self.name);
+        let folder = cache.parent().expect("caches stand in a folder");
         let _ = std::fs::create_dir_all(folder);
         // It is only a cache.
-        let _ = file::replace(&self.cache, &content, Persistence::Lazy);
+        let _ = file::replace(&cache, &content, Persistence::Lazy);
     }
+}
+
+/// Returns the file of the cache of one notes ref. Any ref has a file name this way.
+fn cache_of(space: &Space, name: &str) -> PathBuf {
+    let folder = space.repository().layout().cache().join("segments");
+    folder.join(Cid::of(name.as_bytes()).to_string())
 }
 
 impl Part {
@@ -120,39 +184,68 @@ impl Part {
         let map = object.map();
         let session = SessionId::parse(map.get("session")?.as_text()?)?;
         let from = map.get("from").and_then(Value::as_int).unwrap_or(0);
-        let count = map.get("records").and_then(Value::as_list).unwrap_or_default().len();
-        Some(Part { session, records: (from, i64::try_from(count).ok()?) })
+        let from = usize::try_from(from).ok()?;
+        let list = map.get("records").and_then(Value::as_list).unwrap_or_default();
+        let records = list.last().and_then(Value::as_bytes).map(|last| SealedSpan {
+            from,
+            end: from + list.len(),
+            hash: RecordHash::of_record(last),
+        });
+        Some(Part { session, records })
     }
 
     fn to_value(self) -> Value {
-        let (from, count) = self.records;
-        Value::List(vec![
-            Value::Bytes(self.session.as_bytes().to_vec()),
-            Value::Int(from),
-            Value::Int(count),
-        ])
+        let mut items = vec![Value::Bytes(self.session.as_bytes().to_vec())];
+        if let Some(SealedSpan { from, end, hash }) = self.records {
+            let positions = [from, end].map(|at| Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));
+            items.extend(positions);
+            items.push(Value::Bytes(hash.as_bytes().to_vec()));
+        }
+        Value::List(items)
     }
 
     fn from_value(value: &Value) -> Option<Part> {
-        let [Value::Bytes(session), Value::Int(from), Value::Int(count)] = value.as_list()? else {
-            return None;
+        let id = |bytes: &Value| <[u8; 32]>::try_from(bytes.as_bytes()?).ok();
+        let position = |at: &Value| usize::try_from(at.as_int()?).ok();
+        let (session, records) = match value.as_list()? {
+            [session] => (session, None),
+            [session, from, end, hash] => {
+                let (from, end) = (position(from)?, position(end)?);
+                let hash = RecordHash::from_bytes(id(hash)?);
+                (session, Some(SealedSpan { from, end, hash }))
+            }
+            _ => return None,
         };
-        let session = SessionId::from_bytes(session.as_slice().try_into().ok()?);
-        Some(Part { session, records: (*from, *count) })
+        Some(Part { session: SessionId::from_bytes(id(session)?), records })
+    }
+}
+
+impl Known {
+    fn to_value(&self) -> Value {
+        let tip = self.tip.map_or(Value::Null, |tip| Value::Bytes(tip.as_bytes().to_vec()));
+        let parts = self.parts.iter().map(|(cid, part)| (cid.to_string(), part.to_value()));
+        Value::map([("tip", tip), ("parts", Value::Map(parts.collect()))])
+    }
+
+    fn from_value(value: &Value) -> Option<Known> {
+        let tip = match value.get("tip")? {
+            Value::Null => None,
+            tip => Some(Oid::from_bytes(tip.as_bytes()?).ok()?),
+        };
+        let part =
+            |(cid, part): (&String, &Value)| Some((Cid::parse(cid).ok()?, Part::from_value(part)?));
+        let parts = value.get("parts")?.as_map()?.iter().map(part).collect::<Option<_>>()?;
+        Some(Known { tip, parts })
     }
 }
 
 /// Reads the cache, if it is as it was written. A damaged cache is no cache.
-fn read_cache(path: &std::path::Path) -> Option<BTreeMap<Cid, Part>> {
+fn read_cache(path: &std::path::Path) -> Option<Known> {
     let content = std::fs::read(path).ok()?;
     let at = content.iter().position(|byte| *byte == b'\n')?;
     let (sum, bytes) = (&content[..at], &content[at + 1..]);
     if Cid::of(bytes).to_string().as_bytes() != sum {
         return None;
     }
-    let entries = canonical::decode_entries(bytes).ok()?;
-    let part = |(cid, part): (&str, canonical::Part<'_>)| {
-        Some((Cid::parse(cid).ok()?, Part::from_value(&part.into_value())?))
-    };
-    entries.into_iter().map(part).collect()
+    Known::from_value(&canonical::decode(bytes).ok()?)
 }

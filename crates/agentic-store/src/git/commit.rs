@@ -4,6 +4,7 @@ use agentic_model::{Instant, Oid};
 use gix::objs::CommitRefIter;
 
 use super::{Repository, to_id, to_oid};
+use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
 /// How many commits are looked at to find one that is not there, before giving up.
@@ -28,6 +29,15 @@ pub struct CommitInfo {
     pub message: String,
 }
 
+/// Whether what is read of a commit is compared with its id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Hashing {
+    /// It is what the object database says.
+    Trusting,
+    /// It is hashed first.
+    Always,
+}
+
 /// Commits along first parents, newest first.
 pub struct FirstParents<'a> {
     repository: &'a Repository,
@@ -41,10 +51,30 @@ impl Repository {
     /// # Errors
     /// Fails when it is missing, damaged or not a commit.
     pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
+        self.read_hashed(oid, Hashing::Trusting)
+    }
+
+    /// Reads a commit that decides something: its bytes are hashed before anything is taken from
+    /// them.
+    ///
+    /// # Errors
+    /// Fails when it is missing, not a commit, or not what its id names.
+    pub fn read_sound_commit(&self, oid: Oid) -> Result<CommitInfo> {
+        self.read_hashed(oid, Hashing::Always)
+    }
+
+    fn read_hashed(&self, oid: Oid, hashing: Hashing) -> Result<CommitInfo> {
         let doing = || format!("read commit {oid}");
+        let damaged = |error: String| Error::corrupt(format!("commit {oid}"), error);
         let find = || self.inner.find_commit(to_id(oid)).map_err(Error::git_with(doing));
-        let commit = self.again(find)?;
-        let decoded = commit.decode().map_err(Error::git_with(doing))?;
+        let commit = self.again(find).map_err(|error| self.damaged_or(oid, error))?;
+        if hashing == Hashing::Always {
+            let object = GitObject { kind: GitKind::Commit, bytes: commit.data.clone() };
+            if self.name_object(&object) != oid {
+                return Err(damaged("its bytes do not match its id".to_owned()));
+            }
+        }
+        let decoded = commit.decode().map_err(|error| damaged(error.to_string()))?;
         let author = decoded.author().map_err(Error::git_with(doing))?;
         let committer = decoded.committer().map_err(Error::git_with(doing))?;
         Ok(CommitInfo {
@@ -151,7 +181,9 @@ impl Repository {
         if !self.has_object(old) {
             return Ok(false);
         }
-        Ok(self.fork_point(old, new)? == Some(old))
+        let base = self.fork_point(old, new);
+        let base = base.map_err(|error| Error::corrupt(format!("the history of {new}"), error))?;
+        Ok(base == Some(old))
     }
 }
 

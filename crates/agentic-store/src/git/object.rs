@@ -137,7 +137,8 @@ impl Repository {
     pub fn read_blob(&self, oid: Oid) -> Result<Vec<u8>> {
         let doing = || format!("read blob {oid}");
         let find = || self.inner.find_blob(to_id(oid)).map_err(Error::git_with(doing));
-        Ok(self.again(find)?.take_data())
+        let mut found = self.again(find).map_err(|error| self.damaged_or(oid, error))?;
+        Ok(found.take_data())
     }
 
     /// Reads an object whole and checks that its bytes match its id; a file of its own down to the
@@ -175,6 +176,14 @@ impl Repository {
             return Err(Error::corrupt(format!("object {oid}"), "its bytes do not match its id"));
         }
         Ok(object)
+    }
+
+    /// Tells an object that is there and cannot be read from one that is missing.
+    pub(super) fn damaged_or(&self, oid: Oid, error: Error) -> Error {
+        match self.has_object(oid) {
+            true => Error::corrupt(format!("object {oid}"), error),
+            false => error,
+        }
     }
 
     /// Returns the id of the empty tree.

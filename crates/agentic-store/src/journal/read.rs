@@ -1,6 +1,6 @@
 //! Reading journals without a lock.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use agentic_model::{Entry, Oid};
 use super::backwards::Backwards;
 use super::frame::{self, Scan};
 use super::segment;
-use super::{Body, Journal, Record, RecordHash, Transaction};
+use super::{Body, GitObject, Journal, Record, RecordHash, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -185,15 +185,20 @@ pub fn pending_in(dir: &Path) -> Result<Vec<Entry>> {
     })
 }
 
-/// Finds which of some commits are decisions by the record of a stream. The journal is read backwards,
-/// and no further than the oldest of them.
+/// Finds which of some commits are decisions by the record of a stream, with the objects that the
+/// record holds of each; nothing where only the fact was kept. The journal is read backwards, and no
+/// further than the oldest of them.
 ///
 /// # Errors
 /// Fails when the journal is damaged.
-pub fn decided(layout: &Layout, stream: &Stream, wanted: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
+pub fn decided(
+    layout: &Layout,
+    stream: &Stream,
+    wanted: &BTreeSet<Oid>,
+) -> Result<BTreeMap<Oid, Option<Vec<GitObject>>>> {
     retry(|| {
         let dir = layout.journal(stream);
-        let (mut found, mut first) = (BTreeSet::new(), 0);
+        let (mut found, mut first) = (BTreeMap::new(), 0);
         'segments: for number in segment::list(&dir)?.into_iter().rev() {
             let mut frames = Backwards::open(&segment::path(&dir, number))?;
             while found.len() < wanted.len()
@@ -204,7 +209,8 @@ pub fn decided(layout: &Layout, stream: &Stream, wanted: &BTreeSet<Oid>) -> Resu
                     break 'segments;
                 }
                 first = first.max(record.first().unwrap_or(0));
-                found.extend(record.decisions().into_iter().filter(|oid| wanted.contains(oid)));
+                let is_wanted = |(oid, _): &(Oid, _)| wanted.contains(oid);
+                found.extend(record.into_decisions().into_iter().filter(is_wanted));
             }
         }
         Ok(found)

@@ -3,7 +3,7 @@
 use agentic_model::object::ObjectError;
 use agentic_model::{Entry, Instant, Map, Oid, Value, canonical};
 
-use super::transaction::Transaction;
+use super::transaction::{GitObject, Transaction};
 use crate::{Error, Result};
 
 /// The version of the record format.
@@ -98,6 +98,19 @@ impl Record {
         match &self.body {
             Body::Transaction(transaction) => transaction.decision().into_iter().collect(),
             Body::Cut { decisions, .. } => decisions.clone(),
+            Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } => Vec::new(),
+        }
+    }
+
+    /// Does the same, with the objects that it holds of each;
+    /// nothing where it only says that it was one.
+    pub fn into_decisions(self) -> Vec<(Oid, Option<Vec<GitObject>>)> {
+        match self.body {
+            Body::Transaction(transaction) => {
+                let decision = transaction.decision();
+                decision.map(|oid| (oid, Some(transaction.objects))).into_iter().collect()
+            }
+            Body::Cut { decisions, .. } => decisions.into_iter().map(|oid| (oid, None)).collect(),
             Body::Open | Body::Entry(_) | Body::Done { .. } | Body::Abort { .. } => Vec::new(),
         }
     }

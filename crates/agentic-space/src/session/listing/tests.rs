@@ -168,6 +168,10 @@ fn a_log_that_was_cut_is_read_from_the_beginning() {
     let space = space_with_long_sessions(folder.path(), &["alice"]);
     let id = space.find_session("alice").expect("it was started");
     let before = read_journal(&space, &id).expect("its records are sound");
+    // What is sealed could not be lost.
+    let notes = AgentName::parse("alice").expect("a valid name").notes_ref();
+    let arguments = &["update-ref", "-d", &notes];
+    run_git(folder.path(), arguments).expect("git runs").checked(arguments).expect("it works");
     let log = Folder::of(&space, &id).log().join("00000000.log");
     let bytes = std::fs::read(&log).expect("it is there");
     // The last record is torn, and another one, longer than it was, takes its place.

@@ -9,8 +9,8 @@ use agentic_replay::SessionId;
 use agentic_space::Space;
 use agentic_space::session::{self, State, Summary, Verdict};
 use agentic_view::{
-    AttemptView, DiffView, OvertakenView, RequestView, SessionView, VerdictView, VerifyView,
-    visible, visible_line,
+    AttemptView, ComparedView, DiffView, OvertakenView, RequestView, SessionView, VerdictView,
+    VerifyView, visible, visible_line,
 };
 
 use crate::commands::Outcome;
@@ -287,6 +287,7 @@ pub(super) fn verify(context: &Context, space: &Space, session: &str, rebuild: b
             return Err(agentic_store::Error::corrupt(what, reason).into());
         }
     }
+    let proof = session::prove(space, &id)?;
     let rebuilt = match rebuild {
         false => None,
         true => {
@@ -302,16 +303,20 @@ pub(super) fn verify(context: &Context, space: &Space, session: &str, rebuild: b
         session: id.to_string(),
         records: summary.n_records,
         chain: summary.chain.to_string(),
+        compared: ComparedView::from(&proof),
+        uncompared: proof.uncompared,
         rebuilt,
     };
     context.format.answer(&view, |view| {
         let rebuilt = view.rebuilt.as_ref().map(|made| format!(", {} commits rebuilt", made.len()));
-        format!(
+        let mut text = format!(
             "{} {} records sound{}",
             &view.session[..12],
             view.records,
             rebuilt.unwrap_or_default()
-        )
+        );
+        text.extend(view.uncompared.iter().map(|what| format!("\n    not compared: {what}")));
+        text
     });
     Ok(ExitCode::SUCCESS)
 }

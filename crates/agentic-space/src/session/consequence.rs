@@ -1,0 +1,42 @@
+//! What a decision makes of the hold that it settles.
+
+use agentic_model::Value;
+use agentic_replay::{Answer, Failure, HOLD, HoldReason};
+
+use crate::decision::{Action, Decision};
+use crate::policy::Policy;
+
+/// What a decision makes of the hold that it settles.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Consequence {
+    /// The request has this answer.
+    Answer(Answer),
+    /// Its effect may begin, with another payload where the decision edited it.
+    Permit(Option<Value>),
+    /// Nobody waits any more.
+    Nothing,
+}
+
+/// Derives it, from what was asked and decided alone.
+pub fn consequence(
+    (kind, reason): (&str, HoldReason),
+    decision: &Decision,
+    policy: &Policy,
+) -> Consequence {
+    use HoldReason::{Asked, InDoubt, NotAllowed};
+    let refused = |code: &str| {
+        let message = format!("{} by {}", decision.action.name(), decision.principal);
+        Consequence::Answer(Answer::Failed(Failure::new(code, message)))
+    };
+    let told = || Consequence::Answer(Answer::Ok(decision.value.clone().unwrap_or(Value::Null)));
+    match (reason, decision.action) {
+        (Asked, _) if kind == HOLD => Consequence::Answer(decision.outcome(policy)),
+        (Asked, Action::Approve | Action::Respond | Action::Edit) => told(),
+        (NotAllowed | InDoubt, Action::Approve) => Consequence::Permit(None),
+        (NotAllowed | InDoubt, Action::Edit) => Consequence::Permit(decision.value.clone()),
+        (NotAllowed | InDoubt, Action::Respond) => told(),
+        (_, Action::Reject) => refused("rejected"),
+        (_, Action::Expire) => refused("expired"),
+        (_, Action::Withdrawn) => Consequence::Nothing,
+    }
+}
