@@ -1,7 +1,5 @@
 //! Agents: which there are, where each begins and ends, and what it was asked to do.
 
-use std::collections::BTreeSet;
-
 use agentic_model::commit::{Claims, subject};
 use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid};
 use agentic_store::git::CommitInfo;
@@ -200,19 +198,6 @@ impl Space {
     pub(crate) fn parent_of(&self, name: &AgentName) -> Result<Option<AgentName>> {
         let Some(genesis) = self.find_genesis(name, self.head(name)?)? else { return Ok(None) };
         Ok(Claims::read(&self.read_commit(genesis)?.message).parent)
-    }
-
-    /// Tells whether an agent is `ancestor` or descends from it.
-    pub(crate) fn is_below(&self, name: &AgentName, ancestor: &AgentName) -> Result<bool> {
-        let mut seen = BTreeSet::new();
-        let mut at = Some(name.clone());
-        while let Some(agent) = at.filter(|agent| seen.insert(agent.clone())) {
-            if agent == *ancestor {
-                return Ok(true);
-            }
-            at = self.parent_of(&agent)?;
-        }
-        Ok(false)
     }
 
     /// Tells what is known about an agent whose branch is somewhere.

@@ -1,12 +1,14 @@
 //! Holds: what waits for a human, in all sessions.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{Body, Handling, Journal, Path, Request, RequestId, SessionId};
 
 use crate::decide::{Decision, Policy};
 use crate::session::beginning::Beginning;
 use crate::session::language::checked_kinds;
-use crate::session::listing::list_open;
+use crate::session::listing::{list_open, open_sessions_of};
 use crate::session::parent_of;
 use crate::session::recent::read_journal;
 use crate::session::summary::{self, Asked, OpenHold};
@@ -74,10 +76,11 @@ pub enum Overdue {
 /// Fails when the sessions cannot be listed; one that is damaged is left out.
 pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
-    for id in list_open(space)? {
-        if let Some(agent) = &filter.agent
+    let mut family = filter.agent.as_ref().map(|agent| Family::of(space, agent, filter.reach));
+    for id in open_of(space, filter)? {
+        if let Some(family) = &mut family
             && let Ok(beginning) = Beginning::of(space, &id)
-            && !is_of(space, &beginning.start.agent, agent, filter.reach)
+            && !family.has(&beginning.start.agent)
         {
             continue;
         }
@@ -87,7 +90,7 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         for hold in holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
-            let decisions = trust::find(space, &start, &hold.id, Look::Free)?;
+            let Ok(decisions) = trust::find(space, &start, &hold.id, Look::Free) else { continue };
             if policy.settle(&decisions.counted).is_some() {
                 // Decided; whoever opens the session next applies it.
                 continue;
@@ -102,13 +105,53 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
     Ok(found)
 }
 
-/// Tells whether a hold of one agent is wanted by whoever wants those of another. An agent whose
-/// branch is gone descends from nobody.
-fn is_of(space: &Space, agent: &AgentName, wanted: &AgentName, reach: Reach) -> bool {
-    match reach {
-        _ if agent == wanted => true,
-        Reach::Own => false,
-        Reach::Subtree => space.is_below(agent, wanted).unwrap_or(false),
+/// Lists the open sessions that may be of the agent that is wanted.
+fn open_of(space: &Space, filter: &Filter) -> Result<Vec<SessionId>> {
+    match (&filter.agent, filter.reach) {
+        (Some(agent), Reach::Own) => {
+            let open = open_sessions_of(space, &BTreeSet::from([agent]))?;
+            Ok(open.into_iter().map(|(id, _)| id).collect())
+        }
+        (Some(_), Reach::Subtree) | (None, _) => list_open(space),
+    }
+}
+
+/// The agents whose holds are wanted. What is found out about one is remembered for all that descend
+/// from it.
+struct Family<'a> {
+    space: &'a Space,
+    reach: Reach,
+    /// The agents that were asked about, and whether each belongs to it.
+    known: BTreeMap<AgentName, bool>,
+}
+
+impl Family<'_> {
+    fn of<'a>(space: &'a Space, agent: &AgentName, reach: Reach) -> Family<'a> {
+        Family { space, reach, known: BTreeMap::from([(agent.clone(), true)]) }
+    }
+
+    /// Tells whether an agent belongs to it. One whose branch is gone descends from nobody.
+    fn has(&mut self, agent: &AgentName) -> bool {
+        let mut line: Vec<AgentName> = Vec::new();
+        let mut at = Some(agent.clone());
+        let mut belongs = false;
+        while let Some(name) = at {
+            if let Some(known) = self.known.get(&name) {
+                belongs = *known;
+                break;
+            }
+            // Until more is known; that also ends a circle.
+            self.known.insert(name.clone(), false);
+            at = match self.reach {
+                Reach::Own => None,
+                Reach::Subtree => self.space.parent_of(&name).ok().flatten(),
+            };
+            line.push(name);
+        }
+        if belongs {
+            self.known.extend(line.into_iter().map(|name| (name, true)));
+        }
+        belongs
     }
 }
 

@@ -11,6 +11,7 @@ use super::beginning::Beginning;
 use super::effect::runs_a_flow;
 use super::listing::{list_open, newest_with_key};
 use super::recent::read_journal;
+use super::roster;
 use super::start::Begin;
 use crate::{Result, Space};
 
@@ -98,7 +99,9 @@ pub fn child_of(
     let key = child_key(&session.started().session, &request.path);
     let has_key =
         |id: &SessionId| Beginning::of(space, id).is_ok_and(|beginning| beginning.start.key == key);
-    list_open(space).ok()?.into_iter().find(has_key)
+    let of_key = roster::hash_of_key(&key);
+    let may_be = roster::select(space, list_open(space).ok()?, |mark| mark.key == of_key);
+    may_be.into_iter().find(has_key)
 }
 
 /// Finds the child that a fork takes over from the session that it was forked from: a fork of it, or

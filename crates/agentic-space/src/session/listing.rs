@@ -1,8 +1,8 @@
 //! Which sessions there are, and which one a text names.
 //!
 //! There is no index to keep true: the folders are listed, of each session no more than its first
-//! record is read ([`Beginning`]), and the journal only of those that come into question, those
-//! that are not over before those that are.
+//! record is read ([`Beginning`]), once for all commands ([`roster`]), and the journal only of those
+//! that come into question, those that are not over before those that are.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use agentic_replay::SessionId;
 
 use super::beginning::Beginning;
 use super::recent::read_journal;
-use super::seal;
+use super::{roster, seal};
 use crate::{Error, Result, Space};
 
 /// The fewest digits of an id that are accepted.
@@ -49,8 +49,9 @@ pub fn open_sessions_of(
             ids.extend(seal::sessions_of(space, agent)?);
         }
     }
+    let wanted: BTreeSet<_> = agents.iter().map(|agent| roster::hash_of_agent(agent)).collect();
     let mut open = Vec::new();
-    for id in ids {
+    for id in roster::select(space, ids, |mark| wanted.contains(&mark.agent)) {
         // One that is damaged is nobody's.
         let Ok(Beginning { start, .. }) = Beginning::of(space, &id) else { continue };
         if agents.contains(&start.agent)
@@ -86,16 +87,19 @@ pub fn list_all(space: &Space) -> Result<Vec<SessionId>> {
 pub fn with_key(space: &Space, agent: &AgentName, key: &str) -> Result<Vec<SessionId>> {
     let mut ids = list_local(space)?;
     ids.extend(seal::sessions_of(space, agent)?);
+    let (of_agent, of_key) = (roster::hash_of_agent(agent), roster::hash_of_key(key));
+    let may_be = roster::select(space, ids, |mark| mark.agent == of_agent && mark.key == of_key);
     let has_key = |id: &SessionId| {
         Beginning::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
     };
-    Ok(ids.into_iter().filter(has_key).collect())
+    Ok(may_be.into_iter().filter(has_key).collect())
 }
 
 /// Finds the newest session of any agent that was started with a key.
 pub fn newest_with_key(space: &Space, key: &str) -> Result<Option<SessionId>> {
     let mut newest: Option<(Instant, SessionId)> = None;
-    for id in list_known(space)? {
+    let of_key = roster::hash_of_key(key);
+    for id in roster::select(space, list_known(space)?, |mark| mark.key == of_key) {
         match Beginning::of(space, &id) {
             Ok(beginning) if beginning.start.key == key => {
                 newest = newest.max(Some((beginning.at, id)));
@@ -168,7 +172,8 @@ impl Search<'_> {
 
     fn own_newest_first(&mut self, ids: BTreeSet<SessionId>) -> Vec<SessionId> {
         let mut own = Vec::new();
-        for id in ids {
+        let of_agent = roster::hash_of_agent(self.agent);
+        for id in roster::select(self.space, ids, |mark| mark.agent == of_agent) {
             match Beginning::of(self.space, &id) {
                 Ok(beginning) if beginning.start.agent == *self.agent => {
                     own.push((beginning.at, id));

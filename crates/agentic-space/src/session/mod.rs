@@ -37,6 +37,7 @@ mod replay;
 mod reply;
 mod retell;
 mod retry;
+mod roster;
 mod run;
 mod script;
 mod seal;
