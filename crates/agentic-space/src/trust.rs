@@ -211,7 +211,7 @@ impl CommonLine<'_> {
         self.today.push(oid);
         // The lines mostly meet in the head of then; only where today's is long already, or has left
         // that, is it worth looking for where else.
-        if self.today.len() % COMMITS_PER_LOOK == 0
+        if self.today.len().is_multiple_of(COMMITS_PER_LOOK)
             && let Some(next) = self.next
         {
             let commit = self.space.repository().read_sound_commit(next);

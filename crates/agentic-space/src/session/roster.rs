@@ -94,7 +94,7 @@ fn add(
     let folder = path.parent().expect("caches stand in a folder");
     let _ = std::fs::create_dir_all(folder);
     // It is only a cache.
-    if length % LINE_BYTES == 0 {
+    if length.is_multiple_of(LINE_BYTES) {
         let lines: Vec<u8> = new.iter().flat_map(|(id, mark)| line(id, mark)).collect();
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         let _ = file.and_then(|mut file| file.write_all(&lines));
