@@ -12,8 +12,8 @@ use super::absence::BranchHistory;
 use super::keep::{keep_notes, keep_objects};
 use super::{Mended, Recovered};
 use crate::file::{self, Persistence};
-use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository};
-use crate::journal::{self, Body, BranchMove, Journal, Opened, Record, Transaction};
+use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository, Upkeep};
+use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
 use crate::writer::{Finding, Writer, make_mark, rescue_ref};
@@ -23,6 +23,8 @@ use crate::{Error, Result, follow};
 pub struct Decided {
     /// The write.
     pub transaction: Transaction,
+    /// Where its notes ref was before it.
+    pub notes: Option<Oid>,
 }
 
 /// The edits of one notes ref that journals hold, oldest first in each journal.
@@ -64,6 +66,9 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
     each_sound(repository, &mut streams, &mut report, |stream| {
         let mut mended = {
             let _lock = lock(repository, stream)?;
+            if !is_archived(repository, stream)? {
+                apply_notes(repository, stream)?;
+            }
             keep_notes(repository, stream, now)?
         };
         // Everything that opening a writer does can be done again, so this counts as replayed.
@@ -147,9 +152,10 @@ fn is_archived(repository: &Repository, stream: &Stream) -> Result<bool> {
 pub fn decided(records: Vec<Record>) -> Vec<Decided> {
     let mut kept: Vec<Decided> = Vec::new();
     for record in records {
+        let notes = record.standing.notes;
         match record.body {
             Body::Transaction(transaction) => {
-                kept.push(Decided { transaction: *transaction });
+                kept.push(Decided { transaction: *transaction, notes });
             }
             Body::Abort { .. } => {
                 kept.pop();
@@ -280,6 +286,42 @@ fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
             edits.known = known;
         }
     }
+}
+
+/// Applies the edits of a journal again to notes refs that the restart set back, write by write: so
+/// the same commits and trees come to be that were lost, and those that were not stay whole.
+fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
+    let records = journal::records(repository.layout(), stream)?;
+    let compared = records.last().and_then(|record| record.standing.compared);
+    let decided = decided(records);
+    let mut by_name: BTreeMap<&str, Vec<(&NotesEdit, &Decided)>> = BTreeMap::new();
+    for one in &decided {
+        if let Some(edit) = &one.transaction.notes {
+            by_name.entry(&edit.name).or_default().push((edit, one));
+        }
+    }
+    for (name, edits) in by_name {
+        let tip = repository.find_ref(name)?;
+        let has = |state: Option<Oid>| match (state, tip) {
+            (Some(state), Some(tip)) => repository.is_ancestor(state, tip),
+            _ => Ok(false),
+        };
+        // What a person did to notes since then is not undone.
+        if has(compared)? {
+            continue;
+        }
+        let mut first = 0;
+        for (number, (_, one)) in edits.iter().enumerate().rev() {
+            if has(one.notes)? {
+                first = number;
+                break;
+            }
+        }
+        for (edit, one) in &edits[first..] {
+            repository.apply_notes(edit, &one.transaction, &Upkeep::NONE)?;
+        }
+    }
+    Ok(())
 }
 
 /// Notes that the worktree has to follow which the last write with a worktree names: git does not
