@@ -302,6 +302,14 @@ impl<'a> Driver<'a> {
         }
         let path = &running.performance.request.path;
         let answer = match came {
+            // What it takes to know the program again could not be kept: nothing began.
+            Came::Exec(super::process::Ended { no_room: Some(source), .. }) => {
+                let path = self.work_folder();
+                let doing = "start a program in";
+                let fault = agentic_store::Error::Io { doing, path, source };
+                self.faulted.insert(running.performance.request.path.clone(), fault.into());
+                return Ok(());
+            }
             Came::Exec(ended) => ended.answer,
             Came::Probe(ended) => return self.probed(&running.performance, ended),
             Came::Orphans { .. } => return Ok(()),

@@ -37,11 +37,13 @@ pub struct Ended {
     /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
     /// itself.
     pub fault: Option<String>,
+    /// Why it did not begin, where that is a fault of our own disk: the request has no answer then.
+    pub no_room: Option<std::io::Error>,
 }
 
 impl From<Answer> for Ended {
     fn from(answer: Answer) -> Ended {
-        Ended { answer, fault: None }
+        Ended { answer, fault: None, no_room: None }
     }
 }
 
@@ -138,7 +140,7 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> Ended {
     };
     let mut program = match launched.start() {
         Ok(program) => program,
-        Err(error) => return not_started(&error),
+        Err(error) => return not_started(error),
     };
     let deadline = Moment::now().checked_add(bounds.limit);
     let is_late = || deadline.is_some_and(|deadline| Moment::now() >= deadline);
@@ -168,16 +170,22 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> Ended {
     ])));
     let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
     let fault = may_try_again.then(|| format!("the program ended with status {status}"));
-    Ended { answer, fault }
+    Ended { answer, fault, no_room: None }
 }
 
 /// Tells what came of a program that could not be started. Some reasons pass by themselves.
-fn not_started(error: &std::io::Error) -> Ended {
+fn not_started(error: std::io::Error) -> Ended {
     use std::io::ErrorKind::{ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock};
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let message = format!("cannot start the program: {error}");
     let passes =
         matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
-    Ended { answer: failed("exec", &message), fault: passes.then_some(message) }
+    let is_full = matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
+    Ended {
+        answer: failed("exec", &message),
+        fault: passes.then_some(message),
+        no_room: is_full.then_some(error),
+    }
 }
 
 /// Says whether a payload names a program that can be started.
