@@ -44,8 +44,8 @@ pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    AttemptView, ComparedView, DiffView, GivenView, OvertakenView, RequestView, SessionErrorView,
-    SessionView, VerdictView, VerifyView,
+    AttemptView, ComparedView, DiffView, GivenView, OvertakenView, RecordView, RequestView,
+    SessionErrorView, SessionView, VerdictView, VerifyView,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

@@ -44,6 +44,7 @@ pub fn schemas() -> BTreeMap<&'static str, Schema> {
         ("session-diff.json", schema_for!(DiffView)),
         ("session-replay.json", schema_for!(Vec<VerdictView>)),
         ("session-verify.json", schema_for!(VerifyView)),
+        ("session-watch.json", schema_for!(RecordView)),
         ("sessions.json", schema_for!(Vec<SessionView>)),
         ("show.json", schema_for!(ShowView)),
         ("spawn.json", schema_for!(SpawnView)),

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::io::{Error, ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentic_view::visible;
 use serde::Serialize;
@@ -145,12 +146,23 @@ pub fn print_bytes(bytes: &[u8]) {
 /// one stream, whichever of its parts is lost.
 static LOSS: OnceLock<Error> = OnceLock::new();
 
+/// Whether a reader of the answer has gone away.
+static READER_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Says whether nobody reads the answer any more.
+pub fn is_reader_gone() -> bool {
+    READER_GONE.load(Ordering::Relaxed) || LOSS.get().is_some()
+}
+
 /// Keeps why something could not be written, for the end of the command.
 pub fn keep_loss(written: std::io::Result<()>) {
     match written {
         // A reader that has gone away has what it wanted.
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => drop(LOSS.set(error)),
-        Ok(()) | Err(_) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+            READER_GONE.store(true, Ordering::Relaxed);
+        }
+        Err(error) => drop(LOSS.set(error)),
+        Ok(()) => {}
     }
 }
 

@@ -48,6 +48,7 @@ pub mod summary;
 mod terminal;
 pub(crate) mod trace;
 mod unsynced;
+mod watch;
 mod work;
 
 pub use self::children::children;
@@ -68,6 +69,7 @@ pub use self::run::{blocks, find_run};
 pub use self::start::{Begin, cancel, go_on, record, resume, signal, start, tick};
 pub use self::summary::{Asked, OpenHold, Summary};
 pub use self::terminal::Terminal;
+pub use self::watch::{Noted, Watch};
 pub use agentic_replay::State;
 
 use std::collections::BTreeMap;

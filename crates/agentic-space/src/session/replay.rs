@@ -108,7 +108,7 @@ const VALUES: [&str; 8] =
     ["details", "edited", "found", "input", "payload", "result", "state", "value"];
 
 /// Makes a record readable: values as what they are, hashes as digits.
-fn plain(record: Value, values: &Values<'_>) -> Value {
+pub(super) fn plain(record: Value, values: &Values<'_>) -> Value {
     let Value::Map(map) = record else { return record };
     let readable = |(key, field): (String, Value)| {
         let field = match field {

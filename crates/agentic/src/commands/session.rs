@@ -12,6 +12,7 @@ use agentic_view::SessionView;
 use clap::{Subcommand, ValueEnum};
 
 use self::show::{brief_line, diff, line, list, replay, show, summaries, verify};
+use self::watch::watch;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -20,6 +21,7 @@ use crate::output::talk;
 use crate::program::{Checked, Program};
 
 mod show;
+mod watch;
 
 pub use self::show::answer;
 
@@ -70,6 +72,19 @@ pub enum Verb {
         /// As it stood after so many records
         #[arg(long, value_name = "N")]
         at: Option<u64>,
+    },
+    /// Follow a session: print each record as it is made, to its end
+    ///
+    /// Exits with 0 when it is done, with 1 when it has failed or was cancelled.
+    ///
+    /// Example: agentic session watch fix-auth --until-held
+    #[command(verbatim_doc_comment)]
+    Watch {
+        /// An id or a prefix of it, or an agent
+        session: String,
+        /// Only until it waits for a human; then exits with 4
+        #[arg(long)]
+        until_held: bool,
     },
     /// List sessions, oldest first
     ///
@@ -219,6 +234,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             answer(context, &space, &id)
         }
         Verb::Show { session, at } => show(context, &space, &session, at),
+        Verb::Watch { session, until_held } => watch(context, &space, &session, until_held),
         Verb::List { agent } => list(context, &space, agent.as_ref()),
         Verb::Diff { left, right } => diff(context, &space, &left, &right),
         Verb::Fork { session, at, flow, agent, set, children } => {

@@ -159,7 +159,7 @@ fn decided_lines(request: &RequestView) -> String {
 }
 
 /// Writes how long something took.
-fn duration(millis: i64) -> String {
+pub(super) fn duration(millis: i64) -> String {
     match millis {
         ..=9_999 => format!("{millis} ms"),
         _ => age(millis),
@@ -178,7 +178,7 @@ pub(super) fn listed(view: &SessionView) -> String {
 }
 
 /// Shows a value to people, who read no more than its beginning.
-fn brief(value: &serde_json::Value) -> String {
+pub(super) fn brief(value: &serde_json::Value) -> String {
     let text = visible_line(&value.to_string());
     match text.char_indices().nth(VALUE_CHARS_MAX) {
         Some((at, _)) => format!("{}… ({} bytes; `--json` shows all)", &text[..at], text.len()),
