@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use agentic_model::{AgentName, Object};
 use agentic_store::git::Repository;
-use agentic_store::recovery::{self, Checkpoint, Mended, Recovered};
+use agentic_store::recovery::{self, Checkpoint};
+use agentic_store::{Mended, Recovered};
 use agentic_store::{Stream, Writer, journal};
 
 use crate::hold::{self, Filter};

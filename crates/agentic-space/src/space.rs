@@ -8,8 +8,8 @@ use std::time::Duration;
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_providers::host::GRACE_DEFAULT;
 use agentic_store::git::{CommitInfo, Repository, leads_to, local_zone};
-use agentic_store::recovery::{self, Recovered};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
+use agentic_store::{Recovered, recovery};
 
 use crate::session::recent::Recent;
 use crate::session::{Listener, Terminal};
@@ -264,7 +264,7 @@ impl Space {
         let mut writer = Writer::open(&self.repository, &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
-        self.note_found(recovery::findings(&writer));
+        self.note_found(writer.report());
         Ok((writer, head))
     }
 

@@ -249,7 +249,7 @@ impl Space {
                 self.begin(&mut writer, agent, head)?;
             }
         }
-        self.note_found(agentic_store::recovery::findings(&writer));
+        self.note_found(writer.report());
         Ok(writer)
     }
 }

@@ -169,6 +169,11 @@ pub enum Error {
 pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
+    /// Tells whether something cannot be read that git should have.
+    pub(crate) fn is_damage(&self) -> bool {
+        matches!(self, Error::Git { .. } | Error::Corrupt { .. })
+    }
+
     /// Makes the error of a failed file operation.
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();

@@ -3,13 +3,11 @@
 //! Refs are moved without syncing as everywhere, but a fold ends with a sync of the filesystem:
 //! the journals of archived agents may then go, and an archived agent does not come back with them.
 
-use agentic_model::{Instant, Oid};
+use agentic_model::Oid;
 
 use crate::git::{PACKED_REFS, Repository};
-use crate::journal::{self, Archived, Body, Fold, Transaction};
-use crate::layout::{Layout, Stream};
-use crate::recovery::{KEEP_MILLIS, lacks};
-use crate::{Error, Result, fault, file};
+use crate::journal::{Archived, Fold, Transaction};
+use crate::{Result, fault};
 
 /// Names the refs that a fold moves, and what git locks besides.
 pub fn names(fold: &Fold) -> Vec<String> {
@@ -59,53 +57,4 @@ fn retire(repository: &Repository, agents: &[Archived]) -> Result<()> {
     }
     repository.delete_refs(&notes)?;
     fault::point("notes-retired")
-}
-
-/// Removes what is kept beside git for an archived agent: its journal, whose records git holds
-/// durably since the fold. A journal with young records stays, because a prune that began before
-/// them may still be running. The caller holds the agent's lock.
-///
-/// # Errors
-/// Fails when the journal cannot be read or moved.
-pub fn drop_journal(repository: &Repository, stream: &Stream, now: Instant) -> Result<()> {
-    let layout = repository.layout();
-    let is_recent = |at: Instant| now.millis() - at.millis() < KEEP_MILLIS;
-    let records = journal::records(layout, stream)?;
-    let is_young = records
-        .iter()
-        .any(|record| matches!(record.body, Body::Transaction(_)) && is_recent(record.at));
-    let is_kept = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
-    if is_young || is_kept || repository.common_dir().join("gc.pid").exists() {
-        return Ok(());
-    }
-    if !lacks(repository, stream, &records)?.is_empty() {
-        // It is the only place that still has it.
-        return Ok(());
-    }
-    repository.release_packs(stream)?;
-    file::remove(&layout.dirty(stream))?;
-    file::remove(&layout.missing(stream))?;
-    journal::discard(layout, stream)?;
-    file::remove(&layout.cache().join("facts").join(stream.to_string()))?;
-    remove_journal(layout, stream)
-}
-
-/// Moves the journal away as a whole first, so that a crash never leaves a part of it.
-fn remove_journal(layout: &Layout, stream: &Stream) -> Result<()> {
-    let folder = layout.journal(stream);
-    if !folder.exists() {
-        return Ok(());
-    }
-    let aside = layout.aside(stream, "archived");
-    let above = aside.parent().expect("folders aside stand in a folder");
-    std::fs::create_dir_all(above).map_err(Error::io("create", above))?;
-    match std::fs::remove_dir_all(&aside) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(Error::io("remove", &aside)(error));
-        }
-        _ => {}
-    }
-    std::fs::rename(&folder, &aside).map_err(Error::io("set aside", &folder))?;
-    fault::point("journal-retired")?;
-    std::fs::remove_dir_all(&aside).map_err(Error::io("remove", &aside))
 }

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use agentic_model::AgentName;
+use agentic_model::{AgentName, Oid};
+
+use crate::{Error, Result};
 
 /// The folder of one repository's journals, locks and caches.
 #[derive(Debug, Clone)]
@@ -23,6 +25,11 @@ pub enum Stream {
 }
 
 impl Stream {
+    /// Names the ref that keeps a commit which the branch of this stream does not have.
+    pub(crate) fn rescue_ref(&self, commit: Oid) -> String {
+        format!("refs/agentic/rescued/{self}/{commit}")
+    }
+
     /// Returns the stream of a branch that no agent owns.
     pub fn of_branch(full_name: &str) -> Stream {
         let hash = crate::hash_hex(full_name.as_bytes());
@@ -210,4 +217,23 @@ impl Layout {
     pub fn cache(&self) -> PathBuf {
         self.root.join("cache")
     }
+}
+
+/// Lists the streams that a folder has something of.
+///
+/// # Errors
+/// Fails when the folder cannot be read.
+pub(crate) fn streams_in(dir: &Path) -> Result<Vec<Stream>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("read", dir)(error)),
+    };
+    let mut streams = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(Error::io("read", dir))?.file_name();
+        streams.extend(name.to_str().and_then(Stream::parse));
+    }
+    streams.sort();
+    Ok(streams)
 }

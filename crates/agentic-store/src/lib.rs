@@ -16,19 +16,22 @@ mod layout;
 mod lock;
 pub mod open_files;
 pub mod recovery;
+mod report;
 pub mod secret;
+mod trail;
 mod user;
 mod worktree_lock;
 mod writer;
 
 pub use crate::error::{Error, Result};
-pub use crate::fold::drop_journal;
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::{Lock, Wait, tell_waits};
+pub use crate::recovery::drop_journal;
+pub use crate::report::{Finding, Mended, Recovered};
 pub use crate::user::user_id;
 pub use crate::worktree_lock::WorktreeLock;
-pub use crate::writer::{Fate, Finding, Outcome, PendingAside, Writer, pending_aside};
+pub use crate::writer::{Fate, Outcome, PendingAside, Writer, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.
 pub(crate) fn hash_hex(bytes: &[u8]) -> String {

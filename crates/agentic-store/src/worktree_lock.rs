@@ -15,14 +15,12 @@ use std::path::PathBuf;
 use agentic_model::{Instant, Oid};
 
 use crate::file;
-use crate::follow::{Attempt, Trail};
 use crate::git::{HELD_LOCK, Repository, Worktree};
 use crate::lock::Lock;
-use crate::recovery::{Mended, Recovered, findings};
+use crate::report::{Mended, Recovered};
+use crate::trail::{Attempt, Trail};
 use crate::writer::Writer;
 use crate::{Error, Result, fault};
-
-pub use self::files::FileEntry;
 
 /// The right to change the files of one worktree; given back when dropped. Programs that it has
 /// started hold it as long as they run, even if this process dies.
@@ -157,7 +155,7 @@ impl WorktreeLock {
         let mut report = Vec::new();
         if repository.layout().open_mark(&stream).exists() {
             // The branch is first; what opening finds to do for this worktree is noted anew.
-            report.extend(findings(&Writer::open(repository, &stream, now)?));
+            report.extend(Writer::open(repository, &stream, now)?.report());
         }
         let trail = Trail::read(&self.note)?.unwrap_or(trail);
         if !self.has_to_follow(repository, &trail)? {

@@ -12,23 +12,23 @@ mod succession;
 mod unfinished;
 
 use std::cell::RefCell;
-use std::path::PathBuf;
 
 use agentic_model::{Entry, Instant, Oid};
 
 use crate::git::{RefMove, Repository, Worktree};
-use crate::journal::{self, Compared, Durability, Follow, Journal, Opened, Standing, Transaction};
+use crate::journal::{
+    self, Compared, Durability, Follow, Journal, KEEP_MILLIS, Opened, Standing, Transaction,
+};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::recovery::{KEEP_MILLIS, sync_stamp};
+use crate::recovery::sync_stamp;
+use crate::report::{Finding, Mended, Recovered};
 use crate::{Error, Result, fault, fold};
 
 pub(crate) use self::kept::Kept;
 pub(crate) use self::mark::make_mark;
 use self::mark::remove_mark;
-pub(crate) use self::notes::is_damage;
 pub use self::succession::{Fate, PendingAside, pending_aside};
-pub(crate) use self::unfinished::rescue_ref;
 
 /// The right to write to one stream, with its journal.
 pub struct Writer<'a> {
@@ -42,37 +42,6 @@ pub struct Writer<'a> {
     is_rare: bool,
     /// What the last write's own move of its notes ref left, until `done` says so.
     compared: RefCell<Option<Compared>>,
-}
-
-/// Something that opening a writer found and mended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    /// The last record was never finished and has been cut off.
-    CutTail {
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// A write that was decided has been carried out.
-    RolledForward {
-        /// The commit it made, if any.
-        commit: Option<Oid>,
-    },
-    /// A write that was decided has been given up, because its branch was elsewhere.
-    GaveUp {
-        /// Where the branch was.
-        found: Option<Oid>,
-        /// The ref that keeps the commit: somebody may have been told that it was decided.
-        kept: Option<String>,
-    },
-    /// A journal of an earlier branch of the same name was set aside.
-    SetAside {
-        /// Where it is now.
-        aside: PathBuf,
-        /// How many of its entries no commit has.
-        n_pending: u64,
-        /// What became of these.
-        fate: Fate,
-    },
 }
 
 /// What became of a write.
@@ -186,6 +155,15 @@ impl<'a> Writer<'a> {
     /// Returns what opening found and mended.
     pub fn findings(&self) -> &[Finding] {
         &self.found
+    }
+
+    /// Tells the same as part of what recovery did.
+    pub fn report(&self) -> Vec<Recovered> {
+        let recovered = |finding: &Finding| Recovered {
+            stream: self.stream.clone(),
+            mended: Mended::Opened(finding.clone()),
+        };
+        self.found.iter().map(recovered).collect()
     }
 
     /// Returns the stream.
@@ -434,6 +412,21 @@ impl<'a> Writer<'a> {
 
     pub(crate) fn journal(&mut self) -> &mut Journal {
         self.journal.as_mut().expect("BUG: a stream's journal is begun before it is written")
+    }
+}
+
+impl Drop for Writer<'_> {
+    /// Gives the lock back, and keeps open what the next write of this stream begins with.
+    fn drop(&mut self) {
+        self.repository.release(&self.stream);
+        let (lock, mut journal) = (self.lock.take(), self.journal.take());
+        if lock.is_some() && journal.take_if(|journal| journal.is_unused()).is_some() {
+            // What it was begun for failed, and nobody was told of anything.
+            journal::remove_begun(self.repository.layout(), &self.stream);
+        }
+        if let Some(lock) = lock.and_then(Lock::give_back) {
+            self.repository.keep(Kept { stream: self.stream.clone(), lock, journal });
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! The doctor's report as JSON.
 
 use agentic_space::doctor::Report;
-use agentic_store::recovery::{Mended, Recovered};
 use agentic_store::{Fate, Finding};
+use agentic_store::{Mended, Recovered};
 use schemars::JsonSchema;
 use serde::Serialize;
 

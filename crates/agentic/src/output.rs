@@ -207,7 +207,7 @@ pub fn warn_deferred(written: &agentic_space::Written) {
 }
 
 /// Tells what had to be mended, on the way of a verb too.
-pub fn tell_recovered(recovered: &[agentic_store::recovery::Recovered]) {
+pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
     for mended in recovered {
         let view = agentic_view::MendedView::from(mended);
         talk(&format!("recovered `{}`: {}", view.stream, view.done));

@@ -1,7 +1,7 @@
 //! Commits that are tried again although a crash has only interrupted them.
 
 use agentic_model::{Kind, Oid};
-use agentic_store::recovery::Mended;
+use agentic_store::Mended;
 use agentic_store::{Finding, Writer};
 
 use super::{Committed, Draft};

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use super::Repository;
-use super::repository::absolute;
-use super::worktree::leads_to;
+use super::repository::{absolute, leads_to};
 use crate::lock::Lock;
 use crate::{Error, Result};
 

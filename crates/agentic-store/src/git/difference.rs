@@ -7,8 +7,7 @@ use gix::diff::tree::recorder::Change;
 use gix::diff::tree::{Recorder, State};
 use gix::objs::TreeRefIter;
 
-use super::object::from_gix;
-use super::{Scratch, to_id, to_oid};
+use super::{Scratch, from_gix, to_id, to_oid};
 use crate::journal::GitObject;
 use crate::{Error, Result};
 

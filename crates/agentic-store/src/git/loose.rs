@@ -132,7 +132,7 @@ pub(super) fn read_whole(path: &Path, bytes_max: usize) -> Result<Option<GitObje
     }
     bytes.truncate(length);
     bytes.drain(..n_head);
-    Ok(Some(GitObject { kind: super::object::from_gix(kind)?, bytes }))
+    Ok(Some(GitObject { kind: super::from_gix(kind)?, bytes }))
 }
 
 fn deflate_part(

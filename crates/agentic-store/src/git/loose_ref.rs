@@ -13,7 +13,7 @@ use agentic_model::{Oid, Signature};
 use gix::refs::FullName;
 use gix::refs::store::WriteReflog;
 
-use super::reference::offset;
+use super::zone::offset;
 use super::{Repository, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};

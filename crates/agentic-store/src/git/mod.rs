@@ -45,14 +45,17 @@ pub use self::occupied::Occupation;
 pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;
-pub use self::repository::{Repository, Scratch};
+pub use self::repository::{Repository, Scratch, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};
-pub use self::worktree::{Checkout, Worktree, leads_to};
+pub use self::worktree::{Checkout, Worktree};
 pub use self::zone::local_zone;
 
 use agentic_model::Oid;
+
+use crate::journal::GitKind;
+use crate::{Error, Result};
 
 /// Turns a git id of gix into ours.
 fn to_oid(id: &gix::oid) -> Oid {
@@ -62,4 +65,23 @@ fn to_oid(id: &gix::oid) -> Oid {
 /// Turns an id of ours into gix's.
 fn to_id(oid: Oid) -> gix::ObjectId {
     gix::ObjectId::from_bytes_or_panic(oid.as_bytes())
+}
+
+/// Turns a kind of object of ours into gix's.
+fn to_gix(kind: GitKind) -> gix::objs::Kind {
+    match kind {
+        GitKind::Blob => gix::objs::Kind::Blob,
+        GitKind::Tree => gix::objs::Kind::Tree,
+        GitKind::Commit => gix::objs::Kind::Commit,
+    }
+}
+
+/// Turns a kind of object of gix into ours; the store reads no tags.
+fn from_gix(kind: gix::objs::Kind) -> Result<GitKind> {
+    match kind {
+        gix::objs::Kind::Blob => Ok(GitKind::Blob),
+        gix::objs::Kind::Tree => Ok(GitKind::Tree),
+        gix::objs::Kind::Commit => Ok(GitKind::Commit),
+        gix::objs::Kind::Tag => Err(Error::corrupt("a tree", "it holds a tag")),
+    }
 }

@@ -7,14 +7,17 @@ use agentic_model::Oid;
 use gix::objs::{Exists as _, FindExt as _, Write as _};
 
 use super::loose::{self, Compressor};
+use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
-use super::{Repository, Scratch, to_id, to_oid};
+use super::{Repository, Scratch, from_gix, to_gix, to_id, to_oid};
 use crate::file::Persistence;
-use crate::journal::{GitKind, GitObject};
+use crate::journal::GitObject;
 use crate::{Error, Result, fault};
 
 /// From how many objects on a write makes a pack of them instead of a file of each.
 const PACKED_OBJECTS_MIN: usize = 128;
+/// How often something that could not be read is read again, each time with fresh eyes.
+const LOOKS_MAX: usize = 2;
 
 /// How objects were written.
 #[derive(Debug)]
@@ -217,19 +220,33 @@ impl Scratch {
     }
 }
 
-pub(super) fn to_gix(kind: GitKind) -> gix::objs::Kind {
-    match kind {
-        GitKind::Blob => gix::objs::Kind::Blob,
-        GitKind::Tree => gix::objs::Kind::Tree,
-        GitKind::Commit => gix::objs::Kind::Commit,
+impl Repository {
+    /// Reads, and again if an object may have been missed that is there.
+    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
+        again(&self.inner, &self.cache, read)
     }
 }
 
-pub(super) fn from_gix(kind: gix::objs::Kind) -> Result<GitKind> {
-    match kind {
-        gix::objs::Kind::Blob => Ok(GitKind::Blob),
-        gix::objs::Kind::Tree => Ok(GitKind::Tree),
-        gix::objs::Kind::Commit => Ok(GitKind::Commit),
-        gix::objs::Kind::Tag => Err(Error::corrupt("a tree", "it holds a tag")),
+impl Scratch {
+    /// Reads, and again if an object may have been missed that is there.
+    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
+        again(&self.inner, &self.cache, read)
     }
+}
+
+fn again<T>(
+    view: &gix::Repository,
+    cache: &ObjectCache,
+    read: impl Fn() -> Result<T>,
+) -> Result<T> {
+    let mut outcome = read();
+    for _ in 0..LOOKS_MAX {
+        let may_be_missed =
+            matches!(outcome, Err(Error::Git { .. } | Error::UnknownRevision { .. }));
+        if !may_be_missed || !cache.look_anew(view) {
+            break;
+        }
+        outcome = read();
+    }
+    outcome
 }

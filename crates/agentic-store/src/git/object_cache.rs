@@ -21,20 +21,16 @@ use gix::odb::pack::cache::object::MemoryCappedHashmap;
 use gix::odb::store::init::{Options, Slots};
 use gix::odb::{Store, store};
 
-use super::object::to_gix;
 use super::object_file::{ObjectFiles, READ_BYTES_MAX};
-use super::pack_merge::PACKS_MAX;
+use super::pack_file::PACKS_MAX;
 use super::recall::Recall;
-use super::{Repository, Scratch, to_oid};
+use super::{to_gix, to_oid};
 use crate::layout::Stream;
-use crate::{Error, Result};
 
 /// How much is kept, in bytes.
 const CACHE_BYTES: usize = 4 << 20;
 /// Larger objects are not kept when they are written: nobody reads them again soon.
 const OBJECT_BYTES_MAX: usize = 64 << 10;
-/// How often something that could not be read is read again, each time with fresh eyes.
-const LOOKS_MAX: usize = 2;
 
 /// What all views of one open repository remember together.
 #[derive(Clone)]
@@ -148,35 +144,4 @@ impl Object for ObjectCache {
         out.extend_from_slice(&found.bytes);
         Some(to_gix(found.kind))
     }
-}
-
-impl Repository {
-    /// Reads, and again if an object may have been missed that is there.
-    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
-        again(&self.inner, &self.cache, read)
-    }
-}
-
-impl Scratch {
-    /// Reads, and again if an object may have been missed that is there.
-    pub(super) fn again<T>(&self, read: impl Fn() -> Result<T>) -> Result<T> {
-        again(&self.inner, &self.cache, read)
-    }
-}
-
-fn again<T>(
-    view: &gix::Repository,
-    cache: &ObjectCache,
-    read: impl Fn() -> Result<T>,
-) -> Result<T> {
-    let mut outcome = read();
-    for _ in 0..LOOKS_MAX {
-        let may_be_missed =
-            matches!(outcome, Err(Error::Git { .. } | Error::UnknownRevision { .. }));
-        if !may_be_missed || !cache.look_anew(view) {
-            break;
-        }
-        outcome = read();
-    }
-    outcome
 }

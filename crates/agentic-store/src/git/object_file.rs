@@ -16,7 +16,7 @@ use gix::odb::pack::data::{self, decode::entry::ResolvedBase, entry::Header};
 use gix::odb::{alternate, loose};
 use gix::zlib::Inflate;
 
-use super::pack_merge::PACKS_MAX;
+use super::pack_file::PACKS_MAX;
 use super::pack_offset::PackOffsets;
 
 /// How much memory reading one object may take, in bytes; a damaged pack may ask for any.

@@ -30,6 +30,9 @@ const UNSYNCED: &str = "pack-a6e77c50";
 pub(super) const INDEX_HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 /// Offsets from here on stand in a table of their own.
 pub(super) const LARGE_OFFSET: u64 = 1 << 31;
+/// How many packs there may be before writers make loose objects again. Whoever has a repository
+/// open can take in twice as many.
+pub(super) const PACKS_MAX: usize = 256;
 /// Shorter objects than this hardly become shorter; what is in a pack stays as it is for long.
 const STORED_MAX: usize = 128;
 /// How much of a file is hashed at a time, in bytes.
@@ -98,7 +101,7 @@ impl PackFolder {
     /// Fails when the disk is full.
     pub fn write(&self, objects: &[GitObject], persistence: Persistence) -> Result<PathBuf> {
         let hash = |object: &GitObject| {
-            let kind = super::object::to_gix(object.kind);
+            let kind = super::to_gix(object.kind);
             gix::objs::compute_hash(self.kind, kind, &object.bytes).map_err(Error::git("hash"))
         };
         let mut named = BTreeMap::new();

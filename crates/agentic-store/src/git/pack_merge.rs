@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use gix::hash::ObjectId;
 use gix::odb::pack;
 
-use super::pack_file::{PackFolder, PackWriter, is_ours, is_unsynced, is_whole};
+use super::pack_file::{PACKS_MAX, PackFolder, PackWriter, is_ours, is_unsynced, is_whole};
 use super::{Repository, pack::packs_in};
 use crate::file::Persistence;
 use crate::lock::Lock;
@@ -23,9 +23,6 @@ use crate::{Error, Result, fault, file};
 const MULTI_PACK_INDEX: &str = "multi-pack-index";
 /// From how many packs on those that were made here are merged; git itself collects at fifty.
 const PACKS_MERGED_MIN: usize = 32;
-/// How many packs there may be before writers make loose objects again. Whoever has a repository
-/// open can take in twice as many.
-pub(super) const PACKS_MAX: usize = 256;
 /// A pack that is larger than so many times all smaller ones together stays as it is.
 const GROWTH: u64 = 2;
 /// How many bytes of packs are merged at most; they are in memory meanwhile.

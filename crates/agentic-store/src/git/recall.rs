@@ -12,8 +12,7 @@ use gix::hash::Kind as HashKind;
 use gix::zlib::Compression;
 
 use super::loose::{self, Compressor};
-use super::object::to_gix;
-use super::to_oid;
+use super::{to_gix, to_oid};
 use crate::journal::{self, Body, Content, GitKind, GitObject, Transaction};
 use crate::layout::{Layout, Stream};
 use crate::lock::Lock;

@@ -8,6 +8,7 @@ use gix::refs::transaction::{Change, LogChange, PreviousValue, RefEdit, RefLog};
 use gix::refs::{FullName, Target};
 
 use super::loose_ref::{PlainRef, ShortWay};
+use super::zone::offset;
 use super::{Repository, to_id, to_oid};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
@@ -223,13 +224,6 @@ impl Repository {
             pause = (pause * 2).min(Duration::from_millis(50));
         }
     }
-}
-
-/// Writes how far a time zone is from UTC, as git does.
-pub(super) fn offset(minutes: i32) -> String {
-    let sign = if minutes < 0 { '-' } else { '+' };
-    let minutes = minutes.unsigned_abs();
-    format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
 }
 
 #[cfg(test)]

@@ -12,8 +12,7 @@ use gix::sec::trust::Mapping;
 use super::loose::Compressor;
 use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
-use super::pack_merge::PACKS_MAX;
-use super::worktree::Worktree;
+use super::pack_file::PACKS_MAX;
 use crate::layout::{Layout, Stream};
 use crate::writer::Kept;
 use crate::{Error, Result};
@@ -93,34 +92,7 @@ impl Repository {
         Repository::checked(inner)
     }
 
-    /// Opens the same repository from another of its worktrees.
-    ///
-    /// # Errors
-    /// Fails when the worktree is gone.
-    pub fn at_worktree(&self, worktree: &Worktree) -> Result<Repository> {
-        if self.work_dir() == Some(&worktree.path) {
-            let (cache, common_dir) = (self.cache.clone(), self.common_dir.clone());
-            return Ok(Repository::with_cache(self.inner.clone(), common_dir, cache));
-        }
-        let opening = || format!("open `{}`", worktree.path.display());
-        // What the environment says is about the current one.
-        let inner = match worktree.git_dir.file_name() {
-            Some(name) if absolute(&worktree.git_dir)? != self.common_dir => {
-                let name = gix::path::os_str_into_bstr(name).map_err(Error::git_with(opening))?;
-                let linked = self.inner.worktree_proxy_by_id(name);
-                let linked = linked.map_err(Error::git_with(opening))?;
-                let linked = linked
-                    .ok_or_else(|| Error::NotARepository { directory: worktree.path.clone() })?;
-                linked.into_repo_with_possibly_inaccessible_worktree()
-            }
-            _ => self.inner.main_repo(),
-        };
-        let mut inner = inner.map_err(Error::git_with(opening))?;
-        inner.set_workdir(worktree.path.clone()).map_err(Error::git_with(opening))?;
-        Repository::checked(inner)
-    }
-
-    fn checked(mut inner: gix::Repository) -> Result<Repository> {
+    pub(super) fn checked(mut inner: gix::Repository) -> Result<Repository> {
         let format = inner.config_snapshot().string("extensions.refStorage");
         if let Some(format) = format.filter(|format| *format != "files") {
             return Err(Error::RefStorage { format: format.to_string() });
@@ -139,7 +111,11 @@ impl Repository {
         Ok(Repository::with_cache(inner, common_dir, cache))
     }
 
-    fn with_cache(inner: gix::Repository, common_dir: PathBuf, cache: ObjectCache) -> Repository {
+    pub(super) fn with_cache(
+        inner: gix::Repository,
+        common_dir: PathBuf,
+        cache: ObjectCache,
+    ) -> Repository {
         let layout = Layout::new(&common_dir);
         let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
         let is_rest_due = Cell::new(false);
@@ -310,6 +286,17 @@ fn with_own_index(inner: gix::Repository) -> Result<gix::Repository> {
     config.commit().map_err(opening())?;
     own.set_workdir(inner.workdir().map(Path::to_owned)).map_err(opening())?;
     Ok(own)
+}
+
+/// Tells whether git finds a git directory from a folder: its `.git` is that directory, or a file that
+/// names it.
+pub fn leads_to(folder: &Path, git_dir: &Path) -> bool {
+    let own = folder.join(".git");
+    let named = std::fs::read_to_string(&own).ok();
+    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
+    let found = named.map_or(own, |path| folder.join(path.trim()));
+    let paths = (found.canonicalize(), git_dir.canonicalize());
+    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }
 
 /// Makes a path absolute and resolves its links.

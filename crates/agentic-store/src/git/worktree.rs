@@ -9,7 +9,7 @@ use agentic_model::Oid;
 
 use super::command::{by_command_line, run_git_at, run_git_holding, run_git_on_paths, run_hook};
 use super::occupied::{Occupation, occupied_branches};
-use super::repository::absolute;
+use super::repository::{absolute, leads_to};
 use super::{Program, Repository};
 use crate::file::{self, Persistence};
 use crate::lock::Lock;
@@ -49,6 +49,33 @@ pub enum Checkout {
 }
 
 impl Repository {
+    /// Opens the same repository from another of its worktrees.
+    ///
+    /// # Errors
+    /// Fails when the worktree is gone.
+    pub fn at_worktree(&self, worktree: &Worktree) -> Result<Repository> {
+        if self.work_dir() == Some(&worktree.path) {
+            let (cache, common_dir) = (self.cache.clone(), self.common_dir().to_owned());
+            return Ok(Repository::with_cache(self.inner.clone(), common_dir, cache));
+        }
+        let opening = || format!("open `{}`", worktree.path.display());
+        // What the environment says is about the current one.
+        let inner = match worktree.git_dir.file_name() {
+            Some(name) if absolute(&worktree.git_dir)? != self.common_dir() => {
+                let name = gix::path::os_str_into_bstr(name).map_err(Error::git_with(opening))?;
+                let linked = self.inner.worktree_proxy_by_id(name);
+                let linked = linked.map_err(Error::git_with(opening))?;
+                let linked = linked
+                    .ok_or_else(|| Error::NotARepository { directory: worktree.path.clone() })?;
+                linked.into_repo_with_possibly_inaccessible_worktree()
+            }
+            _ => self.inner.main_repo(),
+        };
+        let mut inner = inner.map_err(Error::git_with(opening))?;
+        inner.set_workdir(worktree.path.clone()).map_err(Error::git_with(opening))?;
+        Repository::checked(inner)
+    }
+
     /// Lists all worktrees whose folders exist and lead back here, the main one first.
     ///
     /// # Errors
@@ -349,15 +376,4 @@ fn linked(path: PathBuf, git_dir: &Path) -> Checkout {
 
 fn read_head(git_dir: &Path) -> Option<String> {
     std::fs::read_to_string(git_dir.join("HEAD")).ok()
-}
-
-/// Tells whether git finds a git directory from a folder: its `.git` is that directory, or a file that
-/// names it.
-pub fn leads_to(folder: &Path, git_dir: &Path) -> bool {
-    let own = folder.join(".git");
-    let named = std::fs::read_to_string(&own).ok();
-    let named = named.as_deref().and_then(|text| text.strip_prefix("gitdir:"));
-    let found = named.map_or(own, |path| folder.join(path.trim()));
-    let paths = (found.canonicalize(), git_dir.canonicalize());
-    matches!(paths, (Ok(found), Ok(git_dir)) if found == git_dir)
 }

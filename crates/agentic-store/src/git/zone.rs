@@ -27,6 +27,13 @@ fn zone(value: Option<&str>) -> Option<Zone> {
     named.or_else(|| Zone::from_rule(name))
 }
 
+/// Writes how far a time zone is from UTC, as git does.
+pub(super) fn offset(minutes: i32) -> String {
+    let sign = if minutes < 0 { '-' } else { '+' };
+    let minutes = minutes.unsigned_abs();
+    format!("{sign}{:02}{:02}", minutes / 60, minutes % 60)
+}
+
 fn read(file: &Path) -> Option<Zone> {
     Zone::from_file(&std::fs::read(file).ok()?)
 }

@@ -44,6 +44,10 @@ pub use self::transaction::{
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};
 
+/// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
+/// began before them may still be running. Nor does a round begin earlier after the one before.
+pub const KEEP_MILLIS: i64 = 10 * 60 * 1000;
+
 /// A segment that has reached this many bytes is not appended to: 1 MiB.
 pub const SEGMENT_BYTES_MAX: u64 = 1 << 20;
 /// Room that a transaction reserves for the record of its outcome, in bytes.

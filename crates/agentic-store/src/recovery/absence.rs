@@ -14,13 +14,13 @@ use crate::boot::{self, Boot};
 use crate::file::{self, Persistence};
 use crate::git::Repository;
 use crate::journal::{self, Body, Record};
-use crate::layout::{Layout, Stream};
+use crate::layout::{Layout, Stream, streams_in};
 use crate::{Error, Result};
 
 /// Notes which agents have a journal worth replaying and no branch, although no write is under way
 /// that would make it. What cannot be read or noted is left to the next command.
 pub fn note_missing(repository: &Repository, is_there: impl Fn(&AgentName) -> bool) {
-    let Ok(streams) = super::streams_in(&repository.layout().dirty_marks()) else { return };
+    let Ok(streams) = streams_in(&repository.layout().dirty_marks()) else { return };
     for agent in streams.iter().filter_map(Stream::agent).filter(|agent| !is_there(agent)) {
         note_missing_agent(repository, agent);
     }

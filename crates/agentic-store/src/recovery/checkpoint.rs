@@ -8,18 +8,15 @@
 use agentic_model::{Instant, Oid};
 
 use super::keep::{keep, lacks};
-use super::{replay, streams_in, sync_stamp};
+use super::{replay, sync_stamp};
 use crate::file::{self, Persistence};
 use crate::git::Repository;
-use crate::journal::{self, Body, Carried, Journal, Record, RecordHash, Segment};
-use crate::layout::Stream;
+use crate::journal::{self, Body, Carried, Journal, KEEP_MILLIS, Record, RecordHash, Segment};
+use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
 use crate::writer::Writer;
 use crate::{Error, Result, fault};
 
-/// Records younger than this stay when a log is cut, in milliseconds: ten minutes. A prune that
-/// began before them may still be running. Nor does a round begin earlier after the one before.
-pub const KEEP_MILLIS: i64 = 10 * 60 * 1000;
 /// How many journals one round looks at.
 const STREAMS_MAX: usize = 32;
 /// How many bytes of journals one round reads: 4 MiB, or one segment if that is longer.

@@ -5,13 +5,12 @@
 
 use agentic_model::{AgentName, Instant, Oid, Signature};
 
-use super::Mended;
 use crate::Result;
 use crate::git::{NotesGap, RefState, Repository, Upkeep};
 use crate::journal::{self, Body, Content, GitKind, GitObject, LoggedEdits, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::writer::is_damage;
+use crate::report::Mended;
 
 /// Where the notes of an agent are looked for.
 enum Place {
@@ -116,7 +115,7 @@ pub(super) fn keep_logged_notes(
             Place::Archive(_) | Place::Nowhere => continue,
         }
         let gap = match gap_of(repository, &name, &edits) {
-            Err(error) if is_damage(&error) => {
+            Err(error) if error.is_damage() => {
                 restore_ref(repository, &name, &edits)?;
                 gap_of(repository, &name, &edits)?
             }

@@ -10,14 +10,14 @@ use agentic_model::{Instant, Oid};
 
 use super::absence::BranchHistory;
 use super::keep::{keep_notes, keep_objects};
-use super::{Mended, Recovered};
 use crate::file::{self, Persistence};
 use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository, Upkeep};
 use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::writer::{Finding, Writer, make_mark, rescue_ref};
-use crate::{Error, Result, follow};
+use crate::report::{Finding, Mended, Recovered};
+use crate::writer::{Writer, make_mark};
+use crate::{Error, Result, trail};
 
 /// A write that was decided and not given up.
 pub struct Decided {
@@ -261,7 +261,7 @@ pub(super) fn restore_branch(
         };
         return Ok((moved == RefMove::Moved).then_some(mended));
     }
-    let name = rescue_ref(stream, last.new);
+    let name = stream.rescue_ref(last.new);
     if repository.find_ref(&name)? == Some(last.new) {
         // Said when it was kept.
         return Ok(None);
@@ -330,7 +330,7 @@ fn note_worktree(repository: &Repository, stream: &Stream) -> Result<()> {
     let _lock = lock(repository, stream)?;
     let decided = decided(journal::records(repository.layout(), stream)?);
     match decided.iter().rev().find(|one| one.transaction.follow.is_some()) {
-        Some(last) => follow::note(repository, &last.transaction),
+        Some(last) => trail::note(repository, &last.transaction),
         None => Ok(()),
     }
 }

@@ -4,10 +4,10 @@ use agentic_model::Instant;
 
 use super::keep::{keep_logged_notes, keep_objects};
 use super::replay::{replay, restore_branch};
-use super::{Mended, Recovered};
 use crate::git::Repository;
 use crate::journal::{self, Heritage, Salvage};
 use crate::layout::Stream;
+use crate::report::{Mended, Recovered};
 use crate::writer::{Fate, Writer};
 use crate::{Error, Result};
 

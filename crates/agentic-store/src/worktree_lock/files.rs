@@ -15,8 +15,8 @@ use agentic_model::Oid;
 
 use super::WorktreeLock;
 use super::merging::Edited;
-use crate::follow::Trail;
 use crate::git::{Repository, by_command_line, remove_if_hollow};
+use crate::trail::{FileEntry, Trail};
 use crate::{Error, Result, file};
 
 /// How many files are looked at before they are brought: what changes in between would be lost.
@@ -27,15 +27,6 @@ pub(super) const PLAIN: u32 = 0o100_644;
 pub(super) const EXECUTABLE: u32 = 0o100_755;
 pub(super) const LINK: u32 = 0o120_000;
 const SUBMODULE: u32 = 0o160_000;
-
-/// What a commit has at a path, or what git would add of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileEntry {
-    /// Which sort of file, as git writes it.
-    pub mode: u32,
-    /// The content.
-    pub oid: Oid,
-}
 
 /// What a path was and becomes.
 #[derive(Debug, Clone)]

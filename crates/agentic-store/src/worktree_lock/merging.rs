@@ -9,10 +9,10 @@ use std::fs;
 use agentic_model::Oid;
 
 use super::WorktreeLock;
-use super::files::{Change, EXECUTABLE, FileEntry, Keeping, LINK, PLAIN, is_same};
-use crate::follow::{NotedMerge, Trail};
+use super::files::{Change, EXECUTABLE, Keeping, LINK, PLAIN, is_same};
 use crate::git::{FileMode, Repository, Scratch, TreeChange, TreeEdit};
 use crate::journal::{GitKind, GitObject};
+use crate::trail::{FileEntry, NotedMerge, Trail};
 use crate::{Error, Result, fault};
 
 /// A file that was edited meanwhile.

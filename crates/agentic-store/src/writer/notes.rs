@@ -3,9 +3,9 @@
 use agentic_model::Instant;
 
 use super::Writer;
+use crate::Result;
 use crate::git::Upkeep;
 use crate::journal::{self, Body, Compared, LoggedEdits, NotesEdit, Transaction};
-use crate::{Error, Result};
 
 impl Writer<'_> {
     /// Applies the notes edit of a write. Of its own ref a stream knows where it left it; what it
@@ -20,7 +20,7 @@ impl Writer<'_> {
         let log = || self.logged(&edit.name);
         let upkeep = Upkeep { compared, log: &log };
         let applied = match self.repository.apply_notes(edit, transaction, &upkeep) {
-            Err(error) if is_damage(&error) => {
+            Err(error) if error.is_damage() => {
                 self.restore_notes(&edit.name)?;
                 self.repository.apply_notes(edit, transaction, &upkeep)
             }
@@ -58,9 +58,4 @@ impl Writer<'_> {
         let tips = edits.map_or(Vec::new(), |edits| edits.tips);
         self.repository.restore_notes_ref(name, &tips, tips.first().copied())
     }
-}
-
-/// Tells whether something cannot be read that git should have.
-pub(crate) fn is_damage(error: &Error) -> bool {
-    matches!(error, Error::Git { .. } | Error::Corrupt { .. })
 }

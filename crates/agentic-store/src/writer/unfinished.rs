@@ -1,12 +1,13 @@
 //! What an earlier process had decided and not finished.
 
-use agentic_model::{Instant, Oid};
+use agentic_model::Instant;
 
-use super::{Finding, Writer, remove_mark};
+use super::{Writer, remove_mark};
+use crate::Result;
 use crate::git::RefMove;
 use crate::journal::{BranchMove, Journal, Transaction};
-use crate::layout::Stream;
-use crate::{Result, follow};
+use crate::report::Finding;
+use crate::trail;
 
 impl Writer<'_> {
     /// Rolls an unfinished write of an earlier process forward, or gives it up.
@@ -18,7 +19,7 @@ impl Writer<'_> {
             self.check_free(&transaction)?;
             match self.make_visible(&transaction)? {
                 RefMove::Moved => {
-                    follow::note(self.repository, &transaction)?;
+                    trail::note(self.repository, &transaction)?;
                     self.append_done(now)?;
                     let commit = transaction.branch.as_ref().map(|branch| branch.new);
                     self.found.push(Finding::RolledForward { commit });
@@ -51,7 +52,7 @@ impl Writer<'_> {
         self.check_free(transaction)?;
         match self.make_visible(transaction)? {
             RefMove::Moved => {
-                follow::note(self.repository, transaction)?;
+                trail::note(self.repository, transaction)?;
                 Ok(true)
             }
             RefMove::Lost { .. } => {
@@ -65,14 +66,9 @@ impl Writer<'_> {
     /// decided, if only making it visible failed.
     fn keep_aside(&self, transaction: &Transaction) -> Result<Option<String>> {
         let Some(branch) = &transaction.branch else { return Ok(None) };
-        let name = rescue_ref(&self.stream, branch.new);
+        let name = self.stream.rescue_ref(branch.new);
         let step = BranchMove { name: name.clone(), expect: None, new: branch.new };
         let _there_already = self.repository.move_ref(&step, &transaction.committer, "rescue")?;
         Ok(Some(name))
     }
-}
-
-/// Names the ref that keeps a commit which its branch does not have.
-pub(crate) fn rescue_ref(stream: &Stream, commit: Oid) -> String {
-    format!("refs/agentic/rescued/{stream}/{commit}")
 }
