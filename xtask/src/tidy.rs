@@ -1,5 +1,6 @@
 //! The rules of the house that a machine can check. `STYLE.md` says why they are rules.
 
+mod cycles;
 mod dependencies;
 mod fresh;
 mod layers;
@@ -13,8 +14,9 @@ use crate::workspace::Workspace;
 
 /// Returns every breach of a rule, one line each, sorted.
 pub fn check(workspace: &Workspace) -> Vec<String> {
-    let rules: [fn(&Workspace) -> Vec<String>; 7] = [
+    let rules: [fn(&Workspace) -> Vec<String>; 8] = [
         layers::check,
+        cycles::check,
         owners::check,
         purity::check,
         sizes::check,

@@ -49,6 +49,37 @@ fn dependencies_point_down() {
 }
 
 #[test]
+fn files_that_import_each_other_are_few() {
+    // A ring of so many files: each uses the next one, the last the first.
+    let ring = |name: &str, n_files: usize| -> Vec<(String, String)> {
+        let file = |at: usize| {
+            let next = (at + 1) % n_files;
+            (format!("crates/{name}/src/f{at}.rs"), format!("use crate::f{next}::Thing;"))
+        };
+        (0..n_files).map(file).collect()
+    };
+    let found = |files: &[(String, String)]| {
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (&**path, &**text)).collect();
+        cycles::check(&tree(&[], &files))
+    };
+    check_rule(found(&ring("one", 8)), &[]);
+    let names = (0..9).map(|at| format!("f{at}")).collect::<Vec<_>>().join(", ");
+    let told = format!("cycles: 9 files of `one` import each other, more than 8: {names}");
+    check_rule(found(&ring("one", 9)), &[&told]);
+    // A name that the root passes on, and one that only a test uses.
+    let mut passed_on = ring("one", 9);
+    passed_on[0].1 = "use crate::Thing;".to_owned();
+    passed_on.push(("crates/one/src/lib.rs".to_owned(), "pub use crate::f1::Thing;".to_owned()));
+    check_rule(found(&passed_on), &[&told]);
+    let mut tested = ring("one", 9);
+    tested[0].1 = "#[cfg(test)] mod tests { use crate::f1::Thing; }".to_owned();
+    check_rule(found(&tested), &[]);
+    let told = "cycles: the ceiling of `agentic-space` is 49, but its longest ring has 9";
+    check_rule(found(&ring("agentic-space", 9)), &[told]);
+}
+
+#[test]
 fn heavy_crates_have_one_owner() {
     let rule = |packages: &[Package]| owners::check(&tree(packages, &[]));
     check_rule(rule(&[package("agentic-store", &["gix:outside", "tempfile:outside"])]), &[]);
