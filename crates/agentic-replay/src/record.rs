@@ -262,6 +262,20 @@ pub struct PermitRecord {
     pub decision: String,
     /// The payload to use in place of the one asked, where the decision edited it.
     pub edited: Option<Stored>,
+    /// For how long.
+    pub scope: PermitScope,
+}
+
+/// For how long a permission counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum PermitScope {
+    /// For this request.
+    #[default]
+    Once,
+    /// For later requests like it too ([`crate::Grants`]).
+    RestOfSession,
+    /// For this request, because an earlier permission covers it: the position of its record.
+    Under(u64),
 }
 
 /// A change of program.

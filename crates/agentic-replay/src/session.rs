@@ -13,12 +13,13 @@ use agentic_model::canonical::{self, CanonicalError};
 use agentic_model::{AgentName, Cid, Instant, Value};
 
 use crate::record::{
-    AnswerRecord, AttemptRecord, CancelRecord, FoundRecord, PermitRecord, RETRY, UpgradeRecord,
+    AnswerRecord, AttemptRecord, CancelRecord, FoundRecord, PermitRecord, PermitScope, RETRY,
+    UpgradeRecord,
 };
 use crate::settle::settle;
 use crate::{
-    Answer, Body, By, Chain, End, Engine, Event, Failure, Handling, Kinds, Objects, Path, Program,
-    Request, RequestHash, Run, ScopeStep, SessionId, StartRecord,
+    Answer, Body, By, Chain, Coverage, End, Engine, Event, Failure, Grant, Grants, Handling, Kinds,
+    Objects, Path, Program, Request, RequestHash, Run, ScopeStep, SessionId, StartRecord,
 };
 
 mod advance;
@@ -81,6 +82,8 @@ pub struct Session<P> {
     seen: HashSet<Path>,
     /// What was sent and has reached nobody.
     signals: Signals,
+    /// What need not be asked for any more.
+    grants: Grants,
     /// Scopes under way.
     scopes: scope::OpenScopes,
     /// How the program ended, while withdrawn requests have no answer yet.
@@ -293,13 +296,15 @@ impl<P: Program> Session<P> {
         self.ask_mut(path)?.next_at = None;
         let mut progress = Progress::default();
         let decision = RETRY.to_owned();
-        let record = PermitRecord { path: path.clone(), decision, edited: None };
+        let scope = PermitScope::Once;
+        let record = PermitRecord { path: path.clone(), decision, edited: None, scope };
         self.append(at, Body::Permit(record), &mut progress);
         Ok(progress)
     }
 
     /// Records that a held effect may be performed after all, with another payload where the
-    /// decision edited it, and lists it for performing.
+    /// decision edited it, and lists it for performing. For the rest of the session only what was not
+    /// allowed can be permitted, as it was asked: otherwise it is permitted once.
     ///
     /// # Errors
     /// Fails when the request is not held for permission or for doubt, and when the edited
@@ -308,13 +313,17 @@ impl<P: Program> Session<P> {
         &mut self,
         path: &Path,
         decision: &str,
-        edited: Option<Value>,
+        (edited, scope): (Option<Value>, PermitScope),
         at: Instant,
     ) -> Result<Progress, Refused> {
         let held = self.hold(path).map(|hold| hold.reason);
-        let Some(HoldReason::NotAllowed | HoldReason::InDoubt) = held else {
+        let Some(reason @ (HoldReason::NotAllowed | HoldReason::InDoubt)) = held else {
             return Err(Refused::NotOpen { path: path.clone() });
         };
+        let is_wide = scope == PermitScope::RestOfSession
+            && reason == HoldReason::NotAllowed
+            && edited.is_none();
+        let scope = if is_wide { scope } else { PermitScope::Once };
         let mut progress = Progress::default();
         let edited = edited.map(settle).transpose().map_err(Refused::NotData)?;
         let stored = edited.as_ref().map(|value| place(value, &mut progress.objects));
@@ -322,7 +331,12 @@ impl<P: Program> Session<P> {
         ask.standing = Standing::Open;
         ask.permit = Some(Permit { edited });
         let decision = decision.to_owned();
-        let record = PermitRecord { path: path.clone(), decision, edited: stored };
+        if is_wide {
+            let coverage = Coverage::of(&ask.request.kind, &ask.request.payload);
+            let seq = self.chain.length();
+            self.grants.add(Grant { seq, decision: decision.clone(), coverage });
+        }
+        let record = PermitRecord { path: path.clone(), decision, edited: stored, scope };
         self.append(at, Body::Permit(record), &mut progress);
         self.list(path, &mut progress);
         Ok(progress)

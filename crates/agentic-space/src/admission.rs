@@ -1,9 +1,10 @@
 //! Whether an answer may be given to a hold: by this person, with this action and this value.
 
 use agentic_model::{Value, json};
+use agentic_replay::HoldReason;
 
 use crate::decide::{Draft, VALUE_BYTES_MAX};
-use crate::decision::Action;
+use crate::decision::{Action, ApprovalScope};
 use crate::policy::Policy;
 use crate::session::OpenHold;
 use crate::{Error, Result, Space};
@@ -36,6 +37,7 @@ pub fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> 
         let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
         return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
     }
+    check_scope(hold, draft)?;
     let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
     if given > VALUE_BYTES_MAX {
         let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
@@ -43,6 +45,23 @@ pub fn check(space: &Space, hold: &OpenHold, policy: &Policy, draft: &Draft) -> 
     }
     let value = policy.effective_value(draft.action, draft.value.as_ref());
     check_value(hold, policy, draft.action, value.as_ref())
+}
+
+/// Checks that an answer which is to count for later requests too is one about a permission.
+fn check_scope(hold: &OpenHold, draft: &Draft) -> Result<()> {
+    let reason = match (draft.scope, draft.action, hold.reason) {
+        (ApprovalScope::Once, _, _)
+        | (ApprovalScope::RestOfSession, Action::Approve, HoldReason::NotAllowed) => return Ok(()),
+        (ApprovalScope::RestOfSession, Action::Approve, HoldReason::Asked) => {
+            "it is a question of the program, not one for a permission"
+        }
+        (ApprovalScope::RestOfSession, Action::Approve, HoldReason::InDoubt) => {
+            "the question is what happened before a crash, not whether it may happen"
+        }
+        (ApprovalScope::RestOfSession, _, _) => "only an approval can count so long",
+    };
+    let request = hold.session.short_request(&hold.id);
+    Err(Error::NotForSession { request, reason })
 }
 
 fn check_value(

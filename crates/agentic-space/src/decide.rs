@@ -12,7 +12,7 @@ use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, T
 
 pub use crate::admission::check;
 use crate::commit::RACES_MAX;
-pub use crate::decision::{Action, COMMAND_LINE, Decision};
+pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
 use crate::following::{Following, carry_out};
 use crate::hold::Pending;
 pub use crate::policy::Policy;
@@ -35,6 +35,8 @@ pub struct Draft {
     pub action: Action,
     /// The value, where the action takes one.
     pub value: Option<Value>,
+    /// For how long it counts.
+    pub scope: ApprovalScope,
     /// Why.
     pub rationale: String,
     /// The hash that the request must have.
@@ -123,6 +125,7 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
         Recorded::Before { commit, decision: earlier } => {
             let same = earlier.principal == decision.principal
                 && earlier.action == decision.action
+                && earlier.scope() == decision.scope()
                 && earlier.value == decision.value;
             if same {
                 let written = Written::default();

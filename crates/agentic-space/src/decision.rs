@@ -53,6 +53,33 @@ pub struct Decision {
     pub request: RequestId,
 }
 
+/// For how long an approval counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ApprovalScope {
+    /// For this request.
+    #[default]
+    Once,
+    /// For later requests like it of the same session too.
+    RestOfSession,
+}
+
+impl ApprovalScope {
+    /// Parses the name.
+    pub fn parse(text: &str) -> Option<ApprovalScope> {
+        [ApprovalScope::Once, ApprovalScope::RestOfSession]
+            .into_iter()
+            .find(|scope| scope.name() == text)
+    }
+
+    /// Returns the name, as decisions record it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ApprovalScope::Once => "once",
+            ApprovalScope::RestOfSession => "rest-of-session",
+        }
+    }
+}
+
 impl Action {
     /// Parses an action that a human may take.
     pub fn parse(text: &str) -> Option<Action> {
@@ -152,7 +179,7 @@ impl Decision {
             ("request_hash".to_owned(), Value::text(hold.ask.hash.to_string())),
             ("payload".to_owned(), Value::text(hold.ask.payload.cid().to_string())),
             ("offered".to_owned(), Value::List(offered.collect())),
-            ("scope".to_owned(), Value::text("once")),
+            ("scope".to_owned(), Value::text(draft.scope.name())),
             ("client".to_owned(), Value::text(draft.client)),
             ("preselected".to_owned(), Value::Bool(preselects(draft.client, policy))),
             ("authn".to_owned(), Value::text(format!("uid:{}", user_id()))),
@@ -198,6 +225,14 @@ impl Decision {
     /// Returns the head on which the hold was put before people, as far as it is known.
     pub(crate) fn published(&self) -> Option<&str> {
         self.record.get(HOLD_HEAD).and_then(Value::as_text)
+    }
+
+    /// Returns for how long it counts; nothing where it says so in a word that nobody here knows.
+    pub fn scope(&self) -> Option<ApprovalScope> {
+        match self.record.get("scope") {
+            None => Some(ApprovalScope::Once),
+            Some(scope) => ApprovalScope::parse(scope.as_text()?),
+        }
     }
 
     /// Returns until when it could be made, where that was said.

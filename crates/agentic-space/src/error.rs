@@ -464,6 +464,14 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// An answer cannot count for the rest of a session.
+    #[error("request {request} cannot be approved for the rest of the session: {reason}")]
+    NotForSession {
+        /// The request.
+        request: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// The value does not fit what was asked for.
     #[error("the value does not fit at `{pointer}`: {reason}")]
     ValueMisfit {

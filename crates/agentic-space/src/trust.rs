@@ -334,11 +334,13 @@ fn keys_of(space: &Space, principal: &str) -> Result<Vec<String>> {
 fn may(space: &Space, hold: &OpenHold, decision: &Decision) -> bool {
     let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
     let Some(decided_at) = text("decided_at").and_then(Instant::parse) else { return false };
+    let Some(scope) = decision.scope() else { return false };
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, decided_at.min(space.now()));
     let draft = Draft {
         action: decision.action,
         value: decision.value.clone(),
+        scope,
         rationale: String::new(),
         expect: Some(text("request_hash").unwrap_or_default().to_owned()),
         principal: decision.principal.clone(),

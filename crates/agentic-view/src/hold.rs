@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Instant, Oid, json};
-use agentic_replay::SessionId;
+use agentic_replay::{Coverage, HoldReason, SessionId};
 use agentic_space::decide::{Action, Decision};
 use agentic_space::hold::Pending;
 use schemars::JsonSchema;
@@ -51,6 +51,9 @@ pub struct PendingView {
     /// How often it went on to other people, because nobody decided in time.
     #[serde(skip_serializing_if = "is_zero")]
     pub escalated: usize,
+    /// What `approve --scope rest-of-session` would permit besides, where it can be said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rest_of_session: Option<String>,
     /// What each action would do.
     pub means: BTreeMap<String, String>,
     /// The value when nobody decides in time.
@@ -181,6 +184,7 @@ impl PendingView {
             role: policy.role.clone(),
             choices: policy.choices.clone(),
             escalated: policy.level,
+            rest_of_session: covered(pending),
             means: meanings(hold.reason.name(), &hold.ask.kind, &actions),
             on_expiry: policy.on_expiry.as_ref().map(json::to_json),
             asked_at: hold.asked_at.to_string(),
@@ -192,6 +196,13 @@ impl PendingView {
             unverified: pending.unverified.iter().map(UnverifiedView::new).collect(),
         }
     }
+}
+
+/// Says what an approval for the rest of the session would cover, if the hold asks for a permission.
+fn covered(pending: &Pending) -> Option<String> {
+    let hold = &pending.hold;
+    let is_permission = hold.reason == HoldReason::NotAllowed;
+    is_permission.then(|| Coverage::of(&hold.ask.kind, &hold.payload).words())
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // This is how the serializer asks.

@@ -13,7 +13,7 @@ use crate::difference;
 use crate::visible::{visible, visible_line};
 
 /// What shows a hold, as decisions name it.
-pub const RENDERER: &str = "agentic-text/2";
+pub const RENDERER: &str = "agentic-text/3";
 
 /// Writes who asks what, about what, until when, and what each answer would do. It says nothing that
 /// changes by itself, such as an age.
@@ -22,6 +22,12 @@ pub fn question(view: &PendingView) -> String {
     policy(view, &mut text);
     for action in &view.actions {
         text.push_str(&format!("{action}: {}\n", meaning(&view.reason, &view.kind, action)));
+    }
+    if let Some(covered) = &view.rest_of_session {
+        let covered = visible_line(covered);
+        text.push_str(&format!(
+            "approve --scope rest-of-session: run it, and {covered}, unasked\n"
+        ));
     }
     text.push_str(&about(view));
     visible(&text)

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid, Value, json};
-use agentic_replay::record::AttemptRecord;
+use agentic_replay::record::{AttemptRecord, PermitScope};
 use agentic_replay::{By, Failure, SessionId};
-use agentic_space::decide::{Decision, Policy};
+use agentic_space::decide::{ApprovalScope, Decision, Policy};
 use agentic_space::session::summary::Answered;
 use agentic_space::session::{Asked, Difference, Noted, Overtaken, Proof, Summary, Verdict};
 use schemars::JsonSchema;
@@ -130,6 +130,12 @@ pub struct GivenView {
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<String>,
+    /// `rest-of-session`, where it counts for later requests too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The request that it was an answer to, where that was an earlier one and it covers this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub given_for: Option<String>,
 }
 
 /// A decision that came too late.
@@ -343,7 +349,7 @@ impl SessionView {
             executed: asked
                 .permit
                 .as_ref()
-                .and_then(|(_, edited)| edited.as_ref().map(json::to_json)),
+                .and_then(|permit| permit.edited.as_ref().map(json::to_json)),
             decision: None,
             attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
@@ -363,7 +369,11 @@ impl SessionView {
     ) -> SessionView {
         for (view, asked) in self.requests.iter_mut().flatten().zip(&summary.asked) {
             let decided = asked.decision().and_then(|commit| decisions.get_key_value(&commit));
+            let given_for = decided.map(|(_, decision)| decision.request);
+            let given_for = given_for.filter(|request| *request != asked.id);
             view.decision = decided.map(|(commit, decision)| GivenView {
+                scope: is_wide(asked).then(|| ApprovalScope::RestOfSession.name().to_owned()),
+                given_for: given_for.map(|request| summary.id.short_request(&request)),
                 commit: commit.to_string(),
                 action: decision.action.name().to_owned(),
                 principal: decision.principal.clone(),
@@ -431,6 +441,14 @@ impl VerdictView {
             Verdict::Corrupt(reason) => ("corrupt", None, None, Some(reason.clone())),
         };
         VerdictView { session, verdict: name.to_owned(), at, class, reason }
+    }
+}
+
+/// Says whether a request was permitted for the rest of the session, or because an earlier one was.
+fn is_wide(asked: &Asked) -> bool {
+    match asked.permit.as_ref().map(|permit| permit.scope) {
+        None | Some(PermitScope::Once) => false,
+        Some(PermitScope::RestOfSession | PermitScope::Under(_)) => true,
     }
 }
 

@@ -8,8 +8,9 @@ use agentic_model::{AgentName, Value};
 
 use super::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
-    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, PublishRecord, Record,
-    ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord, Why, WithdrawRecord,
+    Engine, EscalateRecord, ForkPoint, FoundRecord, Outcome, PermitRecord, PermitScope,
+    PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord,
+    Why, WithdrawRecord,
 };
 use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
 
@@ -19,6 +20,8 @@ use crate::record::codec::fields::{In, Out, choose, int, invalid};
 
 /// The version of all records.
 const VERSION: i64 = 1;
+/// The word for a permission that counts for later requests too.
+const REST_OF_SESSION: &str = "rest-of-session";
 
 /// A map that is not a record.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -104,6 +107,11 @@ fn write_body(body: &Body, out: &mut Out) {
         Body::Permit(permit) => {
             out.kind("permit").path(&permit.path).text("decision", &permit.decision);
             out.stored_if("edited", permit.edited.as_ref());
+            match permit.scope {
+                PermitScope::Once => {}
+                PermitScope::RestOfSession => _ = out.text("scope", REST_OF_SESSION),
+                PermitScope::Under(seq) => _ = out.int("under", int(seq)),
+            }
         }
         Body::Upgrade(upgrade) => {
             out.kind("upgrade").link("from", upgrade.from).link("to", upgrade.to);
@@ -197,6 +205,7 @@ fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             path: fields.path()?,
             decision: fields.text("decision")?,
             edited: fields.stored_if("edited")?,
+            scope: read_scope(fields)?,
         }),
         "withdraw" => Body::Withdraw(WithdrawRecord {
             path: fields.path()?,
@@ -211,6 +220,18 @@ fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
         }),
         _ => return Err(invalid("kind")),
     })
+}
+
+/// Reads for how long a permission counts. Records of before have neither field.
+fn read_scope(fields: &mut In<'_>) -> Result<PermitScope, InvalidRecord> {
+    if fields.has("under") {
+        return Ok(PermitScope::Under(fields.count("under")?));
+    }
+    match fields.text_if("scope")?.as_deref() {
+        None => Ok(PermitScope::Once),
+        Some(REST_OF_SESSION) => Ok(PermitScope::RestOfSession),
+        Some(_) => Err(invalid("scope")),
+    }
 }
 
 fn write_start(start: &StartRecord, out: &mut Out) {

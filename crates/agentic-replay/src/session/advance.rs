@@ -8,12 +8,15 @@ use agentic_model::{Cid, Instant, Value, canonical};
 use super::Withdrawn;
 use super::scope::OpenScopes;
 use super::signal::Signals;
-use super::{Ask, Group, Hold, HoldReason, Performance, Progress, Refused, Session, Standing};
+use super::{
+    Ask, Group, Hold, HoldReason, Performance, Permit, Progress, Refused, Session, Standing,
+};
 use crate::record::{
-    AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, Why, WithdrawRecord,
+    AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, PermitRecord, PermitScope, Why,
+    WithdrawRecord,
 };
 use crate::{
-    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Handling, Kinds, Path, Program,
+    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Grants, Handling, Kinds, Path, Program,
     Request, RequestHash, RequestId, Run, Start, StartRecord, Step, Stopped, Storage, Stored,
 };
 
@@ -44,6 +47,7 @@ impl<P: Program> Session<P> {
             asks: BTreeMap::new(),
             seen: HashSet::new(),
             signals: Signals::default(),
+            grants: Grants::default(),
             scopes: OpenScopes::default(),
             ending: None,
             over: None,
@@ -113,10 +117,28 @@ impl<P: Program> Session<P> {
         for (path, request) in group.asks {
             let body = self.ask(request, progress);
             self.append(at, Body::Ask(Box::new(body)), progress);
+            self.permit_covered(&path, progress);
             self.list(&path, progress);
         }
         progress.events.extend(group.events);
         self.close(progress);
+    }
+
+    /// Lets the effect of a request begin that an earlier permission covers, and records so. Nobody is
+    /// asked.
+    pub(super) fn permit_covered(&mut self, path: &Path, progress: &mut Progress) {
+        if self.grants.is_empty() {
+            return;
+        }
+        let held = self.hold(path).filter(|hold| hold.reason == HoldReason::NotAllowed);
+        let (Some(hold), Some(ask)) = (held, self.asks.get_mut(path)) else { return };
+        let Request { kind, payload, .. } = &*hold.request;
+        let Some(grant) = self.grants.covering(ask.seq, kind, payload) else { return };
+        ask.permit = Some(Permit { edited: None });
+        let decision = grant.decision.clone();
+        let scope = PermitScope::Under(grant.seq);
+        let record = PermitRecord { path: path.clone(), decision, edited: None, scope };
+        self.append(self.chain.at(), Body::Permit(record), progress);
     }
 
     /// Appends the end once the program has ended and every request has its answer.

@@ -86,6 +86,7 @@ impl<P: Program> Session<P> {
         self.run.reseed(start.seed);
         self.flow = start.flow;
         self.start = start;
+        self.grants.clear();
         let is_open = |path: &Path, standing: Standing| {
             standing != Standing::Withdrawn && !group.withdrawn.contains(path)
         };

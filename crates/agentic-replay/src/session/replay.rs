@@ -11,8 +11,8 @@ use super::{Group, Permit, Progress, Session, Setting, Standing};
 use crate::divergence::{Difference, Divergence, changes};
 use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY};
 use crate::{
-    Answer, Body, Corrupt, EffectClass, End, Failure, Handling, Journal, Objects, PATCH, Path,
-    Program, Record, Request, StartRecord, Stopped, Stored,
+    Answer, Body, Corrupt, EffectClass, End, Failure, Grants, Handling, Journal, Objects, PATCH,
+    Path, Program, Record, Request, StartRecord, Stopped, Stored,
 };
 
 mod difference;
@@ -104,6 +104,8 @@ impl<P: Program> Session<P> {
         let mut replay = Replay::begin(journal, program, setting, extent)?;
         replay.read_all(fold)?;
         let Replay { mut session, mut group, .. } = replay;
+        // Also those inside of finished scopes, which were not read.
+        session.grants = Grants::of(journal, setting.objects)?;
         let mut progress = Progress::default();
         if !follows_an_answer(journal) {
             group.events.clear();
@@ -131,6 +133,8 @@ impl<P: Program> Session<P> {
                 let ask = self.asks.get_mut(&path).expect("a key of the same map");
                 ask.standing = Standing::InDoubt;
             }
+            // A crash may have come between the two records.
+            self.permit_covered(&path, progress);
             let n_withdrawn = progress.withdrawn.len();
             self.list(&path, progress);
             for withdrawn in &mut progress.withdrawn[n_withdrawn..] {

@@ -5,8 +5,8 @@ use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
     Engine, EscalateRecord, ForkPoint, FoundRecord, InvalidRecord, Outcome, PermitRecord,
-    PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, Stored, UpgradeRecord,
-    VoteRecord, Why, WithdrawRecord,
+    PermitScope, PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, Stored,
+    UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
     Chain, EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId,
@@ -80,6 +80,9 @@ fn every_body() -> Vec<Body> {
 fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<Body> {
     let text = |text: &str| text.to_owned();
     let path = || path.clone();
+    let permit = |edited, scope| {
+        Body::Permit(PermitRecord { path: path(), decision: text("d"), edited, scope })
+    };
     vec![
         Body::Attempt(AttemptRecord {
             path: path(),
@@ -97,12 +100,10 @@ fn bookkeeping(path: &Path, stored: &Stored, cid: Cid, hash: RecordHash) -> Vec<
             principal: text("p"),
             action: text("a"),
         }),
-        Body::Permit(PermitRecord { path: path(), decision: text("d"), edited: None }),
-        Body::Permit(PermitRecord {
-            path: path(),
-            decision: text("d"),
-            edited: Some(stored.clone()),
-        }),
+        permit(None, PermitScope::Once),
+        permit(Some(stored.clone()), PermitScope::Once),
+        permit(None, PermitScope::RestOfSession),
+        permit(None, PermitScope::Under(7)),
         Body::Upgrade(UpgradeRecord { from: cid, to: cid, verified: 3 }),
         Body::Withdraw(WithdrawRecord { path: path(), why: Why::Dropped }),
         Body::Withdraw(WithdrawRecord { path: path(), why: Why::Ended }),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{AgentName, Cid, Instant, Value};
-use agentic_replay::record::{CancelMode, CancelRecord};
+use agentic_replay::record::{CancelMode, CancelRecord, PermitScope};
 use agentic_replay::{
     Answer, Body, By, Difference, End, Engine, Failure, HOLD, HoldReason, Journal, Kinds, Link,
     Opening, Path, Progress, ReplayError, Session, Setting, Stopped,
@@ -260,15 +260,46 @@ fn a_permission_survives_a_crash_and_puts_the_edited_payload_in_place() {
     let (mut session, mut kept) = begin(&node);
     let path = Path::root().child("0");
     let at = session.chain().at();
-    let mut progress =
-        session.permit(&path, "c0ffee", Some(Value::Int(9)), at).expect("the request is held");
+    let mut progress = session
+        .permit(&path, "c0ffee", (Some(Value::Int(9)), PermitScope::Once), at)
+        .expect("the request is held");
     assert_eq!(progress.perform[0].request.payload, Value::Int(9));
-    assert!(session.permit(&path, "c0ffee", None, at).is_err(), "permitted already");
+    assert!(
+        session.permit(&path, "c0ffee", (None, PermitScope::Once), at).is_err(),
+        "permitted already"
+    );
     kept.keep(&mut progress);
     let (mut session, progress) = kept.load(&node).expect("nothing changed");
     assert_eq!(progress.holds[0].reason, HoldReason::InDoubt);
-    let progress = session.permit(&path, "c0ffee", Some(Value::Int(9)), at).expect("in doubt");
+    let progress = session
+        .permit(&path, "c0ffee", (Some(Value::Int(9)), PermitScope::Once), at)
+        .expect("in doubt");
     assert_eq!(progress.perform[0].request.payload, Value::Int(9));
+}
+
+#[test]
+fn a_permission_for_the_rest_of_the_session_asks_nobody_again_wherever_it_is_broken_off() {
+    let node = Node::Seq(vec![Node::Ask("forbidden", 1), Node::Ask("forbidden", 2)]);
+    let (mut session, mut kept) = begin(&node);
+    let first = session.pending()[0].request.path.clone();
+    let (at, scope) = (session.chain().at(), PermitScope::RestOfSession);
+    kept.keep(&mut session.permit(&first, "c0ffee", (None, scope), at).expect("it is held"));
+    let mut progress =
+        session.answered(&first, Answer::Ok(Value::Null), By::Executor, at).expect("it is open");
+    assert_eq!((progress.perform.len(), progress.holds.len()), (1, 0));
+    let n_before = kept.frames.len();
+    kept.keep(&mut progress);
+    let Body::Permit(permit) = &kept.journal().records()[kept.frames.len() - 1].body.clone() else {
+        panic!("the second one is permitted by a record");
+    };
+    assert_eq!((permit.decision.as_str(), permit.scope), ("c0ffee", PermitScope::Under(2)));
+    // With the answer alone, and with the second question but not its permission.
+    for n_kept in [n_before + 1, n_before + 2] {
+        let (_, progress) = kept.up_to(n_kept).load(&node).expect("nothing changed");
+        assert_eq!((progress.perform.len(), progress.holds.len()), (1, 0));
+        let last = progress.links.last().map(|link| link.record.body.clone());
+        assert_eq!(last, Some(Body::Permit(permit.clone())));
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use agentic_lang_pipeline::engine::{Decided, RunDecision, RunId};
 use agentic_model::{Oid, Value};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
-use crate::decide::{self, Action, Decision, Draft};
+use crate::decide::{self, Action, ApprovalScope, Decision, Draft};
 use crate::hold::{Filter, Named, Pending, find_hold, pending};
 use crate::session::go_on;
 use crate::{Error, Result, Space};
@@ -28,6 +28,7 @@ pub(super) fn decide(
     let draft = Draft {
         action,
         value,
+        scope: ApprovalScope::Once,
         rationale: decision.note.clone(),
         expect: decision.expect.clone(),
         principal: decision.actor.clone(),

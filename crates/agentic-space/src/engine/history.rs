@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentic_lang_pipeline::engine::RunEvent;
 use agentic_model::Cid;
 use agentic_plan::{NodeId, Place, SourceMap};
-use agentic_replay::record::{CancelMode, Outcome, Why};
+use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
 use agentic_replay::{Body, By, Path, Record, SessionId};
 
 use crate::session::flow_of;
@@ -74,7 +74,13 @@ pub(super) fn happening(record: &Record) -> RunEvent {
             told("publish", Some(&publish.path), format!("on {}", publish.head))
         }
         Body::Permit(permit) => {
-            told("permit", Some(&permit.path), format!("by decision {}", permit.decision))
+            let for_how_long = match permit.scope {
+                PermitScope::Once => String::new(),
+                PermitScope::RestOfSession => ", for the rest of the session".to_owned(),
+                PermitScope::Under(seq) => format!(", as record {seq} says"),
+            };
+            let note = format!("by decision {}{for_how_long}", permit.decision);
+            told("permit", Some(&permit.path), note)
         }
         Body::Upgrade(upgrade) => told("upgrade", None, format!("to {}", upgrade.to)),
         Body::Withdraw(withdraw) => {

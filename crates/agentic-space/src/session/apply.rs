@@ -134,7 +134,9 @@ impl<'a> Driver<'a> {
             Consequence::Answer(answer) => {
                 self.session.answered(path, answer, By::Decision(commit), now)
             }
-            Consequence::Permit(edited) => self.session.permit(path, &commit, edited, now),
+            Consequence::Permit(edited, scope) => {
+                self.session.permit(path, &commit, (edited, scope), now)
+            }
             Consequence::Nothing => return Ok(()),
         };
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;

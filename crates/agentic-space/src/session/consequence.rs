@@ -1,9 +1,10 @@
 //! What a decision makes of the hold that it settles.
 
 use agentic_model::Value;
+use agentic_replay::record::PermitScope;
 use agentic_replay::{Answer, Failure, HOLD, HoldReason};
 
-use crate::decision::{Action, Decision};
+use crate::decision::{Action, ApprovalScope, Decision};
 use crate::policy::Policy;
 
 /// What a decision makes of the hold that it settles.
@@ -12,7 +13,7 @@ pub enum Consequence {
     /// The request has this answer.
     Answer(Answer),
     /// Its effect may begin, with another payload where the decision edited it.
-    Permit(Option<Value>),
+    Permit(Option<Value>, PermitScope),
     /// Nobody waits any more.
     Nothing,
 }
@@ -32,8 +33,13 @@ pub fn consequence(
     match (reason, decision.action) {
         (Asked, _) if kind == HOLD => Consequence::Answer(decision.outcome(policy)),
         (Asked, Action::Approve | Action::Respond | Action::Edit) => told(),
-        (NotAllowed | InDoubt, Action::Approve) => Consequence::Permit(None),
-        (NotAllowed | InDoubt, Action::Edit) => Consequence::Permit(decision.value.clone()),
+        (NotAllowed, Action::Approve) if decision.scope() == Some(ApprovalScope::RestOfSession) => {
+            Consequence::Permit(None, PermitScope::RestOfSession)
+        }
+        (NotAllowed | InDoubt, Action::Approve) => Consequence::Permit(None, PermitScope::Once),
+        (NotAllowed | InDoubt, Action::Edit) => {
+            Consequence::Permit(decision.value.clone(), PermitScope::Once)
+        }
         (NotAllowed | InDoubt, Action::Respond) => told(),
         (_, Action::Reject) => refused("rejected"),
         (_, Action::Expire) => refused("expired"),

@@ -8,10 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{Cid, Oid, Value};
-use agentic_replay::record::{AnswerRecord, AskRecord, Outcome, PermitRecord, RETRY, VoteRecord};
+use agentic_replay::record::{
+    AnswerRecord, AskRecord, Outcome, PermitRecord, PermitScope, RETRY, VoteRecord,
+};
 use agentic_replay::{
-    Answer, Body, By, Failure, Handling, HoldReason, Journal, Path, Record, RequestId, SessionId,
-    Stored, settle,
+    Answer, Body, By, Coverage, Failure, Handling, HoldReason, Journal, Path, Record, RequestId,
+    SessionId, Stored, settle,
 };
 use agentic_store::git::CommitInfo;
 
@@ -71,6 +73,7 @@ pub fn prove(space: &Space, id: &SessionId) -> Result<Proof> {
         values: &values,
         session: String::new(),
         asks: BTreeMap::new(),
+        granted: BTreeMap::new(),
         commits: BTreeMap::new(),
         proof,
     };
@@ -135,6 +138,9 @@ struct Witness<'w> {
     /// The session whose records are heard: a fork begins with those of others.
     session: String,
     asks: BTreeMap<&'w Path, &'w AskRecord>,
+    /// The permissions for the rest of the session, by the positions of their records: the decision
+    /// that gave it, and what it covers.
+    granted: BTreeMap<u64, (String, Coverage)>,
     /// Commits that were read; nothing for one that is not here.
     commits: BTreeMap<Oid, Option<CommitInfo>>,
     proof: Proof,
@@ -146,6 +152,7 @@ impl<'w> Witness<'w> {
             Body::Start(start) => {
                 self.session = start.session.to_string();
                 self.asks.clear();
+                self.granted.clear();
                 self.commit_named(start.head.as_deref())?;
             }
             Body::Ask(ask) => _ = self.asks.insert(&ask.path, ask),
@@ -177,13 +184,30 @@ impl<'w> Witness<'w> {
     }
 
     fn hear_permit(&mut self, seq: u64, permit: &PermitRecord) -> Result<()> {
+        if let PermitScope::Under(earlier) = permit.scope {
+            return self.hear_covered(seq, permit, earlier);
+        }
         let decision = self.decision(seq, &permit.path, &permit.decision)?;
         let (Some(decision), Some(ask)) = (decision, self.asks.get(&permit.path).copied()) else {
             return Ok(());
         };
         let edited = permit.edited.as_ref().map(|edited| self.value(edited)).transpose()?;
         let derived = self.consequence(ask, &decision)?;
-        self.must(derived == Consequence::Permit(edited), seq, &permit.decision)
+        if permit.scope == PermitScope::RestOfSession {
+            let coverage = Coverage::of(&ask.kind, &self.value(&ask.payload)?);
+            self.granted.insert(seq, (permit.decision.clone(), coverage));
+        }
+        self.must(derived == Consequence::Permit(edited, permit.scope), seq, &permit.decision)
+    }
+
+    /// Compares a permission that nobody was asked for with the one that covers it.
+    fn hear_covered(&mut self, seq: u64, permit: &PermitRecord, earlier: u64) -> Result<()> {
+        let Some(ask) = self.asks.get(&permit.path).copied() else { return Ok(()) };
+        let coverage = Coverage::of(&ask.kind, &self.value(&ask.payload)?);
+        let is_covered = self.granted.get(&earlier).is_some_and(|(decision, granted)| {
+            *decision == permit.decision && *granted == coverage
+        });
+        self.must(is_covered && permit.edited.is_none(), seq, &permit.decision)
     }
 
     fn hear_answer(&mut self, seq: u64, answer: &'w AnswerRecord) -> Result<()> {
@@ -247,8 +271,8 @@ impl<'w> Witness<'w> {
         let policy = Policy::of_payload(reason, &self.value(&ask.payload)?);
         Ok(match consequence((&ask.kind, reason), decision, &policy) {
             Consequence::Answer(answer) => Consequence::Answer(answer.settled()),
-            Consequence::Permit(edited) => {
-                Consequence::Permit(edited.and_then(|value| settle(value).ok()))
+            Consequence::Permit(edited, scope) => {
+                Consequence::Permit(edited.and_then(|value| settle(value).ok()), scope)
             }
             Consequence::Nothing => Consequence::Nothing,
         })

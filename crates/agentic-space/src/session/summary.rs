@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use agentic_model::{AgentName, Cid, Instant, Oid, Value};
-use agentic_replay::record::{AskRecord, AttemptRecord, VoteRecord};
+use agentic_replay::record::{AskRecord, AttemptRecord, PermitScope, VoteRecord};
 use agentic_replay::{
     Body, By, Engine, Failure, HoldReason, Journal, Path, Position, Record, RecordHash, RequestId,
     SessionId, State,
@@ -72,8 +72,8 @@ pub struct Asked {
     pub asked_at: Instant,
     /// When it was answered.
     pub answered_at: Option<Instant>,
-    /// The decision that let its effect begin, and the payload that it put in place of the one asked.
-    pub permit: Option<(String, Option<Value>)>,
+    /// What let its effect begin, where it was not allowed.
+    pub permit: Option<Permission>,
     /// The attempts that failed and that the host has made good, or will.
     pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.
@@ -92,9 +92,20 @@ impl Asked {
             | By::Signal(_)
             | By::System(_) => None,
         });
-        let permitted = self.permit.as_ref().map(|(commit, _)| commit);
+        let permitted = self.permit.as_ref().map(|permit| &permit.decision);
         answered.or(permitted).and_then(|commit| Oid::parse(commit).ok())
     }
+}
+
+/// What let the effect of a request begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Permission {
+    /// The commit of the decision.
+    pub decision: String,
+    /// The payload that it put in place of the one asked.
+    pub edited: Option<Value>,
+    /// For how long it counts, or which earlier one covers the request.
+    pub scope: PermitScope,
 }
 
 /// What came of a request.
@@ -175,6 +186,7 @@ fn open_holds(
             reading.read(record)?;
         }
     }
+    reading.take_grants(journal)?;
     reading.holds(journal.start(), is_driven)
 }
 
@@ -218,6 +230,7 @@ fn summarise(
     for record in journal.records() {
         reading.read(record)?;
     }
+    reading.take_grants(journal)?;
     let holds = reading.holds(&start, is_driven)?;
     let started_at = journal
         .records()

@@ -8,7 +8,7 @@ use agentic_store::journal::Log;
 
 use super::folder::Folder;
 use super::{Language, State, flow_object, program_of, resume};
-use crate::decide::{Action, Draft, decide};
+use crate::decide::{Action, ApprovalScope, Draft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::hold::{Filter, pending};
 use crate::spawn::{Origin, spawn};
@@ -112,6 +112,7 @@ fn decide_open(space: &Space, id: &agentic_replay::SessionId, action: Action) {
     let draft = Draft {
         action,
         value: None,
+        scope: ApprovalScope::Once,
         rationale: String::new(),
         expect: None,
         principal: "user:alice".to_owned(),

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use agentic_model::{AgentName, Value, json};
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_space::decide::{
-    Action, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
+    Action, ApprovalScope, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
 };
 use agentic_space::engine::request_at;
 use agentic_space::hold::{Filter, Named, Pending, find_hold, pending};
@@ -55,6 +55,13 @@ pub struct Args {
     /// Make an unverified decision your own
     #[arg(long, value_name = "OID", conflicts_with_all = ["action", "value", "choice"])]
     accept: Option<String>,
+    /// For how long an approval counts: once, or rest-of-session
+    ///
+    /// With rest-of-session this session may from now on do the same kind of effect with the same
+    /// program without asking; `agentic pending REQUEST` says what exactly. Of a line for the shell
+    /// that is more than one plain command, that very line. A fork asks anew.
+    #[arg(long, value_name = "SCOPE", value_parser = scope, conflicts_with = "choice")]
+    scope: Option<ApprovalScope>,
     /// Why
     #[arg(short, long, value_name = "WHY", default_value = "")]
     message: String,
@@ -69,7 +76,7 @@ pub struct Args {
     only: bool,
     /// Read the answers of a client from standard input, in this form
     #[arg(long, value_name = "FORMAT", conflicts_with_all =
-        ["request", "action", "value", "choice", "accept", "message", "expect", "only"])]
+        ["request", "action", "value", "choice", "accept", "scope", "message", "expect", "only"])]
     from: Option<Form>,
 }
 
@@ -118,13 +125,16 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             // The name of an agent does not say which question was meant.
             let is_named = args.request.as_ref().is_some_and(|request| request.contains('.'));
             let action = args.action.filter(|_| is_named);
-            return repeated(context, &space, (action, args.value), &principal, earlier);
+            let scope = args.scope.unwrap_or_default();
+            let answer = RepeatedAnswer { action, value: args.value, scope };
+            return repeated(context, &space, &answer, &principal, earlier);
         }
     };
     let said = said(&space, &pending, &args)?;
     let draft = Draft {
         action: said.action,
         value: said.value,
+        scope: args.scope.unwrap_or_default(),
         rationale: said.why,
         expect: args.expect,
         principal,
@@ -256,16 +266,25 @@ struct Earlier {
     decision: Option<Box<Decision>>,
 }
 
+/// An answer to what was decided before.
+struct RepeatedAnswer {
+    action: Option<Action>,
+    value: Option<Value>,
+    scope: ApprovalScope,
+}
+
 /// Says who was first; the same principal repeating the same answer succeeds.
 fn repeated(
     context: &Context,
     space: &Space,
-    (action, value): (Option<Action>, Option<Value>),
+    answer: &RepeatedAnswer,
     principal: &str,
     earlier: Earlier,
 ) -> Outcome {
     if let (Some(decision), Some(commit)) = (&earlier.decision, earlier.commit) {
-        let same = action == Some(decision.action) && value == decision.value;
+        let same = answer.action == Some(decision.action)
+            && answer.value == decision.value
+            && Some(answer.scope) == decision.scope();
         if same && decision.principal == principal {
             match context.format {
                 Format::Text => print_text(&format!("{} {commit}", decision.action.name())),
@@ -349,6 +368,10 @@ pub fn refuse_agents(space: &Space) -> Result<(), Failure> {
 
 fn action(text: &str) -> Result<Action, String> {
     Action::parse(text).ok_or_else(|| "say approve, reject, edit or respond".to_owned())
+}
+
+fn scope(text: &str) -> Result<ApprovalScope, String> {
+    ApprovalScope::parse(text).ok_or_else(|| "say once or rest-of-session".to_owned())
 }
 
 fn json_value(text: &str) -> Result<Value, String> {

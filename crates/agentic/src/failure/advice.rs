@@ -199,6 +199,9 @@ pub(super) fn of_verb(error: &Error) -> (Class, String) {
         Error::HoldExpired { .. } => {
             (EXPIRED, "the session goes on as the hold said; `agentic session show` shows how")
         }
+        Error::NotForSession { .. } => {
+            (USAGE, "answer it once, without `--scope`; `agentic pending` shows what is asked")
+        }
         Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
         Error::BadScript { .. } => {
             (REFUSED, r#"write {"AGENT":[{"ok":VALUE},{"failed":{"code":…,"message":…}}]}"#)

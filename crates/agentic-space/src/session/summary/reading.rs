@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use agentic_model::{Instant, Value};
 use agentic_replay::record::{AskRecord, MissingObject, Outcome, PermitRecord, RETRY, VoteRecord};
 use agentic_replay::{
-    Body, EffectClass, Failure, Handling, HoldReason, Path, Record, RequestId, StartRecord, Stored,
+    Body, EffectClass, Failure, Grants, Handling, HoldReason, Journal, Path, Record, RequestId,
+    StartRecord, Stored,
 };
 
-use super::{Answered, Asked, OpenHold};
+use super::{Answered, Asked, OpenHold, Permission};
 use crate::Result;
 use crate::session::folder::Values;
 
@@ -31,6 +32,8 @@ pub(super) struct Open<'a> {
 pub(super) struct Reading<'a> {
     values: &'a Values<'a>,
     session: String,
+    /// What the session need not ask for any more.
+    grants: Grants,
     /// Everything that was asked, in order.
     pub(super) asked: Vec<Asked>,
     /// What has no answer.
@@ -49,6 +52,7 @@ impl<'a> Reading<'a> {
         Reading {
             values,
             session: String::new(),
+            grants: Grants::default(),
             asked: Vec::new(),
             open: BTreeMap::new(),
             end: None,
@@ -123,8 +127,8 @@ impl<'a> Reading<'a> {
         let edited = permit.edited.as_ref().map(|edited| self.value(edited)).transpose()?;
         if let Some(open) = self.open.get_mut(&permit.path) {
             if permit.decision != RETRY {
-                let permit = (permit.decision.clone(), edited);
-                self.asked[open.at_index].permit = Some(permit);
+                let (decision, scope) = (permit.decision.clone(), permit.scope);
+                self.asked[open.at_index].permit = Some(Permission { decision, edited, scope });
             }
             open.permitted |= permit.decision != RETRY;
             // Whatever is asked about it from now on is another question.
@@ -179,8 +183,20 @@ impl<'a> Reading<'a> {
     }
 
     fn value(&self, stored: &Stored) -> Result<Value> {
-        let missing = |error: MissingObject| agentic_store::Error::corrupt("a session", error);
         Ok(stored.value(self.values).map_err(missing)?)
+    }
+
+    /// Reads what the session need not ask for any more.
+    pub(super) fn take_grants(&mut self, journal: &Journal) -> Result<()> {
+        self.grants = Grants::of(journal, self.values).map_err(missing)?;
+        Ok(())
+    }
+
+    /// Says whether an earlier permission covers an effect. Whoever drives the session next records so
+    /// and begins it.
+    fn is_covered(&self, open: &Open<'_>) -> bool {
+        let asked = &self.asked[open.at_index];
+        self.grants.covering(asked.seq, &asked.kind, &asked.payload).is_some()
     }
 
     /// Tells what waits for a human; notes what waits for an instant or a child on the way.
@@ -207,6 +223,7 @@ impl<'a> Reading<'a> {
                     None
                 }
                 Handling::Effect(EffectClass::Pure) => None,
+                Handling::Effect(_) if !may_begin && self.is_covered(open) => None,
                 Handling::Effect(_) if !may_begin => Some(HoldReason::NotAllowed),
                 Handling::Effect(_) if open.next_at.is_some() => {
                     self.until = self.until.into_iter().chain(open.next_at).min();
@@ -240,4 +257,8 @@ impl<'a> Reading<'a> {
         holds.sort_by_key(|(index, _)| *index);
         Ok(holds.into_iter().map(|(_, hold)| hold).collect())
     }
+}
+
+fn missing(error: MissingObject) -> agentic_store::Error {
+    agentic_store::Error::corrupt("a session", error)
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agentic_model::{Kind, json};
-use agentic_space::decide::{Decision, Draft, check, decide};
+use agentic_space::decide::{ApprovalScope, Decision, Draft, check, decide};
 use agentic_space::hold::{Named, Pending, find_hold};
 use agentic_space::session::go_on;
 use agentic_space::ticket::take_back;
@@ -102,6 +102,7 @@ fn draft(
     Some(Draft {
         action,
         value,
+        scope: ApprovalScope::Once,
         rationale: String::new(),
         expect: None,
         principal: principal.to_owned(),

@@ -146,7 +146,12 @@ fn decided_lines(request: &RequestView) -> String {
         let at = decision.decided_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
         let who = visible_line(&decision.principal);
         let (action, commit) = (&decision.action, &decision.commit);
-        text.push_str(&format!("    {action} by {who}{at} {commit}\n"));
+        let long = match (&decision.scope, &decision.given_for) {
+            (Some(_), None) => ", for the rest of the session".to_owned(),
+            (Some(_), Some(earlier)) => format!(", for the rest of the session, at {earlier}"),
+            (None, _) => String::new(),
+        };
+        text.push_str(&format!("    {action} by {who}{at} {commit}{long}\n"));
         let why = visible(decision.why.trim()).replace('\n', "\n      ");
         if !why.is_empty() {
             text.push_str(&format!("      {why}\n"));

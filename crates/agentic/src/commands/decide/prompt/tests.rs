@@ -24,6 +24,7 @@ fn hold(payload: Json) -> PendingView {
         role: None,
         choices: Vec::new(),
         escalated: 0,
+        rest_of_session: None,
         means: BTreeMap::new(),
         on_expiry: None,
         asked_at: "2026-11-21T22:00:00.000Z".to_owned(),
