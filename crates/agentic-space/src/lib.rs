@@ -27,6 +27,7 @@ pub mod object;
 mod policy;
 pub mod relate;
 pub mod session;
+mod shared;
 mod signing;
 mod space;
 pub mod spawn;

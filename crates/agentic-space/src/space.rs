@@ -1,18 +1,20 @@
 //! The handle on one repository with its journals.
 
-use std::cell::OnceCell;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_providers::host::GRACE_DEFAULT;
-use agentic_store::git::{CommitInfo, Repository, leads_to, local_zone};
+use agentic_store::git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 use agentic_store::{Recovered, recovery};
+use thread_local::ThreadLocal;
 
+use crate::group::Queues;
 use crate::session::recent::Recent;
 use crate::session::{Listener, Terminal};
+use crate::shared::locked;
 use crate::trust::Verified;
 use crate::{Clock, Error, Result};
 
@@ -34,9 +36,15 @@ pub struct Options {
     pub grace: Option<Duration>,
 }
 
-/// One repository, open. Cheap to open; one for each thread.
+/// One repository, open. Threads share a handle by reference: each sees git with its own eyes, and
+/// those that write to one agent at the same time share one write.
 pub struct Space {
-    repository: Repository,
+    /// What threads open their views of the repository from.
+    shared: SharedRepository,
+    /// The views that threads have opened.
+    views: ThreadLocal<Repository>,
+    /// The agents that threads are writing to.
+    queues: Queues,
     clock: Clock,
     durability: Durability,
     terminal: Option<Terminal>,
@@ -45,11 +53,11 @@ pub struct Space {
     grace: Option<Duration>,
     recovered: Vec<Recovered>,
     /// What verbs found unfinished when they began to write, until somebody asks.
-    found: std::cell::RefCell<Vec<Recovered>>,
+    found: Mutex<Vec<Recovered>>,
     /// What verbs mended on their way, until somebody asks.
-    mended: std::cell::RefCell<Vec<String>>,
+    mended: Mutex<Vec<String>>,
     /// The local time zone, once it was asked for.
-    zone: OnceCell<Option<Zone>>,
+    zone: OnceLock<Option<Zone>>,
     /// The journals of the sessions that verbs looked at last.
     recent: Recent,
     /// What was seen of the signatures of decisions.
@@ -63,7 +71,7 @@ impl Space {
     /// Fails when there is none, when it cannot be kept safely, and when a journal is damaged.
     pub fn open(directory: &Path, options: Options) -> Result<Space> {
         let mut space = Space::open_as_is(directory, options)?;
-        space.recovered = recovery::recover(&space.repository, space.now())?;
+        space.recovered = recovery::recover(space.repository(), space.now())?;
         Ok(space)
     }
 
@@ -78,8 +86,12 @@ impl Space {
             Some(durability) => durability,
             None => configured_durability(&repository)?,
         };
+        let (shared, views) = (repository.share(), ThreadLocal::new());
+        views.get_or(|| repository);
         Ok(Space {
-            repository,
+            shared,
+            views,
+            queues: Queues::default(),
             clock: options.clock,
             durability,
             terminal: options.terminal,
@@ -89,15 +101,20 @@ impl Space {
             recovered: Vec::new(),
             found: Default::default(),
             mended: Default::default(),
-            zone: OnceCell::new(),
+            zone: OnceLock::new(),
             recent: Recent::default(),
             verified: Verified::default(),
         })
     }
 
-    /// Returns the git repository.
+    /// Returns the git repository, as the calling thread sees it.
     pub fn repository(&self) -> &Repository {
-        &self.repository
+        self.views.get_or(|| self.shared.open())
+    }
+
+    /// Returns the agents that threads are writing to.
+    pub(crate) fn queues(&self) -> &Queues {
+        &self.queues
     }
 
     /// Returns what opening the space had to mend.
@@ -107,17 +124,17 @@ impl Space {
 
     /// Notes what had to be mended before a write.
     pub(crate) fn note_found(&self, found: Vec<Recovered>) {
-        self.found.borrow_mut().extend(found);
+        locked(&self.found).extend(found);
     }
 
     /// Takes what had to be mended before writes since the last call.
     pub fn take_found(&self) -> Vec<Recovered> {
-        self.found.take()
+        std::mem::take(&mut *locked(&self.found))
     }
 
     /// Notes that a verb mended something on its way.
     pub(crate) fn note_mended(&self, what: String) {
-        self.mended.borrow_mut().push(what);
+        locked(&self.mended).push(what);
     }
 
     /// Returns the journals of sessions that were read already.
@@ -132,7 +149,7 @@ impl Space {
 
     /// Takes what verbs have mended since the last call, as sentences.
     pub fn take_mended(&self) -> Vec<String> {
-        self.mended.take()
+        std::mem::take(&mut *locked(&self.mended))
     }
 
     /// Returns how this space was opened.
@@ -165,9 +182,9 @@ impl Space {
     pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
         // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository, and
         // may lead to another.
-        let git_dir = self.repository.git_dir();
-        let folder = self.repository.work_dir().filter(|folder| leads_to(folder, git_dir));
-        let folder = folder.unwrap_or(self.repository.common_dir());
+        let git_dir = self.repository().git_dir();
+        let folder = self.repository().work_dir().filter(|folder| leads_to(folder, git_dir));
+        let folder = folder.unwrap_or(self.repository().common_dir());
         (folder.to_owned(), self.options())
     }
 
@@ -193,8 +210,8 @@ impl Space {
     /// # Errors
     /// Fails when the disk does; the logs are then longer than they need to be.
     pub fn rest(&self) -> Result<()> {
-        if self.repository.take_rest_due() {
-            recovery::rest(&self.repository, self.now())?;
+        if self.repository().take_rest_due() {
+            recovery::rest(self.repository(), self.now())?;
         }
         Ok(())
     }
@@ -204,15 +221,15 @@ impl Space {
     /// # Errors
     /// Fails when there is no such agent.
     pub fn head(&self, agent: &AgentName) -> Result<Oid> {
-        let head = self.repository.find_ref(&agent.branch_ref())?;
+        let head = self.repository().find_ref(&agent.branch_ref())?;
         match head {
             Some(head) => Ok(head),
-            None if self.repository.archive_entry(agent)?.is_some() => {
+            None if self.repository().archive_entry(agent)?.is_some() => {
                 Err(Error::AgentArchived { name: agent.clone() })
             }
             None => {
                 // A branch that a person deleted does not come back after a restart.
-                recovery::note_missing_agent(&self.repository, agent);
+                recovery::note_missing_agent(self.repository(), agent);
                 Err(Error::UnknownAgent { name: agent.clone() })
             }
         }
@@ -220,20 +237,20 @@ impl Space {
 
     /// Returns the agent whose branch the current worktree has checked out.
     pub fn current_agent(&self) -> Option<AgentName> {
-        AgentName::from_branch_ref(&self.repository.current_branch()?)
+        AgentName::from_branch_ref(&self.repository().current_branch()?)
     }
 
     /// Tells whether an agent's journal or a checkpoint makes its head durable. A head that was
     /// made without us may not be synced.
     pub(crate) fn is_journalled(&self, agent: &AgentName, head: Oid) -> Result<bool> {
         let stream = Stream::Agent(agent.clone());
-        let tail = journal::tail(self.repository.layout(), &stream)?;
+        let tail = journal::tail(self.repository().layout(), &stream)?;
         Ok(tail.is_some_and(|record| record.standing.head == Some(head)))
     }
 
     /// Reads a commit.
     pub(crate) fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
-        Ok(self.repository.read_commit(oid)?)
+        Ok(self.repository().read_commit(oid)?)
     }
 
     /// Signs a write: the agent as author, git's identity as committer.
@@ -242,7 +259,7 @@ impl Space {
     }
 
     pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
-        let person = self.repository.committer()?;
+        let person = self.repository().committer()?;
         let at = self.now();
         let offset_minutes =
             self.zone.get_or_init(local_zone).as_ref().map_or(0, |zone| zone.offset_minutes(at));
@@ -252,7 +269,7 @@ impl Space {
 
     /// Signs a write that no agent makes.
     pub(crate) fn own_signatures(&self) -> Result<Signatures> {
-        let person = self.repository.committer()?;
+        let person = self.repository().committer()?;
         self.signatures_of(person)
     }
 
@@ -261,7 +278,7 @@ impl Space {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
-        let mut writer = Writer::open(&self.repository, &stream, self.now())?;
+        let mut writer = Writer::open(self.repository(), &stream, self.now())?;
         let head = self.head(agent)?;
         self.begin(&mut writer, agent, head)?;
         self.note_found(writer.report());
@@ -278,11 +295,11 @@ impl Space {
         let known = writer.standing().map(|standing| (standing.genesis, standing.head));
         if known.is_none() {
             // A journal of a branch that cannot be moved would stay behind.
-            self.repository.check_place_of_ref(&agent.branch_ref())?;
+            self.repository().check_place_of_ref(&agent.branch_ref())?;
         }
         let genesis = match known {
             Some((genesis, Some(journalled))) if journalled == head => genesis,
-            Some((Some(genesis), _)) if self.repository.is_ancestor(genesis, head)? => {
+            Some((Some(genesis), _)) if self.repository().is_ancestor(genesis, head)? => {
                 Some(genesis)
             }
             _ => self.find_genesis(agent, head)?,
@@ -293,8 +310,14 @@ impl Space {
 
 impl Drop for Space {
     fn drop(&mut self) {
-        // What was written is safe; logs that stay long are cut by somebody else.
-        let _ = self.rest();
+        let mut is_due = false;
+        for view in self.views.iter_mut() {
+            is_due |= view.take_rest_due();
+        }
+        if is_due {
+            // What was written is safe; logs that stay long are cut by somebody else.
+            let _ = recovery::rest(self.repository(), self.now());
+        }
     }
 }
 

@@ -6,8 +6,8 @@
 //! could have decided so. That is the only way for decisions that arrive by push. Everything else
 //! is shown, and decides nothing.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
@@ -19,6 +19,7 @@ use crate::decide::{Draft, check};
 use crate::decision::Decision;
 use crate::policy::Policy;
 use crate::session::{OpenHold, recent, summary};
+use crate::shared::locked;
 use crate::{Result, Space};
 
 /// The setting that names who may decide by push, and with which keys.
@@ -39,7 +40,7 @@ pub enum Look {
 /// What was seen of signatures: the message of a commit if one of some keys signed it. There are no
 /// more than there are commits that say they decide something.
 #[derive(Debug, Default)]
-pub(crate) struct Verified(RefCell<BTreeMap<Question, Option<String>>>);
+pub(crate) struct Verified(Mutex<BTreeMap<Question, Option<String>>>);
 
 /// Which commit, and by which keys.
 type Question = (Oid, Vec<String>);
@@ -306,11 +307,11 @@ impl Verified {
     fn message(&self, space: &Space, commit: Oid, keys: Vec<String>, look: Look) -> Result<Seen> {
         let question = (commit, keys);
         let known = match look {
-            Look::Locked => self.0.borrow().get(&question).cloned(),
+            Look::Locked => locked(&self.0).get(&question).cloned(),
             // What a key ring holds may be different now.
             Look::Free => {
                 let found = space.repository().message_signed_by(commit, &question.1)?;
-                self.0.borrow_mut().insert(question, found.clone());
+                locked(&self.0).insert(question, found.clone());
                 Some(found)
             }
         };

@@ -23,15 +23,15 @@ pub fn work(load: &Load, number: usize) {
     let (here, ready) = (Path::new("."), Barrier::new(load.n_threads + 1));
     let options = Options { durability: Some(load.durability), ..Options::default() };
     let mut cpu_before = 0.0;
+    let space = Space::open(here, options);
     std::thread::scope(|scope| {
         let start = |thread| {
-            let (ready, number) = (&ready, number * load.n_threads + thread);
+            let (space, ready, number) = (&space, &ready, number * load.n_threads + thread);
             scope.spawn(move || {
-                let space = Space::open(here, options);
                 ready.wait();
                 ready.wait();
                 match space {
-                    Ok(space) => work_alone(&space, load, number),
+                    Ok(space) => work_alone(space, load, number),
                     Err(error) => println!("error {error}"),
                 }
             })

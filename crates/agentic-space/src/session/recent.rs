@@ -5,9 +5,8 @@
 //! itself is taken in as it was made. Where a log does not continue what was read of it, because its
 //! end was repaired meanwhile, it is read from the beginning. Errors are not remembered.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use agentic_replay::{Journal, Link, SessionId};
 use agentic_store::journal::{self, Place};
@@ -15,6 +14,7 @@ use agentic_store::journal::{self, Place};
 use super::beginning::Beginning;
 use super::folder::{Folder, damaged};
 use super::own::{self, OwnRecords};
+use crate::shared::locked;
 use crate::{Error, Result, Space};
 
 /// How many journals are remembered: a session, those that wait for each other with it, and those
@@ -25,7 +25,7 @@ const FORKS_MAX: usize = 4096;
 
 /// The journals that were looked at last, the latest one first.
 #[derive(Debug, Default)]
-pub struct Recent(RefCell<VecDeque<Known>>);
+pub struct Recent(Mutex<VecDeque<Known>>);
 
 /// A journal as far as it was read.
 #[derive(Debug)]
@@ -44,8 +44,7 @@ struct Known {
 /// # Errors
 /// Fails when there is no such session or its records are damaged.
 pub fn read_journal(space: &Space, id: &SessionId) -> Result<Arc<Journal>> {
-    let known = space.recent().take(id).and_then(|known| known.read_on(space));
-    let known = known.map_or_else(|| Known::read(space, id), Ok)?;
+    let known = read_known(space, id)?;
     let journal = Arc::clone(&known.journal);
     space.recent().keep(known);
     Ok(journal)
@@ -56,10 +55,10 @@ pub fn read_journal(space: &Space, id: &SessionId) -> Result<Arc<Journal>> {
 /// # Errors
 /// Fails as [`read_journal`] does.
 pub fn own_frames(space: &Space, id: &SessionId, from: usize) -> Result<Vec<Vec<u8>>> {
-    read_journal(space, id)?;
-    let known = space.recent().0.borrow();
-    let known = known.front().expect("what was read last stands first");
-    Ok(known.frames.get(from..).unwrap_or_default().to_vec())
+    let known = read_known(space, id)?;
+    let frames = known.frames.get(from..).unwrap_or_default().to_vec();
+    space.recent().keep(known);
+    Ok(frames)
 }
 
 /// Reads the journal of a session whose lock is held, and puts back what its log lacks of what is
@@ -68,9 +67,7 @@ pub fn own_frames(space: &Space, id: &SessionId, from: usize) -> Result<Vec<Vec<
 /// # Errors
 /// Fails as [`read_journal`] does, and when the disk is full.
 pub fn restore_journal(space: &Space, folder: &Folder) -> Result<Arc<Journal>> {
-    let journal = read_journal(space, &folder.id)?;
-    let mut recent = space.recent().0.borrow_mut();
-    let known = recent.front_mut().expect("what was read last stands first");
+    let mut known = read_known(space, &folder.id)?;
     if known.end.is_none() {
         let had_log = folder.exists();
         let put_back = own::put_back(folder, &known.frames)?;
@@ -85,7 +82,15 @@ pub fn restore_journal(space: &Space, folder: &Folder) -> Result<Arc<Journal>> {
             space.note_mended(format!("session {id}: put {n_records} sealed records back"));
         }
     }
+    let journal = Arc::clone(&known.journal);
+    space.recent().keep(known);
     Ok(journal)
+}
+
+/// Takes what is known of a session, up to now. Another thread that looks meanwhile reads for itself.
+fn read_known(space: &Space, id: &SessionId) -> Result<Known> {
+    let known = space.recent().take(id).and_then(|known| known.read_on(space));
+    known.map_or_else(|| Known::read(space, id), Ok)
 }
 
 impl Recent {
@@ -106,13 +111,15 @@ impl Recent {
     }
 
     fn take(&self, id: &SessionId) -> Option<Known> {
-        let mut recent = self.0.borrow_mut();
+        let mut recent = locked(&self.0);
         let at = recent.iter().position(|known| known.id == *id)?;
         recent.remove(at)
     }
 
     fn keep(&self, known: Known) {
-        let mut recent = self.0.borrow_mut();
+        let mut recent = locked(&self.0);
+        // Another thread may have read it meanwhile.
+        recent.retain(|other| other.id != known.id);
         recent.push_front(known);
         recent.truncate(JOURNALS_MAX);
     }

@@ -45,7 +45,7 @@ pub use self::occupied::Occupation;
 pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;
-pub use self::repository::{Repository, Scratch, leads_to};
+pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
 pub use self::tree::{FileMode, TreeChange, TreeEdit, check_path};

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agentic_model::Person;
 use gix::config::Boolean;
@@ -17,9 +18,11 @@ use crate::layout::{Layout, Stream};
 use crate::writer::Kept;
 use crate::{Error, Result};
 
-/// An open git repository.
+/// An open git repository, for one thread.
 pub struct Repository {
     pub(super) inner: gix::Repository,
+    /// What other threads open the same from, if it is at hand.
+    shared: Option<Arc<gix::ThreadSafeRepository>>,
     common_dir: PathBuf,
     layout: Layout,
     /// What was read or written lately.
@@ -30,6 +33,22 @@ pub struct Repository {
     kept: RefCell<Option<Kept>>,
     /// Whether a write has asked for a round of checkpoints.
     is_rest_due: Cell<bool>,
+}
+
+/// What threads open the same repository from, each for itself. It is looked for and configured once.
+#[derive(Debug, Clone)]
+pub struct SharedRepository {
+    inner: Arc<gix::ThreadSafeRepository>,
+    common_dir: PathBuf,
+}
+
+impl SharedRepository {
+    /// Opens the repository for the calling thread. What threads remember of it they do not share:
+    /// each may hold locks that the others wait for.
+    pub fn open(&self) -> Repository {
+        let inner = Arc::clone(&self.inner);
+        Repository::with_new_cache(inner.to_thread_local(), self.common_dir.clone(), Some(inner))
+    }
 }
 
 /// A view of a repository whose writes stay in memory, so that a tree can be built and compared
@@ -79,7 +98,11 @@ impl Repository {
             }
             Error::NotARepository { directory: directory.to_owned() }
         })?;
-        Repository::checked(with_own_index(repository.to_thread_local())?)
+        let inner = repository.to_thread_local();
+        if std::env::var_os("GIT_INDEX_FILE").is_some() {
+            return Repository::checked(with_own_index(&inner)?, None);
+        }
+        Repository::checked(inner, Some(Arc::new(repository)))
     }
 
     /// Opens the repository in a folder, looking nowhere else.
@@ -89,10 +112,13 @@ impl Repository {
     pub fn open(path: &Path) -> Result<Repository> {
         let inner = gix::open_opts(path, fitted(gix::open::Options::default()))
             .map_err(Error::git_with(|| format!("open `{}`", path.display())))?;
-        Repository::checked(inner)
+        Repository::checked(inner, None)
     }
 
-    pub(super) fn checked(mut inner: gix::Repository) -> Result<Repository> {
+    pub(super) fn checked(
+        inner: gix::Repository,
+        shared: Option<Arc<gix::ThreadSafeRepository>>,
+    ) -> Result<Repository> {
         let format = inner.config_snapshot().string("extensions.refStorage");
         if let Some(format) = format.filter(|format| *format != "files") {
             return Err(Error::RefStorage { format: format.to_string() });
@@ -101,14 +127,22 @@ impl Repository {
         if is_partial(inner.config_snapshot().plumbing()) {
             return Err(Error::PartialClone);
         }
-        // It is for those who serve refs to others; to git itself branches are where they are.
-        inner.clear_namespace();
         // From a linked worktree the path leads there and back again.
         let common_dir = absolute(inner.common_dir())?;
+        Ok(Repository::with_new_cache(inner, common_dir, shared))
+    }
+
+    fn with_new_cache(
+        mut inner: gix::Repository,
+        common_dir: PathBuf,
+        shared: Option<Arc<gix::ThreadSafeRepository>>,
+    ) -> Repository {
+        // It is for those who serve refs to others; to git itself branches are where they are.
+        inner.clear_namespace();
         let cache = ObjectCache::new(&inner, &common_dir);
-        let shared = cache.clone();
-        inner.objects.set_object_cache(move || Box::new(shared.clone()));
-        Ok(Repository::with_cache(inner, common_dir, cache))
+        let asked = cache.clone();
+        inner.objects.set_object_cache(move || Box::new(asked.clone()));
+        Repository { shared, ..Repository::with_cache(inner, common_dir, cache) }
     }
 
     pub(super) fn with_cache(
@@ -119,7 +153,16 @@ impl Repository {
         let layout = Layout::new(&common_dir);
         let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
         let is_rest_due = Cell::new(false);
-        Repository { inner, common_dir, layout, cache, compressor, kept, is_rest_due }
+        Repository { inner, shared: None, common_dir, layout, cache, compressor, kept, is_rest_due }
+    }
+
+    /// Returns what other threads open this repository from.
+    pub fn share(&self) -> SharedRepository {
+        let inner = match &self.shared {
+            Some(shared) => Arc::clone(shared),
+            None => Arc::new(self.inner.clone().into_sync()),
+        };
+        SharedRepository { inner, common_dir: self.common_dir.clone() }
     }
 
     /// Returns where journals and locks are kept.
@@ -272,10 +315,7 @@ fn fitted(options: gix::open::Options) -> gix::open::Options {
 
 /// Gives a repository the index of its worktree. A hook of `git commit` is told of another one, which
 /// git is about to commit; it must not come into the commits of agents, nor their files into it.
-fn with_own_index(inner: gix::Repository) -> Result<gix::Repository> {
-    if std::env::var_os("GIT_INDEX_FILE").is_none() {
-        return Ok(inner);
-    }
+fn with_own_index(inner: &gix::Repository) -> Result<gix::Repository> {
     let opening = || Error::git("open the repository");
     let mut options = fitted(gix::open::Options::default()).open_path_as_is(true);
     options.permissions.env.git_prefix = gix::sec::Permission::Deny;

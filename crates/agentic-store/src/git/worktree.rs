@@ -73,7 +73,7 @@ impl Repository {
         };
         let mut inner = inner.map_err(Error::git_with(opening))?;
         inner.set_workdir(worktree.path.clone()).map_err(Error::git_with(opening))?;
-        Repository::checked(inner)
+        Repository::checked(inner, None)
     }
 
     /// Lists all worktrees whose folders exist and lead back here, the main one first.

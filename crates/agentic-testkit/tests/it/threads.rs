@@ -185,3 +185,86 @@ fn check_entries(sandbox: &Sandbox, space: &Space, acknowledged: &BTreeSet<Strin
         }
     }
 }
+
+/// How many threads share a handle.
+const SHARERS: usize = 16;
+/// How many verbs they carry out together.
+const VERBS: usize = 1000;
+
+/// One handle serves threads that do everything at once: to agents of their own and to one of all.
+#[test]
+fn one_handle_serves_many_threads() {
+    fn is_shared<T: Send + Sync>(value: &T) -> &T {
+        value
+    }
+    let (sandbox, space) = place();
+    let space = is_shared(&space);
+    let commits: usize = std::thread::scope(|scope| {
+        let each = VERBS.div_ceil(SHARERS);
+        let carry_out =
+            move |thread| (0..each).map(|round| one_verb(space, thread, round)).sum::<usize>();
+        let share = |thread| scope.spawn(move || carry_out(thread));
+        let threads: Vec<_> = (0..SHARERS).map(share).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no verb panics")).sum()
+    });
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+    let n_commits = sandbox.git(sandbox.start(), &["rev-list", "--count", "agents/w0"]);
+    assert_eq!(n_commits.expect("git starts").trim(), (commits + 1).to_string());
+    let n_entries = sandbox.git(sandbox.start(), &["for-each-ref", "refs/heads/agents/own-*"]);
+    assert_eq!(n_entries.expect("git starts").lines().count(), SHARERS);
+    // Another handle sees the same.
+    let other = Space::open(sandbox.start(), Options::default()).expect("nothing to recover");
+    assert_eq!(other.recovered(), []);
+    assert_eq!(other.head(&agent()).expect("there"), space.head(&agent()).expect("there"));
+    assert_eq!(
+        other.pending_trace(&agent()).expect("readable"),
+        space.pending_trace(&agent()).expect("readable")
+    );
+}
+
+/// Carries out the verb of one round of one thread; returns how many commits it made on the agent that
+/// all share.
+fn one_verb(space: &Space, thread: usize, round: usize) -> usize {
+    let own = AgentName::parse(&format!("own-{thread}")).expect("valid");
+    let text = format!("{thread} {round}");
+    let note = Kind::parse("log").expect("valid");
+    match round % 8 {
+        0 if round == 0 => {
+            let briefing = Briefing::of_text(&text).to_object().expect("short");
+            spawn(space, &own, &briefing, &Origin::Agent(agent())).expect("the name is free");
+        }
+        0 | 1 => {
+            let draft = small_draft(&format!("t{thread}/{round}"), &text, Capture::WithTrace);
+            commit(space, &agent(), &draft).expect("nobody else writes this file");
+            return 1;
+        }
+        2 => {
+            let draft = small_draft(&format!("own/{round}"), &text, Capture::WithTrace);
+            commit(space, &own, &draft).expect("writable");
+        }
+        3 => drop(space.add_trace(&agent(), &note, text.as_bytes()).expect("writable")),
+        4 => drop(space.add_trace(&own, &note, text.as_bytes()).expect("writable")),
+        5 => {
+            let head = space.head(&agent()).expect("there");
+            let info = space.repository().read_commit(head).expect("readable");
+            assert!(info.message.starts_with(|c: char| c.is_ascii_digit() || c == 'S'), "{info:?}");
+        }
+        6 => {
+            let names = space.agent_names().expect("readable");
+            assert!(names.iter().any(|(name, _)| *name == own), "{own} is not listed");
+        }
+        _ => {
+            let head = space.head(&own).expect("there");
+            space.trace_of_commit(head).map(drop).or_else(unbound).expect("readable");
+        }
+    }
+    0
+}
+
+/// A commit need not have a trace.
+fn unbound(error: Error) -> Result<(), Error> {
+    match error {
+        Error::NoTrace { .. } => Ok(()),
+        error => Err(error),
+    }
+}
