@@ -12,7 +12,7 @@ use std::fmt;
 use agentic_model::{AgentName, Instant, Value};
 use agentic_plan::Place;
 use agentic_replay::record::CancelMode;
-use agentic_replay::{End, Path, State};
+use agentic_replay::{End, Failure, Path, State};
 
 pub use self::error::{EngineError, Refusal};
 use crate::compile::Compiled;
@@ -144,6 +144,8 @@ pub struct RunStatus {
     pub holds: Vec<RunHold>,
     /// The earliest instant that it or one of its children waits for, if that is what it waits for.
     pub until: Option<Instant>,
+    /// Why nobody could answer what it or one of its children asks, if that is what it waits for.
+    pub unanswered: Option<Failure>,
 }
 
 /// A place of a run that waits for a human.

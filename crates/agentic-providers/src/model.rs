@@ -214,8 +214,10 @@ pub struct ModelFault {
 pub enum FaultClass {
     /// The model cannot be reached, or broke off.
     Transport,
-    /// The model was reached and refused: no right, no quota, no such model, a bad request.
+    /// The model was reached and refused: no such model, a bad request.
     Refused,
+    /// The model was reached and lets nobody like us in for now: no right, no quota, too many calls.
+    Unadmitted,
     /// What came back cannot be understood.
     Invalid,
     /// The time limit passed first.
@@ -231,7 +233,7 @@ impl FaultClass {
     pub fn code(self) -> &'static str {
         match self {
             FaultClass::Transport => "transport",
-            FaultClass::Refused => "refused",
+            FaultClass::Refused | FaultClass::Unadmitted => "refused",
             FaultClass::Invalid => "invalid",
             FaultClass::TimedOut => "timed-out",
             FaultClass::Cancelled => "cancelled",
@@ -244,6 +246,17 @@ impl ModelFault {
     /// Makes a failure that would happen again.
     pub fn new(class: FaultClass, message: impl Into<String>) -> ModelFault {
         ModelFault { class, message: message.into(), retry: Retry::Never }
+    }
+
+    /// Says whether it tells nothing about what was asked: another key, another hour, and the same
+    /// call is answered. `limit` is the time that whoever calls gave it: when that is over, that is
+    /// an answer.
+    pub fn is_passing(&self, limit: Option<Duration>) -> bool {
+        match self.class {
+            FaultClass::Transport | FaultClass::Unadmitted | FaultClass::Unconfigured => true,
+            FaultClass::TimedOut => limit.is_none(),
+            FaultClass::Refused | FaultClass::Invalid | FaultClass::Cancelled => false,
+        }
     }
 
     /// Adds when the call may be made again.

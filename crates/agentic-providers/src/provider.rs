@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Request, RequestId};
+use agentic_replay::{Answer, Failure, Request, RequestId};
 
 use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Call, FaultClass, MODEL_REQUEST, Models, Piece, Repeats, TASK_REQUEST, answer_of, prompt_of,
-    role_answer, role_prompt, task_answer, task_prompt,
+    Call, Completion, FaultClass, MODEL_REQUEST, ModelFault, Models, Piece, Repeats, TASK_REQUEST,
+    answer_of, prompt_of, role_answer, role_prompt, task_answer, task_prompt,
 };
 use crate::process::Charge;
 use crate::tool::{self, AGENT_TOOL_REQUEST, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
@@ -30,6 +30,36 @@ pub struct Stamp {
     pub at: Instant,
     /// What was found before the effect began for the first time; see [`Providers::look`].
     pub found: Option<Value>,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Response {
+    /// The answer, as a run in memory takes it.
+    pub answer: Answer,
+    /// Why nobody could answer, where that tells nothing about the request: no key, no server. A run
+    /// that can wait has no answer then.
+    pub unanswered: Option<String>,
+}
+
+impl From<Answer> for Response {
+    fn from(answer: Answer) -> Response {
+        Response { answer, unanswered: None }
+    }
+}
+
+impl Response {
+    /// Makes the response of somebody who could not be asked.
+    pub fn unanswered(failure: Failure) -> Response {
+        let unanswered = Some(failure.message.clone());
+        Response { answer: Answer::Failed(failure), unanswered }
+    }
+}
+
+/// Says why a model that was to answer could not be asked.
+fn unanswered(result: &Result<Completion, ModelFault>, limit: Option<Duration>) -> Option<String> {
+    let fault = result.as_ref().err().filter(|fault| fault.is_passing(limit))?;
+    Some(fault.message.clone())
 }
 
 /// The models, tools and memories of a run. Serves many threads at once.
@@ -53,49 +83,56 @@ impl Providers {
 
     /// Performs a request; nothing for a kind that is not a provider's.
     pub fn perform(&self, request: &Request, stamp: &Stamp, cancel: &CancelFlag) -> Option<Answer> {
-        self.perform_heard(request, stamp, cancel, None)
+        self.perform_heard(request, stamp, cancel, None).map(|response| response.answer)
     }
 
-    /// Does the same; a `listener` hears the reply of a model piece by piece.
+    /// Does the same, and tells if nobody could answer; a `listener` hears the reply of a model piece
+    /// by piece.
     pub fn perform_heard<'a>(
         &self,
         request: &Request,
         stamp: &Stamp,
         cancel: &'a CancelFlag,
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Option<Answer> {
+    ) -> Option<Response> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
                 let mut call = Call { limit, listener, ..Call::new(cancel) };
                 let model = self.models.find(payload);
-                Some(answer_of(model.and_then(|it| it.complete(&prompt_of(payload), &mut call))))
+                let result = model.and_then(|it| it.complete(&prompt_of(payload), &mut call));
+                let unanswered = unanswered(&result, limit);
+                Some(Response { answer: answer_of(result), unanswered })
             }
             TASK_REQUEST => {
                 let mut call = Call { limit, ..Call::new(cancel) };
                 let model = self.models.named(payload.get("model").and_then(Value::as_text));
                 let result = model.and_then(|it| it.complete(&task_prompt(payload), &mut call));
-                Some(match result {
+                let unanswered = unanswered(&result, limit);
+                let answer = match result {
                     // The program set the time, and knows what to do when it is over.
                     Err(fault) if limit.is_some() && fault.class == FaultClass::TimedOut => {
                         Answer::TimedOut
                     }
                     result => task_answer(payload, result),
-                })
+                };
+                Some(Response { answer, unanswered })
             }
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();
                 let (session, found) = (&stamp.session, stamp.found.as_ref());
                 let setting = Setting { session, key: &key, limit, found, cancel };
-                Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)))
+                Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)).into())
             }
             AGENT_TOOL_REQUEST => {
-                tool::reads_web(payload).then(|| self.tools.read_web(payload, limit, cancel))
+                let is_web = tool::reads_web(payload);
+                is_web.then(|| self.tools.read_web(payload, limit, cancel).into())
             }
             MEMORY_REQUEST => {
                 let call = MemoryCall::of(payload);
-                Some(memory::answer_of(self.memories.call(&call, &stamp.request_id, stamp.at)))
+                let found = self.memories.call(&call, &stamp.request_id, stamp.at);
+                Some(memory::answer_of(found).into())
             }
             _ => None,
         }
@@ -114,20 +151,22 @@ impl Providers {
         found.map_err(|fault| tool::answer_of(Err(fault)))
     }
 
-    /// Lets a model play a role of a pipeline: once, for the pipeline repeats what fails. `schema`
-    /// tells what the reply should be.
+    /// Lets a model play a role of a pipeline. `schema` tells what the reply should be, `repeats` who
+    /// makes a call again that failed.
     pub fn play<'a>(
         &self,
         request: &Request,
-        schema: Option<&str>,
+        (schema, repeats): (Option<&str>, Repeats),
         cancel: &'a CancelFlag,
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Answer {
+    ) -> Response {
         let limit = request.timeout_ms.map(Duration::from_millis);
-        let mut call = Call { cancel, limit, listener, repeats: Repeats::Caller };
+        let mut call = Call { cancel, limit, listener, repeats };
         let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
         let prompt = role_prompt(&request.payload, schema);
-        role_answer(model.and_then(|it| it.complete(&prompt, &mut call)))
+        let result = model.and_then(|it| it.complete(&prompt, &mut call));
+        let unanswered = unanswered(&result, limit);
+        Response { answer: role_answer(result), unanswered }
     }
 
     /// Takes in a request that was answered in an earlier process of the same run: what lasts as

@@ -193,8 +193,8 @@ pub struct AttemptRecord {
     pub n: u32,
     /// What happened.
     pub error: String,
-    /// When to try again.
-    pub next_at: Instant,
+    /// When to try again; without an instant, when somebody goes on with the session.
+    pub next_at: Option<Instant>,
 }
 
 /// What stood before an effect began: what it takes to tell, after a crash, what it replaced.

@@ -249,7 +249,8 @@ impl<P: Program> Session<P> {
         Ok(progress)
     }
 
-    /// Records a failed attempt, and lists the effect to be performed again at `next_at`.
+    /// Records a failed attempt, and lists the effect to be performed again at `next_at`; without an
+    /// instant it is left to whoever goes on with the session.
     ///
     /// # Errors
     /// Fails when the request is not open.
@@ -257,18 +258,20 @@ impl<P: Program> Session<P> {
         &mut self,
         path: &Path,
         error: &str,
-        next_at: Instant,
+        next_at: Option<Instant>,
         at: Instant,
     ) -> Result<Progress, Refused> {
         let ask = self.ask_mut(path)?;
         let n = ask.attempt;
         ask.attempt += 1;
-        ask.next_at = Some(next_at);
+        ask.next_at = Some(next_at.unwrap_or(at));
         let mut progress = Progress::default();
         let error = Failure::new("", error).settled().message;
         let record = AttemptRecord { path: path.clone(), n, error, next_at };
         self.append(at, Body::Attempt(record), &mut progress);
-        self.list(path, &mut progress);
+        if next_at.is_some() {
+            self.list(path, &mut progress);
+        }
         Ok(progress)
     }
 

@@ -105,6 +105,7 @@ impl DurableEngine for Embedded<'_> {
         let id = self.session(run)?;
         let summary = self.space.session(&id).map_err(refused)?;
         let blocks = blocks(self.space, &id).map_err(refused)?;
+        let unanswered = session::unanswered(self.space, &summary);
         Ok(RunStatus {
             id: RunId::new(id.to_string()),
             state: standing(self.space, &summary),
@@ -113,6 +114,7 @@ impl DurableEngine for Embedded<'_> {
             agent: summary.agent,
             blocks,
             until: next_pause(self.space, &id).map_err(refused)?.map(|(until, _)| until),
+            unanswered: unanswered.map(|(_, failure)| failure),
         })
     }
 

@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::session::SessionErrorView;
+
 /// How a block stands in which a human is to decide before anything else happens.
 const HOLDING: &str = "holding";
 
@@ -31,6 +33,9 @@ pub struct FlowStatusView {
     /// The earliest instant it waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
+    /// Why nobody could answer what it asks (`unanswered`), while it waits for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<SessionErrorView>,
 }
 
 /// A place of a run that waits for a human.
@@ -164,6 +169,10 @@ impl From<&RunStatus> for FlowStatusView {
             blocks: status.blocks.iter().map(|block| block_view(status, block)).collect(),
             holds: status.holds.iter().map(hold).collect(),
             until: status.until.map(|until| until.to_string()),
+            error: status.unanswered.as_ref().map(|failure| SessionErrorView {
+                code: failure.code.clone(),
+                message: failure.message.clone(),
+            }),
         }
     }
 }

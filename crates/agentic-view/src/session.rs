@@ -34,7 +34,7 @@ pub struct SessionView {
     /// What it gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// Why it failed.
+    /// Why it failed; while it waits, why nobody could answer what it asks (`unanswered`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<SessionErrorView>,
     /// The earliest instant it waits for.
@@ -156,8 +156,9 @@ pub struct AttemptView {
     pub n: u32,
     /// What happened.
     pub error: String,
-    /// When the next one was due.
-    pub next_at: String,
+    /// When the next one was due; missing where it is left to whoever goes on with the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_at: Option<String>,
 }
 
 /// The answer of `agentic session diff`.
@@ -453,7 +454,8 @@ fn is_wide(asked: &Asked) -> bool {
 }
 
 fn attempt(attempt: &AttemptRecord) -> AttemptView {
-    AttemptView { n: attempt.n, error: attempt.error.clone(), next_at: attempt.next_at.to_string() }
+    let next_at = attempt.next_at.map(|at| at.to_string());
+    AttemptView { n: attempt.n, error: attempt.error.clone(), next_at }
 }
 
 fn answer(answered: &Answered) -> Json {

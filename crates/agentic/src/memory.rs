@@ -11,6 +11,7 @@ use agentic_providers::credential::Caller;
 use agentic_providers::endpoint::{Call, Exchange};
 use agentic_providers::executable::Executable;
 use agentic_providers::host::{CancelFlag, Executor as Performer, Host, Limits, Place};
+use agentic_providers::model::Repeats;
 use agentic_providers::process::Charge;
 use agentic_providers::provider::Stamp;
 use agentic_replay::{
@@ -157,7 +158,7 @@ impl Memory {
         };
         let cancel = cancel.in_charge(self.charge(request));
         let outcome = self.caller(request).execute(executable, &cancel);
-        self.executor().printed(&program, outcome)
+        self.executor().printed(&program, outcome).answer
     }
 
     /// Returns the key of a request. Nobody remembers a run in memory, so its requests are the same
@@ -177,7 +178,7 @@ impl Memory {
         let url = exchange.call.url.clone();
         let cancel = cancel.in_charge(self.charge(request));
         let reply = self.caller(request).call(exchange, &cancel);
-        self.executor().responded(&url, reply)
+        self.executor().responded(&url, reply).answer
     }
 
     /// Calls a provider.
@@ -189,13 +190,14 @@ impl Memory {
         let session = self.run.to_string();
         let request_id = RequestId::derive(&session, &request.path, &hash);
         let stamp = Stamp { session, request_id, at: Clock::System.now(), found: None };
-        let call = self.executor().provided(request, stamp, &self.folder);
+        let call = self.executor().provided(request, (stamp, Repeats::Caller), &self.folder);
         let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
         let cancel = &cancel.in_charge(self.charge(request));
-        match self.terminal {
+        let response = match self.terminal {
             Some(terminal) => (terminal.watch)(&call, cancel),
             None => call.perform(cancel, None),
-        }
+        };
+        response.answer
     }
 
     fn caller(&self, request: &Request) -> Caller {

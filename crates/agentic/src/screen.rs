@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use agentic_lang_context::DEBUG_EVENT;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
-use agentic_replay::{Answer, Event};
+use agentic_providers::provider::Response;
+use agentic_replay::Event;
 use agentic_space::session::{ProviderCall, Terminal};
 use agentic_view::{visible, visible_line};
 
@@ -56,11 +57,11 @@ fn ask(field: &str) -> Option<String> {
 }
 
 /// Performs a call and shows the reply piece by piece. Others under way meanwhile are not shown.
-fn watch(call: &ProviderCall, cancel: &CancelFlag) -> Answer {
+fn watch(call: &ProviderCall, cancel: &CancelFlag) -> Response {
     let Ok(mut screen) = SCREEN.try_lock() else { return call.perform(cancel, None) };
-    let answer = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
+    let response = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
     screen.end();
-    answer
+    response
 }
 
 /// The person's screen: standard error, for the answer goes to standard output.

@@ -225,6 +225,7 @@ impl Attempt<'_> {
         let said = explanation(&self.covered_bytes(&beginning));
         let class = match status {
             500.. => FaultClass::Transport,
+            401..=403 | 407 | 408 | 425 | 429 => FaultClass::Unadmitted,
             _ => FaultClass::Refused,
         };
         let colon = if said.is_empty() { "" } else { ": " };

@@ -54,6 +54,7 @@ pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
             FaultClass::Cancelled => Answer::Cancelled(Stopped::Stopped),
             FaultClass::Transport
             | FaultClass::Refused
+            | FaultClass::Unadmitted
             | FaultClass::Invalid
             | FaultClass::TimedOut
             | FaultClass::Unconfigured => {

@@ -2,8 +2,7 @@
 //!
 //! The payload of such a request has `system`, perhaps `model`, and a `call` with `input`, `params`
 //! and `args`. The answer is a map with `text`, `finish` and, where they are known, the counts of
-//! `usage`. The pipeline itself repeats a call that failed, and records each attempt, so nothing is
-//! repeated here.
+//! `usage`. In memory the pipeline itself repeats a call that failed, so nothing is repeated here.
 
 use agentic_model::{Value, json};
 use agentic_plan::text_of;
@@ -69,11 +68,13 @@ fn failed(fault: ModelFault) -> Answer {
     let code = match (fault.class, fault.retry) {
         (FaultClass::Cancelled, _) => return Answer::Cancelled(Stopped::Unknown),
         (FaultClass::TimedOut, _) => return Answer::TimedOut,
-        (FaultClass::Transport, _) | (FaultClass::Refused, Retry::Later | Retry::After(_)) => {
+        (FaultClass::Transport, _)
+        | (FaultClass::Refused | FaultClass::Unadmitted, Retry::Later | Retry::After(_)) => {
             "ModelUnavailable"
         }
         (FaultClass::Invalid, _) => "InvalidLLMResponse",
-        (FaultClass::Unconfigured, _) | (FaultClass::Refused, Retry::Never) => "ConfigurationError",
+        (FaultClass::Unconfigured, _)
+        | (FaultClass::Refused | FaultClass::Unadmitted, Retry::Never) => "ConfigurationError",
     };
     let details = match fault.retry {
         Retry::After(pause) => {

@@ -84,7 +84,10 @@ fn write_body(body: &Body, out: &mut Out) {
         }
         Body::Attempt(attempt) => {
             out.kind("attempt").path(&attempt.path).int("n", i64::from(attempt.n));
-            out.text("error", &attempt.error).int("next_at", attempt.next_at.millis());
+            out.text("error", &attempt.error);
+            if let Some(next_at) = attempt.next_at {
+                out.int("next_at", next_at.millis());
+            }
         }
         Body::Found(found) => {
             out.kind("found").path(&found.path).stored("found", &found.found);
@@ -182,7 +185,7 @@ fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
             path: fields.path()?,
             n: fields.small("n")?,
             error: fields.text("error")?,
-            next_at: fields.instant("next_at")?,
+            next_at: fields.instant_if("next_at")?,
         }),
         "found" => {
             Body::Found(FoundRecord { path: fields.path()?, found: fields.stored("found")? })

@@ -27,6 +27,6 @@ impl<P: Program> Session<P> {
             return Err(Refused::NotOpen { path: path.clone() });
         }
         ask.standing = Standing::Open;
-        self.attempted(path, why, at, at)
+        self.attempted(path, why, Some(at), at)
     }
 }

@@ -218,7 +218,8 @@ impl<'r, P: Program> Replay<'r, P> {
             Body::Attempt(attempt) => {
                 if let Some(ask) = self.session.asks.get_mut(&attempt.path) {
                     ask.attempt = attempt.n.saturating_add(1);
-                    ask.next_at = Some(attempt.next_at);
+                    // What waits for somebody may begin at once: whoever reads this is somebody.
+                    ask.next_at = Some(attempt.next_at.unwrap_or(record.at));
                 }
             }
             Body::Found(found) => {

@@ -310,10 +310,27 @@ fn attempts_are_counted_across_a_crash() {
     let next_at = Instant::from_millis(2_000_000);
     for _ in 0..2 {
         let at = session.chain().at();
-        kept.keep(&mut session.attempted(&path, "refused", next_at, at).expect("it is open"));
+        let attempted = session.attempted(&path, "refused", Some(next_at), at);
+        kept.keep(&mut attempted.expect("it is open"));
     }
     let (_session, progress) = kept.load(&node).expect("nothing changed");
     assert_eq!((progress.perform[0].attempt, progress.perform[0].not_before), (3, Some(next_at)));
+}
+
+#[test]
+fn what_nobody_could_answer_is_performed_again_by_whoever_goes_on() {
+    for node in [Node::Ask("model", 1), exec(1)] {
+        let (mut session, mut kept) = begin(&node);
+        let path = Path::root().child("0");
+        let at = session.chain().at();
+        let mut progress = session.attempted(&path, "no key", None, at).expect("it is open");
+        assert!(progress.perform.is_empty(), "not now");
+        kept.keep(&mut progress);
+        let (_session, progress) = kept.load(&node).expect("nothing changed");
+        // Nothing of it began, so there is no doubt about it either.
+        assert!(progress.holds.is_empty());
+        assert_eq!((progress.perform[0].attempt, progress.perform[0].not_before), (2, Some(at)));
+    }
 }
 
 #[test]

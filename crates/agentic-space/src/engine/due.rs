@@ -23,6 +23,9 @@ pub(super) struct Looked {
     head: Option<Oid>,
     /// When it has to be looked at again.
     next: Option<Instant>,
+    /// When what nobody could answer is asked again. Each time makes a record, so that further
+    /// records are no reason to look before.
+    again_at: Option<Instant>,
 }
 
 /// Lists the sessions that can go further and that nobody drives. One that is damaged is listed
@@ -38,7 +41,8 @@ pub(super) fn list(
         let seen = Looked::at(space, &id, looked.get(&id));
         let is_due = match looked.get(&id) {
             Some(before) => {
-                before.n_records != seen.n_records
+                let is_left = seen.again_at.is_some_and(|at| at > space.now());
+                (before.n_records != seen.n_records && !is_left)
                     || before.head != seen.head
                     || before.next.is_some_and(|next| next <= space.now())
             }
@@ -59,15 +63,18 @@ impl Looked {
     /// Looks at a session; as long as it has no further records, when it is due is known.
     fn at(space: &Space, id: &SessionId, before: Option<&Looked>) -> Looked {
         let Ok(journal) = read_journal(space, id) else {
-            return Looked { n_records: 0, head: None, next: None };
+            return Looked { n_records: 0, head: None, next: None, again_at: None };
         };
         let n_records = journal.records().len();
         let head = space.head(&journal.start().agent).ok();
-        let next = match before.filter(|before| before.n_records == n_records) {
-            Some(before) => before.next,
-            None => summary::read(space, id).ok().and_then(|summary| next_of(space, &summary)),
-        };
-        Looked { n_records, head, next }
+        if let Some(before) = before.filter(|before| before.n_records == n_records) {
+            let Looked { next, again_at, .. } = *before;
+            return Looked { n_records, head, next, again_at };
+        }
+        let summary = summary::read(space, id).ok();
+        let next = summary.as_ref().and_then(|summary| next_of(space, summary));
+        let again_at = summary.and_then(|summary| summary.again_at);
+        Looked { n_records, head, next, again_at }
     }
 }
 
@@ -79,5 +86,5 @@ fn next_of(space: &Space, summary: &Summary) -> Option<Instant> {
         policy.at(hold.n_escalations, space.now()).deadline
     };
     let deadlines = summary.holds.iter().filter_map(deadline);
-    summary.until.into_iter().chain(deadlines).min()
+    summary.until.into_iter().chain(summary.again_at).chain(deadlines).min()
 }

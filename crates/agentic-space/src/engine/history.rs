@@ -59,7 +59,11 @@ pub(super) fn happening(record: &Record) -> RunEvent {
             told("answer", Some(&answer.path), note)
         }
         Body::Attempt(attempt) => {
-            let note = format!("{}: {}; again at {}", attempt.n, attempt.error, attempt.next_at);
+            let again = match attempt.next_at {
+                Some(at) => format!("again at {at}"),
+                None => "again when somebody goes on".to_owned(),
+            };
+            let note = format!("{}: {}; {again}", attempt.n, attempt.error);
             told("attempt", Some(&attempt.path), note)
         }
         Body::Found(found) => told("found", Some(&found.path), "what it replaces".to_owned()),

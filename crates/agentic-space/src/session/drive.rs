@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::time::Instant as Moment;
 
 use agentic_model::{Instant, Object, Value};
+use agentic_providers::provider::Response;
 use agentic_replay::{
     Answer, Body, By, EffectClass, Failure, Journal, Path, Performance, Program, Progress, Request,
     RequestId, Session, SessionId, Signalled,
@@ -313,9 +314,13 @@ impl<'a> Driver<'a> {
             Came::Exec(ended) => ended.answer,
             Came::Probe(ended) => return self.probed(&running.performance, ended),
             Came::Orphans { .. } => return Ok(()),
-            Came::Answer(answer) => answer,
-            Came::Program { name, outcome } => self.executor.printed(&name, outcome),
-            Came::Reply { url, reply } => self.executor.responded(&url, reply),
+            Came::Answer(response) => return self.responded(path, response),
+            Came::Program { name, outcome } => {
+                return self.responded(path, self.executor.printed(&name, outcome));
+            }
+            Came::Reply { url, reply } => {
+                return self.responded(path, self.executor.responded(&url, reply));
+            }
             Came::Child(ran) => {
                 let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
                 return match ended {
@@ -329,6 +334,15 @@ impl<'a> Driver<'a> {
             }
         };
         self.answer(path, answer, By::Executor)
+    }
+
+    /// Takes in what somebody outside answered, or that nobody could.
+    fn responded(&mut self, path: &Path, response: Response) -> Result<()> {
+        match response.unanswered {
+            // A session that is to stop does not wait for anybody.
+            Some(why) if !self.is_cancelled => self.put_aside(path, &why),
+            Some(_) | None => self.answer(path, response.answer, By::Executor),
+        }
     }
 
     /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.

@@ -19,7 +19,8 @@ use agentic_plan::{AuthSource, Registry};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::Outcome;
-use agentic_providers::provider::Stamp;
+use agentic_providers::model::Repeats;
+use agentic_providers::provider::{Response, Stamp};
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, StartRecord};
 
 use super::children::run_id;
@@ -265,8 +266,13 @@ impl Executor {
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
     /// folder.
-    pub fn provided(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
-        self.performer.as_ref()?.call(request, stamp, folder)
+    pub fn provided(
+        &self,
+        request: &Request,
+        made: (Stamp, Repeats),
+        folder: &Path,
+    ) -> Option<ProviderCall> {
+        self.performer.as_ref()?.call(request, made, folder)
     }
 
     /// Returns the program that performs a request.
@@ -319,13 +325,13 @@ impl Executor {
         json::to_text(&input.unwrap_or(Value::Null))
     }
 
-    /// Makes the answer of a request from what became of its program.
-    pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
+    /// Tells what came of a request from what became of its program.
+    pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
         self.language.printed(program, outcome)
     }
 
-    /// Makes the answer of a request from what an endpoint said.
-    pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
+    /// Tells what came of a request from what an endpoint said.
+    pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Response {
         self.language.responded(url, reply)
     }
 

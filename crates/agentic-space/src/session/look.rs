@@ -3,6 +3,7 @@
 //! A file that is written, and written again after a crash, held something else the second time.
 //! What it held at first is a record of its own, so that both calls tell the same.
 
+use agentic_providers::model::Repeats;
 use agentic_providers::provider::Stamp;
 use agentic_replay::{By, Performance};
 
@@ -21,7 +22,8 @@ impl Driver<'_> {
         let session = self.folder.id.to_string();
         let (at, found) = (self.space.now(), found.clone());
         let stamp = Stamp { session, request_id: *id, at, found };
-        self.executor.provided(request, stamp, &self.work_folder())
+        // What a session asks a model and nobody answers is asked again by the host alone.
+        self.executor.provided(request, (stamp, Repeats::Model), &self.work_folder())
     }
 
     /// Makes durable what an effect will replace before it begins. One that cannot look has failed.

@@ -47,6 +47,7 @@ mod stop;
 pub mod summary;
 mod terminal;
 pub(crate) mod trace;
+mod unanswered;
 mod unsynced;
 mod watch;
 mod work;
@@ -69,6 +70,7 @@ pub use self::run::{blocks, find_run};
 pub use self::start::{Begin, cancel, go_on, record, resume, signal, start, tick};
 pub use self::summary::{Asked, OpenHold, Summary};
 pub use self::terminal::Terminal;
+pub use self::unanswered::unanswered;
 pub use self::watch::{Noted, Watch};
 pub use agentic_replay::State;
 

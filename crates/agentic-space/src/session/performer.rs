@@ -10,8 +10,8 @@ use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
 use agentic_model::Value;
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
-use agentic_providers::model::{Adapter, Piece, TASK_REQUEST};
-use agentic_providers::provider::{Providers, Stamp};
+use agentic_providers::model::{Adapter, Piece, Repeats, TASK_REQUEST};
+use agentic_providers::provider::{Providers, Response, Stamp};
 use agentic_providers::tool::{AGENT_TOOL_REQUEST, reads_web};
 use agentic_replay::{Answer, Failure, Request};
 
@@ -39,7 +39,7 @@ enum Part {
     /// That they perform the request, whichever of them does.
     Effect(Stamp),
     /// That a model plays a role of a pipeline; its reply should match this schema.
-    Role(Option<&'static str>),
+    Role(Option<&'static str>, Repeats),
 }
 
 impl ProviderCall {
@@ -48,19 +48,23 @@ impl ProviderCall {
         &self,
         cancel: &'a CancelFlag,
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
-    ) -> Answer {
+    ) -> Response {
         let providers = match &self.providers {
             Ok(providers) => providers,
-            Err(message) => return Answer::Failed(Failure::new(self.part.broken(), message)),
+            Err(message) => {
+                return Response::unanswered(Failure::new(self.part.broken(), message));
+            }
         };
         let stamp = match &self.part {
             Part::Effect(stamp) => stamp,
-            Part::Role(schema) => return providers.play(&self.request, *schema, cancel, listener),
+            Part::Role(schema, repeats) => {
+                return providers.play(&self.request, (*schema, *repeats), cancel, listener);
+            }
         };
-        let answer = providers.perform_heard(&self.request, stamp, cancel, listener);
-        answer.unwrap_or_else(|| {
+        let response = providers.perform_heard(&self.request, stamp, cancel, listener);
+        response.unwrap_or_else(|| {
             let message = format!("nothing here performs `{}`", self.request.kind);
-            Answer::Failed(Failure::new("unknown-kind", message))
+            Answer::Failed(Failure::new("unknown-kind", message)).into()
         })
     }
 
@@ -71,7 +75,7 @@ impl ProviderCall {
     pub fn look(&self) -> Result<Option<Value>, Answer> {
         match (&self.providers, &self.part) {
             (Ok(providers), Part::Effect(_)) => providers.look(&self.request),
-            (Ok(_), Part::Role(_)) | (Err(_), _) => Ok(None),
+            (Ok(_), Part::Role(..)) | (Err(_), _) => Ok(None),
         }
     }
 }
@@ -81,7 +85,7 @@ impl Part {
     fn broken(&self) -> &'static str {
         match self {
             Part::Effect(_) => UNCONFIGURED,
-            Part::Role(_) => "ConfigurationError",
+            Part::Role(..) => "ConfigurationError",
         }
     }
 }
@@ -136,8 +140,13 @@ impl Performer {
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a
-    /// folder.
-    pub fn call(&self, request: &Request, stamp: Stamp, folder: &Path) -> Option<ProviderCall> {
+    /// folder. `repeats` says who makes the call of a role again that failed.
+    pub fn call(
+        &self,
+        request: &Request,
+        (stamp, repeats): (Stamp, Repeats),
+        folder: &Path,
+    ) -> Option<ProviderCall> {
         self.is_outside(request).then(|| ProviderCall {
             providers: self.providers.get_or_init(|| self.configured(folder)).clone(),
             request: request.clone(),
@@ -145,7 +154,7 @@ impl Performer {
                 Company::Troupe(_) | Company::Agents(_) => Part::Effect(stamp),
                 Company::Roles => {
                     let agent = AgentCall::of(request).map(|call| call.agent);
-                    Part::Role(agent.and_then(|agent| reply_schema(&agent)))
+                    Part::Role(agent.and_then(|agent| reply_schema(&agent)), repeats)
                 }
             },
         })

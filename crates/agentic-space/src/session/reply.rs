@@ -7,6 +7,7 @@ use agentic_model::json;
 use agentic_providers::credential::Result as CredentialResult;
 use agentic_providers::endpoint::Reply;
 use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
+use agentic_providers::provider::Response;
 use agentic_replay::{Answer, Failure, Stopped};
 
 use super::language::Language;
@@ -15,74 +16,87 @@ use super::language::Language;
 const HANDLER_BROKEN: &str = "HandlerError";
 /// The code of a program that is not there.
 const NOT_RUNNABLE: &str = "ConfigurationError";
+/// The code of a call in the name of a person that nobody named.
+const NOBODY: &str = "MissingIdentity";
 /// The code of an endpoint that does not accept who calls.
 const REFUSED: &str = "MissingCredential";
 /// How much of what a program printed is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
 impl Language {
-    /// Makes the answer of a request from what became of its program.
-    pub(super) fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Answer {
+    /// Tells what came of a request from what became of its program.
+    pub(super) fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
         let (broken, garbage) = self.codes();
-        credited(outcome, |outcome| match outcome {
-            Outcome::Done(printed) => match std::str::from_utf8(&printed) {
-                Ok(text) => {
-                    self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
+        credited(outcome, |outcome| {
+            Response::from(match outcome {
+                Outcome::Done(printed) => match std::str::from_utf8(&printed) {
+                    Ok(text) => {
+                        self.read("the program", text).unwrap_or_else(|what| failed(garbage, what))
+                    }
+                    Err(error) => {
+                        let at = error.valid_up_to();
+                        let begins = shown(&String::from_utf8_lossy(&printed));
+                        let what = format!("no UTF-8 text from byte {at} on");
+                        failed(garbage, format!("the program printed {begins:?}, which is {what}"))
+                    }
+                },
+                Outcome::Crashed { status, complaint } => {
+                    let status = status.code();
+                    let how = status
+                        .map_or("by a signal".to_owned(), |code| format!("with status {code}"));
+                    let complaint = shown(&complaint);
+                    let colon = if complaint.is_empty() { "" } else { ": " };
+                    failed(broken, format!("the program ended {how}{colon}{complaint}"))
                 }
-                Err(error) => {
-                    let at = error.valid_up_to();
-                    let begins = shown(&String::from_utf8_lossy(&printed));
-                    let what = format!("no UTF-8 text from byte {at} on");
-                    failed(garbage, format!("the program printed {begins:?}, which is {what}"))
+                Outcome::Lost(error) => {
+                    let code = if *self == Language::AgentLang { broken } else { NOT_RUNNABLE };
+                    failed(code, format!("the program cannot be run: `{program}`: {error}"))
                 }
-            },
-            Outcome::Crashed { status, complaint } => {
-                let status = status.code();
-                let how =
-                    status.map_or("by a signal".to_owned(), |code| format!("with status {code}"));
-                let complaint = shown(&complaint);
-                let colon = if complaint.is_empty() { "" } else { ": " };
-                failed(broken, format!("the program ended {how}{colon}{complaint}"))
-            }
-            Outcome::Lost(error) => {
-                let code = if *self == Language::AgentLang { broken } else { NOT_RUNNABLE };
-                failed(code, format!("the program cannot be run: `{program}`: {error}"))
-            }
-            Outcome::Flooded => failed(
-                "OutputTooLarge",
-                format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
-            ),
-            Outcome::TimedOut => Answer::TimedOut,
-            Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+                Outcome::Flooded => failed(
+                    "OutputTooLarge",
+                    format!("`{program}` printed more than {OUTPUT_BYTES_MAX} bytes"),
+                ),
+                Outcome::TimedOut => Answer::TimedOut,
+                Outcome::Stopped => Answer::Cancelled(Stopped::Stopped),
+            })
         })
     }
 
-    /// Makes the answer of a request from what an endpoint said.
-    pub(super) fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Answer {
+    /// Tells what came of a request from what an endpoint said.
+    pub(super) fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Response {
         let (broken, garbage) = self.codes();
-        credited(reply, |reply| match reply {
-            Reply::Said { status, body } => match std::str::from_utf8(&body) {
-                Ok(text) if (200..300).contains(&status) => {
-                    let who = format!("`{url}`");
-                    self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
+        credited(reply, |reply| {
+            Response::from(match reply {
+                Reply::Said { status, body } => match std::str::from_utf8(&body) {
+                    Ok(text) if (200..300).contains(&status) => {
+                        let who = format!("`{url}`");
+                        self.read(&who, text).unwrap_or_else(|what| failed(garbage, what))
+                    }
+                    Err(_) if (200..300).contains(&status) => {
+                        failed(garbage, format!("`{url}` said what is no UTF-8 text"))
+                    }
+                    Ok(_) | Err(_) => {
+                        let said = shown(&String::from_utf8_lossy(&body));
+                        let colon = if said.is_empty() { "" } else { ": " };
+                        let message = format!("`{url}` answered with status {status}{colon}{said}");
+                        if matches!(status, 401 | 403) {
+                            // Whoever is not let in has done nothing.
+                            return Response::unanswered(Failure::new(REFUSED, message));
+                        }
+                        failed(broken, message)
+                    }
+                },
+                Reply::Lost(reason) => {
+                    failed(broken, format!("`{url}` cannot be reached: {reason}"))
                 }
-                Err(_) if (200..300).contains(&status) => {
-                    failed(garbage, format!("`{url}` said what is no UTF-8 text"))
-                }
-                Ok(_) | Err(_) => {
-                    let said = shown(&String::from_utf8_lossy(&body));
-                    let colon = if said.is_empty() { "" } else { ": " };
-                    let code = if matches!(status, 401 | 403) { REFUSED } else { broken };
-                    failed(code, format!("`{url}` answered with status {status}{colon}{said}"))
-                }
-            },
-            Reply::Lost(reason) => failed(broken, format!("`{url}` cannot be reached: {reason}")),
-            Reply::Flooded => {
-                failed("OutputTooLarge", format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"))
-            }
-            Reply::TimedOut => Answer::TimedOut,
-            // What was sent may have been acted on.
-            Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+                Reply::Flooded => failed(
+                    "OutputTooLarge",
+                    format!("`{url}` said more than {OUTPUT_BYTES_MAX} bytes"),
+                ),
+                Reply::TimedOut => Answer::TimedOut,
+                // What was sent may have been acted on.
+                Reply::Stopped => Answer::Cancelled(Stopped::Unknown),
+            })
         })
     }
 
@@ -125,9 +139,19 @@ fn read_line(text: &str) -> std::result::Result<Answer, String> {
     }
 }
 
-/// Makes the answer of a call, which was not made if it wants for a credential.
-fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Answer) -> Answer {
-    came.map_or_else(|error| failed(error.code(), error.to_string()), read)
+/// Tells what came of a call, which was not made if it wants for a credential.
+fn credited<T>(came: CredentialResult<T>, read: impl FnOnce(T) -> Response) -> Response {
+    came.map_or_else(
+        |error| {
+            let failure = Failure::new(error.code(), error.to_string());
+            match error.code() {
+                // In whose name a run goes on was said when it began.
+                NOBODY => Answer::Failed(failure).into(),
+                _ => Response::unanswered(failure),
+            }
+        },
+        read,
+    )
 }
 
 fn shown(text: &str) -> String {

@@ -81,10 +81,19 @@ impl Driver<'_> {
         }
         let now = self.space.now();
         let next_at = now.plus_millis(pause_ms(performance.attempt));
-        let progress = self.session.attempted(&request.path, error, next_at, now);
+        let progress = self.session.attempted(&request.path, error, Some(next_at), now);
         let progress = progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         self.take_in(progress)?;
         Ok(true)
+    }
+
+    /// Leaves a request that nobody could answer to whoever goes on with the session next, and says
+    /// why. Other branches go on.
+    pub(super) fn put_aside(&mut self, path: &Path, why: &str) -> Result<()> {
+        self.flush()?;
+        agentic_store::fault::point("before-attempt")?;
+        let noted = self.session.attempted(path, why, None, self.space.now());
+        self.take_in(noted.map_err(|error| damaged(&self.folder.id, &error.to_string()))?)
     }
 
     /// Records that another attempt begins, where a crash during it has to be told from a crash

@@ -107,7 +107,7 @@ impl Driver<'_> {
             }
             self.flush()?;
             let (path, now) = (&performance.request.path, self.space.now());
-            let noted = self.session.attempted(path, PUT_OFF, now, now);
+            let noted = self.session.attempted(path, PUT_OFF, Some(now), now);
             let progress = noted.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
             self.append(&progress.objects, progress.links)?;
         }

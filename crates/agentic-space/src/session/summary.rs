@@ -16,6 +16,13 @@ use crate::{Result, Space};
 
 mod reading;
 
+/// The code of what a session waits with that nobody could answer.
+pub const UNANSWERED: &str = "unanswered";
+/// The pause after which whoever only watches asks again, in milliseconds. It doubles each time.
+const PAUSE_MS: i64 = 60_000;
+/// The longest such pause, in milliseconds.
+const PAUSE_MS_MAX: i64 = 3_600_000;
+
 /// A session, as its records tell it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
@@ -39,10 +46,12 @@ pub struct Summary {
     pub chain: RecordHash,
     /// What it gave, once it is done.
     pub result: Option<Value>,
-    /// Why it failed, once it has.
+    /// Why it failed, once it has; while it waits, why nobody could answer what it asks.
     pub failure: Option<Failure>,
     /// The earliest instant it waits for.
     pub until: Option<Instant>,
+    /// When whoever only watches asks again what nobody could answer.
+    pub again_at: Option<Instant>,
     /// The session that waits for its result.
     pub child_of: Option<SessionId>,
     /// The session it was forked from, and after how many records.
@@ -119,6 +128,25 @@ pub enum Answered {
     TimedOut,
     /// It was cancelled.
     Cancelled,
+}
+
+/// Why a request has no answer that nobody could give so far.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Unanswered {
+    /// When whoever only watches asks again.
+    again_at: Instant,
+    /// What stood in the way.
+    why: String,
+}
+
+impl Unanswered {
+    /// Reads it from the last attempt, which was made at an instant.
+    fn of(asked: &Asked, at: Instant) -> Option<Unanswered> {
+        let last = asked.attempts.last()?;
+        let doubled = last.n.saturating_sub(1).min(PAUSE_MS_MAX.ilog2());
+        let again_at = at.plus_millis((PAUSE_MS << doubled).min(PAUSE_MS_MAX));
+        Some(Unanswered { again_at, why: last.error.clone() })
+    }
 }
 
 /// A request that waits for a human.
@@ -239,6 +267,7 @@ fn summarise(
         .find(|record| matches!(record.body, Body::Start(_)))
         .map_or(Instant::from_millis(0), |record| record.at);
     let (end, until, asked) = (reading.end, reading.until, reading.asked);
+    let unanswered = reading.unanswered.filter(|_| end.is_none());
     let n_open = reading.open.len();
     let (mut result, mut failure) = (None, None);
     let state = match end {
@@ -252,10 +281,13 @@ fn summarise(
         }
         Some(Answered::TimedOut | Answered::Cancelled) => State::Cancelled,
         None if !holds.is_empty() => State::Held,
-        None if until.is_some() => State::Waiting,
+        None if until.is_some() || unanswered.is_some() => State::Waiting,
         None if n_open > 0 && reading.n_children == n_open => State::Waiting,
         None => State::Running,
     };
+    if let Some(unanswered) = &unanswered {
+        failure = Some(Failure::new(UNANSWERED, unanswered.why.as_str()));
+    }
     Ok(Summary {
         id: start.session,
         agent: start.agent,
@@ -269,6 +301,7 @@ fn summarise(
         result,
         failure,
         until,
+        again_at: unanswered.map(|unanswered| unanswered.again_at),
         child_of: super::children::parent_of(&start.key),
         forked_from: start.parent.map(|point| (point.session, point.seq)),
         asked,

@@ -1,7 +1,7 @@
 //! The person at the terminal of whoever runs a session.
 
 use agentic_providers::host::CancelFlag;
-use agentic_replay::Answer;
+use agentic_providers::provider::Response;
 
 use super::performer::ProviderCall;
 
@@ -11,5 +11,5 @@ pub struct Terminal {
     /// Asks for a line, as a field of an input; nothing if none comes.
     pub ask: fn(&str) -> Option<String>,
     /// Performs a call while the person watches the reply being written.
-    pub watch: fn(&ProviderCall, &CancelFlag) -> Answer,
+    pub watch: fn(&ProviderCall, &CancelFlag) -> Response,
 }

@@ -10,7 +10,8 @@ use agentic_providers::endpoint::{Call, Exchange, Reply};
 use agentic_providers::executable::{Executable, Outcome};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{Charge, Orphan};
-use agentic_replay::{Answer, Path, Performance, SessionId, Stopped};
+use agentic_providers::provider::Response;
+use agentic_replay::{Path, Performance, SessionId, Stopped};
 
 use super::children::Child;
 use super::executor::CommandLine;
@@ -42,7 +43,7 @@ pub(super) enum Came {
         outcome: CredentialResult<Outcome>,
     },
     /// A provider answered.
-    Answer(Answer),
+    Answer(Response),
     /// Programs of an earlier driver are waited for no longer.
     Orphans {
         /// Whether nothing of them lives.

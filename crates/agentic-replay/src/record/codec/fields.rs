@@ -153,6 +153,10 @@ impl<'b> In<'b> {
         if instant.millis() == millis { Ok(instant) } else { Err(invalid(field)) }
     }
 
+    pub(super) fn instant_if(&mut self, field: &str) -> Result<Option<Instant>, InvalidRecord> {
+        if self.has(field) { self.instant(field).map(Some) } else { Ok(None) }
+    }
+
     pub(super) fn hash(&mut self, field: &str) -> Result<[u8; 32], InvalidRecord> {
         match self.take(field)? {
             Part::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),

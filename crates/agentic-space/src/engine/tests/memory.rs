@@ -280,6 +280,7 @@ impl DurableEngine for Memory {
                 blocks: found.blocks(),
                 holds: found.open().into_iter().map(hold).collect(),
                 until: None,
+                unanswered: None,
             })
         })
     }

@@ -9,7 +9,7 @@ use agentic_replay::{
     StartRecord, Stored,
 };
 
-use super::{Answered, Asked, OpenHold, Permission};
+use super::{Answered, Asked, OpenHold, Permission, Unanswered};
 use crate::Result;
 use crate::session::folder::Values;
 
@@ -20,12 +20,21 @@ pub(super) struct Open<'a> {
     at_index: usize,
     permitted: bool,
     withdrawn: bool,
-    /// When the next attempt is due, while none is under way.
-    next_at: Option<Instant>,
+    /// What follows the last attempt, while none is under way.
+    again: Option<Again>,
     votes: Vec<VoteRecord>,
     n_escalations: usize,
     /// The head on which it was put before people last.
     published: Option<String>,
+}
+
+/// When an effect is tried again.
+#[derive(Debug, Clone, Copy)]
+enum Again {
+    /// At an instant.
+    At(Instant),
+    /// When somebody goes on with the session: nobody could answer at this instant.
+    Left(Instant),
 }
 
 /// What has been read so far.
@@ -42,6 +51,8 @@ pub(super) struct Reading<'a> {
     pub(super) end: Option<Answered>,
     /// The earliest instant that it waits for.
     pub(super) until: Option<Instant>,
+    /// Why nobody could answer something that it asks.
+    pub(super) unanswered: Option<Unanswered>,
     /// How many open requests wait for a child.
     pub(super) n_children: usize,
 }
@@ -57,6 +68,7 @@ impl<'a> Reading<'a> {
             open: BTreeMap::new(),
             end: None,
             until: None,
+            unanswered: None,
             n_children: 0,
         }
     }
@@ -88,7 +100,10 @@ impl<'a> Reading<'a> {
             Body::Permit(permit) => self.permit(record.at, permit)?,
             Body::Attempt(attempt) => {
                 if let Some(open) = self.open.get_mut(&attempt.path) {
-                    open.next_at = Some(attempt.next_at);
+                    open.again = Some(match attempt.next_at {
+                        Some(at) => Again::At(at),
+                        None => Again::Left(record.at),
+                    });
                     self.asked[open.at_index].attempts.push(attempt.clone());
                 }
             }
@@ -133,7 +148,7 @@ impl<'a> Reading<'a> {
             open.permitted |= permit.decision != RETRY;
             // Whatever is asked about it from now on is another question.
             open.at = at;
-            open.next_at = None;
+            open.again = None;
         }
         Ok(())
     }
@@ -160,7 +175,7 @@ impl<'a> Reading<'a> {
             at_index,
             permitted: false,
             withdrawn: false,
-            next_at: None,
+            again: None,
             votes: Vec::new(),
             n_escalations: 0,
             published: None,
@@ -225,13 +240,21 @@ impl<'a> Reading<'a> {
                 Handling::Effect(EffectClass::Pure) => None,
                 Handling::Effect(_) if !may_begin && self.is_covered(open) => None,
                 Handling::Effect(_) if !may_begin => Some(HoldReason::NotAllowed),
-                Handling::Effect(_) if open.next_at.is_some() => {
-                    self.until = self.until.into_iter().chain(open.next_at).min();
-                    None
+                Handling::Effect(EffectClass::Once) if open.again.is_none() && !is_driven()? => {
+                    Some(HoldReason::InDoubt)
                 }
-                Handling::Effect(EffectClass::Once) if !is_driven()? => Some(HoldReason::InDoubt),
                 Handling::Effect(_) => {
-                    self.n_children += usize::from(open.ask.kind == "spawn");
+                    match open.again {
+                        Some(Again::At(at)) => {
+                            self.until = self.until.into_iter().chain([at]).min();
+                        }
+                        Some(Again::Left(at)) => {
+                            let left = Unanswered::of(&self.asked[open.at_index], at);
+                            let earlier = self.unanswered.take();
+                            self.unanswered = earlier.into_iter().chain(left).min();
+                        }
+                        None => self.n_children += usize::from(open.ask.kind == "spawn"),
+                    }
                     None
                 }
             };

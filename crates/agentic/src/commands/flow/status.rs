@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_lang_pipeline::engine::{Cancellation, DurableEngine, RunId, RunStatus};
 use agentic_replay::State;
 use agentic_replay::record::CancelMode;
-use agentic_view::{FlowEventView, FlowStatusView};
+use agentic_view::{FlowEventView, FlowStatusView, visible_line};
 
 use crate::commands::Outcome;
 use crate::commands::run::pipeline::show_end;
@@ -67,6 +67,9 @@ fn text(view: &FlowStatusView) -> String {
     if let Some(until) = &view.until {
         text.push_str(&format!("  waits until {until}\n"));
     }
+    if let Some(error) = &view.error {
+        text.push_str(&format!("  waits: {}\n", visible_line(&error.message)));
+    }
     text
 }
 
@@ -87,8 +90,16 @@ pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
             hold.request
         ));
     }
+    if let Some(failure) = &status.unanswered {
+        talk(&format!("waiting: {}", failure.message));
+        talk(&format!(
+            "hint: mend that, then `agentic flow worker {}` goes on, or the same run again with its key; what has its answer is not asked again",
+            status.key
+        ));
+    }
     Ok(match status.state {
         State::Held => ExitCode::from(4),
+        State::Waiting if status.unanswered.is_some() => ExitCode::from(4),
         State::Running | State::Waiting | State::Done => ExitCode::SUCCESS,
         State::Failed | State::Cancelled => ExitCode::from(1),
         State::Diverged => ExitCode::from(5),

@@ -49,6 +49,9 @@ pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
             summary.n_records
         ));
     }
+    if tell_unanswered(space, &summary) {
+        return Ok(exit_code(space, &summary));
+    }
     if let Some(failure) = &summary.failure {
         talk(&format!("error: {}: {}", failure.code, failure.message));
         talk(match failure.code.as_str() {
@@ -59,6 +62,21 @@ pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
     Ok(exit_code(space, &summary))
 }
 
+/// Says why nobody could answer what a session asks, if that is so, and what to do about it.
+fn tell_unanswered(space: &Space, summary: &Summary) -> bool {
+    let Some((asking, failure)) = session::unanswered(space, summary) else { return false };
+    let child = match asking == summary.id {
+        true => String::new(),
+        false => format!("session {} waits: ", asking.short()),
+    };
+    talk(&format!("waiting: {child}{}", failure.message));
+    talk(&format!(
+        "hint: mend that, then `agentic session resume {}` goes on, and asks nothing again that has its answer; `agentic providers --probe` shows who answers",
+        summary.id.short()
+    ));
+    true
+}
+
 /// A session that waits for a held child is held too.
 fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
     match summary.state {
@@ -66,6 +84,8 @@ fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
         State::Waiting if summary.until.is_none() && has_held_child(space, summary) => {
             ExitCode::from(4)
         }
+        // Nobody could answer: a key is missing, or a server is gone.
+        State::Waiting if session::unanswered(space, summary).is_some() => ExitCode::from(4),
         State::Waiting => ExitCode::SUCCESS,
         State::Held => ExitCode::from(4),
         State::Failed | State::Cancelled => ExitCode::from(1),
@@ -111,7 +131,11 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
             text.push_str(&request_line(request));
             for attempt in &request.attempts {
                 let AttemptView { n, error, next_at } = attempt;
-                text.push_str(&format!("    attempt {n} {error}, again at {next_at}\n"));
+                let again = match next_at {
+                    Some(at) => format!("again at {at}"),
+                    None => "again when somebody goes on".to_owned(),
+                };
+                text.push_str(&format!("    attempt {n} {error}, {again}\n"));
             }
             text.push_str(&decided_lines(request));
             for late in &request.overtaken {
@@ -121,6 +145,7 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         }
         text
     });
+    tell_unanswered(space, &summary);
     Ok(ExitCode::SUCCESS)
 }
 
