@@ -10,6 +10,7 @@
 //! This crate is pure: no clock, no randomness, no threads, no files.
 
 mod answer;
+mod block;
 mod chain;
 mod digest;
 mod divergence;
@@ -30,6 +31,7 @@ mod state;
 mod tests;
 
 pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_DATA, Stopped};
+pub use crate::block::{join_records, part_records};
 pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
 pub use crate::divergence::{Asked, Change, Difference, Divergence};
 pub use crate::grant::{Coverage, Grant, Grants};

@@ -196,6 +196,12 @@ struct SessionSegment {
     from: Option<i64>,
     /// The records, each as bytes.
     records: Option<Vec<serde_json::Value>>,
+    /// Many records, compressed, in their place.
+    block: Option<serde_json::Value>,
+    /// How many records the block has.
+    count: Option<i64>,
+    /// The hash of the last record of the block.
+    head: Option<serde_json::Value>,
     /// The long value that a piece belongs to.
     value: Option<Link>,
     /// The number of the piece.

@@ -8,7 +8,7 @@ use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{self, Place};
 
-use super::seal;
+use super::{block, seal};
 use crate::{Error, Result, Space};
 
 /// The folder of one session.
@@ -67,7 +67,7 @@ impl Folder {
         if own.is_empty() {
             return Ok((seal::frames(space, &self.id)?, None));
         }
-        Ok((own, Some(end)))
+        Ok((block::expand(own)?, Some(end)))
     }
 
     /// Reads the bytes of the session's first own record alone.

@@ -7,6 +7,7 @@
 
 mod apply;
 pub(crate) mod beginning;
+mod block;
 mod children;
 mod consequence;
 mod context;

@@ -10,8 +10,8 @@ use agentic_store::journal::{self, Log, Place};
 
 use super::beginning::Beginning;
 use super::folder::{Folder, damaged};
-use super::seal;
 use super::segment::{SealedSpan, Segments};
+use super::{block, seal};
 use crate::{Result, Space};
 
 /// The bytes of a session's own records.
@@ -90,7 +90,7 @@ pub struct PutBack {
 /// Fails when the disk is full, and when the log is damaged.
 pub fn put_back(folder: &Folder, sealed: &[Vec<u8>]) -> Result<PutBack> {
     let (mut log, n_cut_bytes) = Log::open(&folder.log())?;
-    let there = journal::payloads(&folder.log())?;
+    let there = block::expand(journal::payloads(&folder.log())?)?;
     check_beginning(&folder.id, &there, sealed)?;
     let lost: Vec<&[u8]> = sealed.iter().skip(there.len()).map(Vec::as_slice).collect();
     log.append(&lost, Durability::Full)?;

@@ -12,6 +12,7 @@ use agentic_replay::{Journal, Link, SessionId};
 use agentic_store::journal::{self, Place};
 
 use super::beginning::Beginning;
+use super::block;
 use super::folder::{Folder, damaged};
 use super::own::{self, OwnRecords};
 use crate::shared::locked;
@@ -100,13 +101,20 @@ impl Recent {
         let mut links = links.into_iter();
         let known = match self.take(id) {
             Some(known) => Some(known).filter(|known| known.end == Some(from)),
-            None if from == Place::default() => {
-                links.next().and_then(|first| Known::begin(id, first))
-            }
+            None if from.is_beginning() => links.next().and_then(|first| Known::begin(id, first)),
             None => None,
         };
         if let Some(known) = known.and_then(|known| known.grow(links, to)) {
             self.keep(known);
+        }
+    }
+
+    /// Takes in that the records of a session stand elsewhere in its log now.
+    pub fn moved(&self, id: &SessionId, from: Place, to: Place) {
+        let mut recent = locked(&self.0);
+        let known = recent.iter_mut().find(|known| known.id == *id && known.end == Some(from));
+        if let Some(known) = known {
+            known.end = Some(to);
         }
     }
 
@@ -161,6 +169,7 @@ impl Known {
     fn read_on(mut self, space: &Space) -> Option<Known> {
         let log = Folder::of(space, &self.id).log();
         let (frames, end) = journal::payloads_after(&log, self.end?).ok()?;
+        let frames = block::expand(frames).ok()?;
         if !frames.is_empty() {
             Arc::make_mut(&mut self.journal).read_on(&frames).ok()?;
             self.frames.extend(frames);

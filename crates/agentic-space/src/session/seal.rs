@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Object, Value};
-use agentic_replay::SessionId;
+use agentic_replay::{RecordHash, SessionId};
 use agentic_store::Durability;
 use agentic_store::journal::{KeptObject, Transaction};
 
+use super::block;
 use super::folder::{Folder, damaged, segment_object};
 use super::recent::own_frames;
-use super::segment::Segments;
+use super::segment::{SealedSpan, Segments};
 use crate::{Result, Space};
 
 /// The most that one object holds of records or of a value, in bytes.
@@ -48,17 +49,39 @@ fn record_objects(id: &SessionId, n_before: usize, frames: Vec<Vec<u8>>) -> Resu
             rest.next_if(|frame| records.is_empty() || n_bytes + frame.len() <= PART_BYTES_MAX)
         {
             n_bytes += frame.len();
-            records.push(Value::Bytes(frame));
+            records.push(frame);
         }
-        let n_records = records.len();
-        objects.push(segment_object([
-            ("session", Value::text(id.to_string())),
-            ("from", Value::Int(from as i64)),
-            ("records", Value::List(records)),
-        ])?);
-        from += n_records;
+        objects.push(record_object(id, from, &records, n_bytes)?);
+        from += records.len();
     }
     Ok(objects)
+}
+
+/// Makes the object of some records, the first of which has a position: as a block if they are long
+/// enough, else as they are.
+fn record_object(
+    id: &SessionId,
+    from: usize,
+    records: &[Vec<u8>],
+    n_bytes: usize,
+) -> Result<Object> {
+    let begin = [("session", Value::text(id.to_string())), ("from", Value::Int(from as i64))];
+    let is_long = n_bytes >= block::RECORD_BYTES_MIN;
+    let block = is_long.then(|| block::make(records)).transpose()?.flatten();
+    match (block, records.last()) {
+        (Some(block), Some(last)) => {
+            let head = RecordHash::of_record(last).as_bytes().to_vec();
+            segment_object(begin.into_iter().chain([
+                ("block", Value::Bytes(block)),
+                ("count", Value::Int(records.len() as i64)),
+                ("head", Value::Bytes(head)),
+            ]))
+        }
+        (None, _) | (_, None) => {
+            let records = records.iter().cloned().map(Value::Bytes).collect();
+            segment_object(begin.into_iter().chain([("records", Value::List(records))]))
+        }
+    }
 }
 
 /// Keeps objects in the notes of an agent.
@@ -96,7 +119,7 @@ pub fn frames_in(segments: &Segments<'_>, id: &SessionId) -> Result<Vec<Vec<u8>>
 /// portions.
 fn joined(id: &SessionId, segments: &[Object]) -> Result<Vec<Vec<u8>>> {
     let mut joined: Vec<Vec<u8>> = Vec::new();
-    for (from, records) in records(segments) {
+    for (from, records) in records(segments)? {
         let Some(known) = joined.len().checked_sub(from) else {
             let reason = format!("its sealed record {} is missing", joined.len());
             return Err(damaged(id, &reason));
@@ -156,16 +179,33 @@ fn distinct(ids: impl Iterator<Item = SessionId>) -> Vec<SessionId> {
 }
 
 /// Returns the records that segments hold, with the position of the first of each, in order.
-fn records(segments: &[Object]) -> Vec<(usize, Vec<Vec<u8>>)> {
-    let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
-    let part = |object: &Object| {
-        let from = object.map().get("from").and_then(Value::as_int)?;
-        let records = object.map().get("records").and_then(Value::as_list)?;
-        Some((usize::try_from(from).ok()?, records.iter().filter_map(bytes).collect()))
-    };
-    let mut parts: Vec<(usize, Vec<Vec<u8>>)> = segments.iter().filter_map(part).collect();
+fn records(segments: &[Object]) -> Result<Vec<(usize, Vec<Vec<u8>>)>> {
+    let mut parts = Vec::new();
+    for object in segments {
+        let from = object.map().get("from").and_then(Value::as_int);
+        let from = from.and_then(|from| usize::try_from(from).ok());
+        if let (Some(from), Some(records)) = (from, records_in(object)?) {
+            parts.push((from, records));
+        }
+    }
     parts.sort();
-    parts
+    Ok(parts)
+}
+
+/// Returns the records of one segment; nothing if it has none, or other ones than it says.
+fn records_in(object: &Object) -> Result<Option<Vec<Vec<u8>>>> {
+    let map = object.map();
+    let Some(block) = map.get("block").and_then(Value::as_bytes) else {
+        let records = map.get("records").and_then(Value::as_list);
+        let bytes = |item: &Value| item.as_bytes().map(<[u8]>::to_vec);
+        return Ok(records.map(|records| records.iter().filter_map(bytes).collect()));
+    };
+    let records = block::records(block)?;
+    let span = SealedSpan::of(object);
+    Ok(records.filter(|records| {
+        let head = records.last().map(|last| RecordHash::of_record(last));
+        span.is_some_and(|span| span.end - span.from == records.len() && head == Some(span.hash))
+    }))
 }
 
 /// Cuts the long values of a session into objects. Typed objects are kept as they are.

@@ -179,19 +179,33 @@ fn cache_of(space: &Space, name: &str) -> PathBuf {
     folder.join(Cid::of(name.as_bytes()).to_string())
 }
 
+impl SealedSpan {
+    /// Reads which records a segment says that it holds; nothing if it holds a piece of a value.
+    pub fn of(object: &Object) -> Option<SealedSpan> {
+        let map = object.map();
+        let number = |name| usize::try_from(map.get(name)?.as_int()?).ok();
+        let from = number("from")?;
+        if map.contains_key("block") {
+            // What is in it is held against this when it is read.
+            let end = from.checked_add(number("count").filter(|count| *count > 0)?)?;
+            let hash = map.get("head").and_then(Value::as_bytes)?;
+            return Some(SealedSpan {
+                from,
+                end,
+                hash: RecordHash::from_bytes(hash.try_into().ok()?),
+            });
+        }
+        let list = map.get("records").and_then(Value::as_list)?;
+        let hash = RecordHash::of_record(list.last()?.as_bytes()?);
+        Some(SealedSpan { from, end: from.checked_add(list.len())?, hash })
+    }
+}
+
 impl Part {
     fn of(object: &Object) -> Option<Part> {
         let map = object.map();
         let session = SessionId::parse(map.get("session")?.as_text()?)?;
-        let from = map.get("from").and_then(Value::as_int).unwrap_or(0);
-        let from = usize::try_from(from).ok()?;
-        let list = map.get("records").and_then(Value::as_list).unwrap_or_default();
-        let records = list.last().and_then(Value::as_bytes).map(|last| SealedSpan {
-            from,
-            end: from + list.len(),
-            hash: RecordHash::of_record(last),
-        });
-        Some(Part { session, records })
+        Some(Part { session, records: SealedSpan::of(object) })
     }
 
     fn to_value(self) -> Value {

@@ -47,7 +47,7 @@ fn session_of(
 }
 
 /// Makes a space with an agent.
-fn space_with_an_agent() -> (tempfile::TempDir, Space, AgentName) {
+pub(super) fn space_with_an_agent() -> (tempfile::TempDir, Space, AgentName) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for arguments in [
         &["init", "--quiet", "."][..],
@@ -106,7 +106,7 @@ fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() 
 }
 
 /// Decides the one open hold of a session.
-fn decide_open(space: &Space, id: &agentic_replay::SessionId, action: Action) {
+pub(super) fn decide_open(space: &Space, id: &agentic_replay::SessionId, action: Action) {
     let open = pending(space, &Filter::default()).expect("the sessions can be read");
     let of_it = open.iter().find(|pending| pending.hold.session == *id).expect("it is held");
     let draft = Draft {

@@ -2,11 +2,11 @@
 //! it ended.
 
 use agentic_model::trace::split_entry;
-use agentic_model::{Entry, Instant, Kind, Value, json};
+use agentic_model::{AgentName, Entry, Instant, Kind, Value, json};
 use agentic_replay::{End, Event, Hold};
 
 use super::drive::Driver;
-use super::seal;
+use super::{block, seal};
 use crate::Result;
 
 /// How many characters of a value a trace entry shows.
@@ -62,7 +62,7 @@ impl Driver<'_> {
         self.append_entries(entries)?;
         let Some(end) = self.session.end().cloned() else {
             if !holds.is_empty() {
-                seal::seal(self.space, &start.agent, &self.folder)?;
+                self.seal(&start.agent)?;
             }
             return Ok(());
         };
@@ -72,8 +72,14 @@ impl Driver<'_> {
             End::Cancelled => format!("cancelled {}", id.short()),
         };
         self.append_entries(self.entry("session", &how))?;
-        seal::seal(self.space, &start.agent, &self.folder)?;
+        self.seal(&start.agent)?;
         self.folder.retire(self.space)
+    }
+
+    /// Seals the records. Their log then holds them as shortly as the seal does.
+    fn seal(&mut self, agent: &AgentName) -> Result<()> {
+        seal::seal(self.space, agent, &self.folder)?;
+        block::shorten(self.space, &self.folder, &mut self.log)
     }
 }
 

@@ -3,23 +3,34 @@
 //! A session's records are made and chained by the engine; this file only keeps their bytes.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use agentic_model::{Value, canonical};
 
 use super::frame::{self, Scan};
 use super::{Durability, SEGMENT_BYTES_MAX, segment};
+use crate::file::{self, Persistence};
 use crate::{Error, Result, fault};
 
 /// The folder that holds everything of ours; the names below it are made durable with a log.
 const ROOT: &str = "agentic";
 
 /// A place in a log, behind one of its payloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Place {
     segment: u64,
     offset: u64,
+    /// The file of the segment: another one may take its name, with the same payloads in other
+    /// places.
+    file: u64,
+}
+
+impl Place {
+    /// Tells whether nothing stands before.
+    pub fn is_beginning(&self) -> bool {
+        self.segment == 0 && self.offset == 0
+    }
 }
 
 /// A log open for appending. Whoever has one holds the lock of what it belongs to.
@@ -29,6 +40,8 @@ pub struct Log {
     segment: u64,
     path: PathBuf,
     file: File,
+    /// What tells the file from one that takes its name.
+    number: u64,
     length: u64,
 }
 
@@ -45,12 +58,19 @@ impl Log {
         let path = segment::path(dir, number);
         let file = segment::open(&path)?;
         let (length, cut) = segment::repair_log(&file, &path)?;
-        Ok((Log { dir: dir.to_owned(), segment: number, path, file, length }, cut))
+        Ok((Log::of(dir, number, file, length)?, cut))
+    }
+
+    /// Takes the last segment of a log, whose good frames have so many bytes.
+    fn of(dir: &Path, segment: u64, file: File, length: u64) -> Result<Log> {
+        let path = segment::path(dir, segment);
+        let number = file.metadata().map_err(Error::io("read", &path))?.ino();
+        Ok(Log { dir: dir.to_owned(), segment, path, file, number, length })
     }
 
     /// Returns the place behind the last payload.
     pub fn end(&self) -> Place {
-        Place { segment: self.segment, offset: self.length }
+        Place { segment: self.segment, offset: self.length, file: self.number }
     }
 
     /// Appends payloads in one write and one sync, all or none.
@@ -66,13 +86,9 @@ impl Log {
         }
         // Each frame says what the disk had before this append: a good frame after a bad one is
         // damage only if the bad one had been synced.
-        let synced = i64::try_from(self.length).unwrap_or(i64::MAX);
         let mut bytes = Vec::new();
         for payload in payloads {
-            let item = Value::List(vec![Value::Int(synced), Value::Bytes(payload.to_vec())]);
-            let item = canonical::encode(&item)
-                .map_err(|error| Error::corrupt("a new record of a session", error))?;
-            bytes.extend_from_slice(&frame::encode(&item));
+            bytes.extend_from_slice(&framed(payload, self.length)?);
         }
         fault::point("before-session-record")?;
         let written = self.write(&bytes, durability);
@@ -83,6 +99,42 @@ impl Log {
         }
         self.length += bytes.len() as u64;
         fault::point("after-session-record")
+    }
+
+    /// Replaces segments, from one on, by shorter ones that say the same: `shorten` is given the
+    /// payloads of one and returns those to stand in their place, or nothing if they may stay. Each
+    /// segment is replaced by itself and whole, so that a crash leaves the one or the other.
+    ///
+    /// # Errors
+    /// Fails when a segment cannot be read or written; it is then as before.
+    pub fn shorten<E: From<Error>>(
+        &mut self,
+        shorten: impl Fn(u64, Vec<Vec<u8>>) -> std::result::Result<Option<Vec<Vec<u8>>>, E>,
+    ) -> std::result::Result<(), E> {
+        segment::remove_unfinished(&self.dir)?;
+        for number in segment::list(&self.dir)? {
+            let (path, mut payloads) = (segment::path(&self.dir, number), Vec::new());
+            read_segment(&path, 0, &mut payloads)?;
+            let Some(payloads) = shorten(number, payloads)? else { continue };
+            let mut bytes = Vec::new();
+            for payload in &payloads {
+                // All of it is on the disk before it has its name.
+                let synced = bytes.len() as u64;
+                bytes.extend_from_slice(&framed(payload, synced)?);
+            }
+            fault::point("before-shorter-log")?;
+            file::replace(&path, &bytes, Persistence::Synced)?;
+            if number == self.segment {
+                *self = Log::of(&self.dir, number, segment::open(&path)?, bytes.len() as u64)?;
+            }
+            fault::point("after-shorter-log")?;
+        }
+        Ok(())
+    }
+
+    /// Returns how many bytes the segment has that is appended to.
+    pub fn segment_bytes(&self) -> u64 {
+        self.length
     }
 
     fn write(&self, bytes: &[u8], durability: Durability) -> std::io::Result<()> {
@@ -109,8 +161,17 @@ impl Log {
                 break;
             }
         }
-        Ok(Log { dir: dir.to_owned(), segment: number, path, file, length: 0 })
+        Log::of(dir, number, file, 0)
     }
+}
+
+/// Makes the frame of a payload that is written when the disk has so many bytes of the segment.
+fn framed(payload: &[u8], synced: u64) -> Result<Vec<u8>> {
+    let synced = i64::try_from(synced).unwrap_or(i64::MAX);
+    let item = Value::List(vec![Value::Int(synced), Value::Bytes(payload.to_vec())]);
+    let item = canonical::encode(&item)
+        .map_err(|error| Error::corrupt("a new record of a session", error))?;
+    Ok(frame::encode(&item))
 }
 
 /// Reads all payloads of a log, oldest first, without a lock. A torn last payload is left out.
@@ -124,12 +185,12 @@ pub fn payloads(dir: &Path) -> Result<Vec<Vec<u8>>> {
 /// Reads the payloads behind a place, and returns the place behind the last of them.
 ///
 /// # Errors
-/// Fails as [`payloads`] does, and when the log does not reach that far: what was there has been cut
-/// off.
+/// Fails as [`payloads`] does, and when that is no place of the log any more: what was there has
+/// been cut off, or stands elsewhere now.
 pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)> {
     let (mut found, mut end) = (Vec::new(), place);
     let numbers = segment::list(dir)?;
-    if place != Place::default() && !numbers.contains(&place.segment) {
+    if !place.is_beginning() && !numbers.contains(&place.segment) {
         return Err(segment::damaged(&segment::path(dir, place.segment), 0));
     }
     for (at, number) in numbers.into_iter().enumerate() {
@@ -138,18 +199,23 @@ pub fn payloads_after(dir: &Path, place: Place) -> Result<(Vec<Vec<u8>>, Place)>
             return Err(Error::corrupt(what, format!("segment {at} is missing")));
         }
         if number > end.segment {
-            end = Place { segment: number, offset: 0 };
+            end = Place { segment: number, ..Place::default() };
         }
         if number == end.segment {
-            end.offset = read_segment(&segment::path(dir, number), end.offset, &mut found)?;
+            let (path, known) = (segment::path(dir, number), end);
+            (end.offset, end.file) = read_segment(&path, known.offset, &mut found)?;
+            if known.offset > 0 && known.file != end.file {
+                return Err(segment::damaged(&path, 0));
+            }
         }
     }
     Ok((found, end))
 }
 
-/// Reads the payloads of a segment from an offset on; returns where the last one ends.
-fn read_segment(path: &Path, offset: u64, found: &mut Vec<Vec<u8>>) -> Result<u64> {
-    let bytes = segment::read_after(path, offset)?;
+/// Reads the payloads of a segment from an offset on; returns where the last one ends, and what
+/// tells the file that was read from others.
+fn read_segment(path: &Path, offset: u64, found: &mut Vec<Vec<u8>>) -> Result<(u64, u64)> {
+    let (bytes, file) = segment::read_after(path, offset)?;
     let mut at = 0;
     while let Some((payload, next)) = frame::at(&bytes, at) {
         found.push(unpack(payload).ok_or_else(|| segment::damaged(path, at))?);
@@ -158,12 +224,12 @@ fn read_segment(path: &Path, offset: u64, found: &mut Vec<Vec<u8>>) -> Result<u6
     let end = offset + at as u64;
     if at < bytes.len() {
         // Whether the rest is torn or damaged shows in the whole segment.
-        let whole = segment::read_after(path, 0)?;
+        let (whole, _) = segment::read_after(path, 0)?;
         if let Scan::Damaged { start } = segment::scan_log(&whole) {
             return Err(segment::damaged(path, start));
         }
     }
-    Ok(end)
+    Ok((end, file))
 }
 
 /// Reads the oldest payload of a log, and no more of the log than that takes; nothing if there is
@@ -187,5 +253,58 @@ fn unpack(payload: &[u8]) -> Option<Vec<u8>> {
     match <[Value; 2]>::try_from(items) {
         Ok([Value::Int(_), Value::Bytes(bytes)]) => Some(bytes),
         Ok(_) | Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Joins all payloads of a segment to one.
+    fn joined(_: u64, payloads: Vec<Vec<u8>>) -> Result<Option<Vec<Vec<u8>>>> {
+        Ok((payloads.len() > 1).then(|| vec![payloads.concat()]))
+    }
+
+    #[test]
+    fn a_shorter_log_goes_on_and_old_places_are_none_of_it() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("agentic/log");
+        let (mut log, _) = Log::open(&dir).expect("writable");
+        let mut places = Vec::new();
+        for payload in [&b"one"[..], b"two", b"three"] {
+            log.append(&[payload], Durability::Full).expect("writable");
+            places.push(log.end());
+        }
+        // What a crash left of an attempt to do so.
+        std::fs::write(dir.join("00000000.log.1-0.new"), b"half").expect("writable");
+        log.shorten(joined).expect("writable");
+        assert_eq!(payloads(&dir).expect("readable"), [b"onetwothree"]);
+        assert_eq!(std::fs::read_dir(&dir).expect("it is there").count(), 1);
+        for place in places {
+            assert!(payloads_after(&dir, place).is_err(), "{place:?}");
+        }
+        let end = log.end();
+        assert_eq!(payloads_after(&dir, end).expect("it is its end"), (vec![], end));
+        log.append(&[b"four"], Durability::Full).expect("writable");
+        assert_eq!(payloads_after(&dir, end).expect("readable").0, [b"four"]);
+        let (log, n_cut) = Log::open(&dir).expect("sound");
+        assert_eq!((n_cut, payloads_after(&dir, log.end()).expect("readable").1), (0, log.end()));
+    }
+
+    #[test]
+    fn what_follows_a_shorter_log_may_be_torn() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dir = folder.path().join("agentic/log");
+        let (mut log, _) = Log::open(&dir).expect("writable");
+        log.append(&[b"one", b"two"], Durability::Full).expect("writable");
+        log.shorten(joined).expect("writable");
+        let length = log.end().offset;
+        log.append(&[b"three"], Durability::Full).expect("writable");
+        let path = segment::path(&dir, 0);
+        let whole = std::fs::read(&path).expect("readable");
+        for end in length..whole.len() as u64 {
+            std::fs::write(&path, &whole[..end as usize]).expect("writable");
+            assert_eq!(payloads(&dir).expect("torn, not damaged"), [b"onetwo"], "{end}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom};
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use super::Record;
@@ -146,17 +146,19 @@ pub fn damaged(path: &Path, start: usize) -> Error {
     )
 }
 
-/// Reads a segment from an offset on.
-pub fn read_after(path: &Path, offset: u64) -> Result<Vec<u8>> {
+/// Reads a segment from an offset on; returns also the number of the file, which tells it from one
+/// that takes its name.
+pub fn read_after(path: &Path, offset: u64) -> Result<(Vec<u8>, u64)> {
     let mut file = File::open(path).map_err(Error::io("read", path))?;
-    let length = file.metadata().map_err(Error::io("read", path))?.len();
+    let metadata = file.metadata().map_err(Error::io("read", path))?;
+    let length = metadata.len();
     if length < offset {
         return Err(damaged(path, length as usize));
     }
     let mut bytes = Vec::with_capacity((length - offset) as usize);
     file.seek(SeekFrom::Start(offset)).map_err(Error::io("read", path))?;
     file.read_to_end(&mut bytes).map_err(Error::io("read", path))?;
-    Ok(bytes)
+    Ok((bytes, metadata.ino()))
 }
 
 /// Reads the payload of the first frame, if it is whole.

@@ -26,7 +26,7 @@ fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> Space {
         run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
     }
     let space = Space::open(folder, Options::default()).expect("it is a repository");
-    let flow = flow_object("for n in 0..120 { sleep(0); } hold(\"Go on?\")").expect("it is short");
+    let flow = flow_object("for n in 0..1200 { sleep(0); } hold(\"Go on?\")").expect("it is short");
     for name in agents {
         let agent = AgentName::parse(name).expect("a valid name");
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
