@@ -28,7 +28,7 @@ use self::pause::next_pause;
 use crate::session::{self, Begin, OpenHold, Pinned, State, Summary, blocks, find_run, pin};
 use crate::{Error, Space};
 
-pub use self::agent::{AgentFailure, ensure_agent, fresh_key, own_agent};
+pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
 pub use self::decide::request_at;
 pub use self::message::message_of;
 pub use self::pause::sit_out;
@@ -61,7 +61,7 @@ impl<'a> Embedded<'a> {
             return Err(refused(Error::Unperformed { reason }));
         }
         let Pinned { flow, parts } = pin(&run).map_err(refused)?;
-        let key = key.unwrap_or_else(|| fresh_key(self.space));
+        let (key, key_source) = key_or_fresh(self.space, key);
         let agent = match agent.or_else(|| self.space.current_agent()) {
             Some(agent) => agent,
             None => own_agent(self.space, &key, &run.source)
@@ -69,7 +69,7 @@ impl<'a> Embedded<'a> {
         };
         // What a program can do is what its builtins are, and those were named.
         let allow = vec!["*".to_owned()];
-        Ok(Begin { agent, flow, parts, input, key, allow })
+        Ok(Begin { agent, flow, parts, input, key, key_source, allow })
     }
 }
 

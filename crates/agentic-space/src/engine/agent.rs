@@ -1,7 +1,11 @@
 //! Whom a run runs as when nobody is named: an agent that is made for it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use agentic_model::{AgentName, Briefing, InvalidName};
 
+use crate::session::KeySource;
 use crate::spawn::{Origin, spawn};
 use crate::{Error, Space};
 
@@ -19,10 +23,22 @@ pub enum AgentFailure {
     Spawn(#[from] Error),
 }
 
-/// Returns a key that no other start has: two starts without a key are two runs.
+/// Returns a key that no other start has: two starts without a key are two runs. A process may have
+/// the id of one before it, and the clock of the space may stand still; that of the machine does not.
 pub fn fresh_key(space: &Space) -> String {
-    let n_sessions = space.n_sessions().unwrap_or_default();
-    format!("{}-{}-{n_sessions}", space.now().millis(), std::process::id())
+    static N_MADE: AtomicU64 = AtomicU64::new(0);
+    let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let n_made = N_MADE.fetch_add(1, Ordering::Relaxed);
+    let (at, process) = (space.now().millis(), std::process::id());
+    format!("{at}-{process}-{:x}-{n_made}", moment.as_nanos() as u64)
+}
+
+/// Returns the start key that was named, else a fresh one, and which of the two it is.
+pub fn key_or_fresh(space: &Space, named: Option<String>) -> (String, KeySource) {
+    match named {
+        Some(key) => (key, KeySource::Named),
+        None => (fresh_key(space), KeySource::Fresh),
+    }
 }
 
 /// Returns the agent that is named after the start key; makes it if it is not there yet.

@@ -16,7 +16,7 @@ use super::language::Language;
 use super::listing::with_key;
 use super::pipeline::{Shelf, part_of};
 use super::recent::read_journal;
-use super::start::{Begin, start_child};
+use super::start::{Begin, KeySource, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use crate::spawn::{Origin, spawn_for};
@@ -386,6 +386,7 @@ fn child_begin(
             None => request.payload.get("input").cloned().unwrap_or(Value::Null),
         },
         key: child_key(&start.session, &request.path),
+        key_source: KeySource::Named,
         allow,
     })
 }

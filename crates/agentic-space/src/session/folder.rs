@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use agentic_model::{Cid, Kind, Map, Object, Value};
+use agentic_model::{AgentName, Cid, Kind, Map, Object, Value};
 use agentic_replay::{Body, Journal, Objects, SessionId};
 use agentic_store::Lock;
 use agentic_store::file::{self, Persistence};
 use agentic_store::journal::{self, Place};
 
+use super::segment::Segments;
 use super::{block, seal};
 use crate::{Error, Result, Space};
 
@@ -84,6 +85,22 @@ impl Folder {
             Some(own) => Ok(Some(own)),
             None => Ok(seal::frames(space, &self.id)?.into_iter().next()),
         }
+    }
+
+    /// Tells whether the session of an agent has begun: by its log, or by what is sealed of it in the
+    /// notes of that agent, which are the only ones to have it.
+    pub fn has_begun(&self, space: &Space, agent: &AgentName) -> Result<bool> {
+        if self.exists() {
+            match journal::first_payload(&self.log()) {
+                Ok(Some(_)) => return Ok(true),
+                Ok(None) => {}
+                Err(error) => match self.has_moved(space) {
+                    Some(moved) => return moved.has_begun(space, agent),
+                    None => return Err(error.into()),
+                },
+            }
+        }
+        Ok(Segments::of(space, agent)?.n_records(&self.id) > 0)
     }
 
     /// Keeps a long value, durably.

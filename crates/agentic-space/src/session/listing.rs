@@ -206,6 +206,7 @@ fn list_local(space: &Space) -> Result<BTreeSet<SessionId>> {
     Ok(ids)
 }
 
+/// Lists the sessions that have a folder below one, in no order.
 fn list(root: &Path) -> Result<Vec<SessionId>> {
     let mut ids = Vec::new();
     for shard in entries(root)? {
@@ -226,10 +227,7 @@ fn entries(folder: &Path) -> Result<Vec<String>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
     };
-    let mut names: Vec<String> =
-        listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    Ok(names)
+    Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 #[cfg(test)]

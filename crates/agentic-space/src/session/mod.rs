@@ -68,7 +68,7 @@ pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
 pub use self::run::{blocks, find_run};
-pub use self::start::{Begin, cancel, go_on, record, resume, signal, start, tick};
+pub use self::start::{Begin, KeySource, cancel, go_on, record, resume, signal, start, tick};
 pub use self::summary::{Asked, OpenHold, Summary};
 pub use self::terminal::Terminal;
 pub use self::unanswered::unanswered;

@@ -29,8 +29,19 @@ pub struct Begin {
     pub input: Value,
     /// The start key.
     pub key: String,
+    /// Where it comes from.
+    pub key_source: KeySource,
     /// The kinds of effects that it may perform unasked.
     pub allow: Vec<String>,
+}
+
+/// Where a start key comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySource {
+    /// Somebody named it, who may have done so before.
+    Named,
+    /// It was made for this start: no session has it.
+    Fresh,
 }
 
 /// How much of a session is recorded when it is made.
@@ -99,7 +110,7 @@ pub fn record(space: &Space, begin: Begin) -> Result<SessionId> {
     let begin = begin.with_own_allowed();
     let id = begin.session()?;
     // One that somebody drives is not waited for.
-    if Folder::of(space, &id).first_frame(space)?.is_none() {
+    if !Folder::of(space, &id).has_begun(space, &begin.agent)? {
         make(space, begin, Extent::StartOnly)?;
     }
     Ok(id)
@@ -130,13 +141,16 @@ fn make(space: &Space, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>
     let (folder, lock) = Folder::lock(space, &id)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
     let program = program_heard(shelf, &begin.flow, &opening.engine)?;
-    if folder.first_frame(space)?.is_some() {
+    if folder.has_begun(space, &begin.agent)? {
         return match extent {
             Extent::All => Driver::load_locked(space, folder, lock).map(Some),
             Extent::StartOnly => Ok(None),
         };
     }
-    check_key(space, &opening, &id)?;
+    match begin.key_source {
+        KeySource::Named => check_key(space, &opening, &id)?,
+        KeySource::Fresh => {}
+    }
     // The flow is pinned: in the notes, durably, for whoever gets the session later; here a copy is
     // at hand for this run.
     let parts = shelf.parts(&begin.flow)?;
@@ -200,7 +214,8 @@ fn follow_up(space: &Space, driver: Driver<'_>) -> Result<()> {
                 let (agent, allow, input) = (start.agent, start.allow, state.clone());
                 {
                     let (key, parts) = (format!("continue {id}"), Vec::new());
-                    create(space, Begin { agent, flow, parts, input, key, allow })?
+                    let key_source = KeySource::Named;
+                    create(space, Begin { agent, flow, parts, input, key, key_source, allow })?
                 }
             }
             (None, Some(parent)) => match inbox::wake(space, &parent)? {

@@ -6,7 +6,7 @@ use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
 use agentic_space::Space;
-use agentic_space::engine::fresh_key;
+use agentic_space::engine::key_or_fresh;
 use agentic_space::session::{self, Begin, Children, ForkPlan};
 use agentic_view::SessionView;
 use clap::{Subcommand, ValueEnum};
@@ -221,10 +221,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
         Verb::Start { agent, flow, input, key, allow } => {
             let flow = flow_of(context, &space, &flow)?;
-            let key = key.unwrap_or_else(|| fresh_key(&space));
+            let (key, key_source) = key_or_fresh(&space, key);
             let id = session::start(
                 &space,
-                Begin { agent, flow, parts: Vec::new(), input, key, allow },
+                Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow },
             )?;
             answer(context, &space, &id)
         }

@@ -7,7 +7,7 @@ use agentic_store::journal::{Log, payloads};
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
 use super::super::tests::{decide_open, space_with_an_agent};
-use super::super::{Begin, State, flow_object, prove, resume, start};
+use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
 use super::*;
 use crate::decide::Action;
 use crate::{Error, Options};
@@ -19,7 +19,8 @@ const LONG: &str = "for n in 0..200 { sleep(0); } hold(\"Go on?\")";
 fn started(space: &Space, agent: AgentName, source: &str) -> SessionId {
     let flow = flow_object(source).expect("it is short");
     let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
-    let begin = Begin { agent, flow, parts, input: Value::Null, key, allow };
+    let begin =
+        Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
     start(space, begin).expect("it runs to its question")
 }
 

@@ -12,7 +12,7 @@ use super::{newest_with_key, with_key};
 use crate::hold::{Filter, pending};
 use crate::session::folder::Folder;
 use crate::session::recent::read_journal;
-use crate::session::{Begin, cancel, flow_object, start};
+use crate::session::{Begin, KeySource, cancel, flow_object, start};
 use crate::spawn::{Origin, spawn};
 use crate::{Options, Space};
 
@@ -32,8 +32,15 @@ fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> Space {
         let briefing = Briefing::of_text("x").to_object().expect("it is short");
         spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
         let (key, allow) = ((*name).to_owned(), Vec::new());
-        let begin =
-            Begin { agent, flow: flow.clone(), parts: Vec::new(), input: Value::Null, key, allow };
+        let begin = Begin {
+            agent,
+            flow: flow.clone(),
+            parts: Vec::new(),
+            input: Value::Null,
+            key,
+            key_source: KeySource::Named,
+            allow,
+        };
         start(&space, begin).expect("it runs to its question");
     }
     space

@@ -8,7 +8,7 @@ use agentic_store::journal::Log;
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
-use super::super::{Begin, State, flow_object, prove, resume, start};
+use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
 use crate::spawn::{Origin, spawn};
 use crate::{Error, Options, Space};
 
@@ -27,7 +27,8 @@ fn held_session(folder: &std::path::Path) -> (Space, SessionId) {
     spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
     let flow = flow_object("hold(\"Go on?\")").expect("it is short");
     let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
-    let begin = Begin { agent, flow, parts, input: Value::Null, key, allow };
+    let begin =
+        Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
     let id = start(&space, begin).expect("it runs to its question");
     (Space::open(folder, Options::default()).expect("it is a repository"), id)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::{End, Event, SessionId};
 use agentic_space::Space;
-use agentic_space::engine::{ensure_agent, fresh_key, own_agent, sit_out};
+use agentic_space::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, sit_out};
 use agentic_space::session::{self, Begin, State};
 use agentic_space::spawn::Origin;
 
@@ -87,14 +87,14 @@ pub fn begin(
     (flow, input): (Object, Value),
     briefing: &str,
 ) -> Result<Begin, Failure> {
-    let key = setting.key.unwrap_or_else(|| fresh_key(space));
+    let (key, key_source) = key_or_fresh(space, setting.key);
     let agent = match context.known_agent(space, setting.agent.as_ref())? {
         Some(agent) => agent,
         None => own_agent(space, &key, briefing)?,
     };
     // What a program can do is what its builtins and handlers are, and those were named.
     let allow = vec!["*".to_owned()];
-    Ok(Begin { agent, flow, parts: Vec::new(), input, key, allow })
+    Ok(Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow })
 }
 
 /// Returns the start key that was named, else a fresh one.
