@@ -48,8 +48,8 @@ pub use crate::run::{
     DEFECT, Finished, KIND_BYTES_MAX, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end,
 };
 pub use crate::session::{
-    Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Performance, Progress,
-    Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Withdrawn,
+    Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Parted, Performance,
+    Progress, Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Withdrawn,
 };
 pub use crate::settle::settle;
 pub use crate::state::State;

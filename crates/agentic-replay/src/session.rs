@@ -33,7 +33,7 @@ mod signal;
 use crate::session::advance::{Beginning, outcome_of, place};
 use crate::session::signal::Signals;
 
-pub use crate::session::fork::{ForkDraft, ForkError};
+pub use crate::session::fork::{ForkDraft, ForkError, Parted};
 pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
 pub use crate::session::replay::{Fold, Loaded, ReplayError};
 pub use crate::session::signal::{SIGNALS_MAX, Signal, Signalled};

@@ -48,14 +48,56 @@ pub enum ForkError {
     Replay(#[from] ReplayError),
 }
 
-impl<P: Program> Session<P> {
-    /// Forks a session after its first `cut` records (at least one counts). The parent's records
-    /// are shared; the links of the progress are all that the fork adds. What had no answer at the
-    /// cut is asked anew, under the fork's own ids.
+/// A session that has come to where a fork leaves it. Nothing was recorded yet.
+pub struct Parted<P> {
+    session: Session<P>,
+    group: Group,
+    parent: StartRecord,
+    point: ForkPoint,
+}
+
+impl<P: Program> Parted<P> {
+    /// Runs a program over the first `cut` records of a session (at least one counts).
     ///
     /// # Errors
     /// Fails when the session was over before the cut, and when the program does not make the
     /// shared records.
+    pub fn replay(
+        journal: &Journal,
+        cut: u64,
+        program: P,
+        setting: Setting<'_>,
+    ) -> Result<Parted<P>, ForkError> {
+        let shared = journal.up_to(cut);
+        if shared.is_over() {
+            return Err(ForkError::Over);
+        }
+        let mut replay = Replay::begin(&shared, program, setting, Extent::Whole)?;
+        replay.read_all(&mut |_, _| {})?;
+        let Replay { session, mut group, .. } = replay;
+        group.events.clear();
+        Ok(Parted { session, group, parent: shared.start().clone(), point: point_of(&shared) })
+    }
+
+    /// Begins the fork. The parent's records are shared; the links of the progress are all that the
+    /// fork adds. What had no answer at the cut is asked anew, under the fork's own ids.
+    pub fn begin(self, draft: ForkDraft, at: Instant) -> (Session<P>, Progress) {
+        let Parted { mut session, mut group, parent, point } = self;
+        let start = fork_start(&parent, point, draft);
+        let mut progress = Progress::default();
+        session.append(at, Body::Start(Box::new(start.clone())), &mut progress);
+        session.become_fork(start, &mut group);
+        session.record(group, &mut progress);
+        session.answer_withdrawn(at, &mut progress);
+        (session, progress)
+    }
+}
+
+impl<P: Program> Session<P> {
+    /// Forks a session after its first `cut` records, in one go.
+    ///
+    /// # Errors
+    /// Fails as [`Parted::replay`] does.
     pub fn fork(
         journal: &Journal,
         cut: u64,
@@ -64,21 +106,7 @@ impl<P: Program> Session<P> {
         program: P,
         setting: Setting<'_>,
     ) -> Result<(Session<P>, Progress), ForkError> {
-        let shared = journal.up_to(cut);
-        if shared.is_over() {
-            return Err(ForkError::Over);
-        }
-        let mut replay = Replay::begin(&shared, program, setting, Extent::Whole)?;
-        replay.read_all(&mut |_, _| {})?;
-        let Replay { mut session, mut group, .. } = replay;
-        group.events.clear();
-        let start = fork_start(&shared, draft);
-        let mut progress = Progress::default();
-        session.append(at, Body::Start(Box::new(start.clone())), &mut progress);
-        session.become_fork(start, &mut group);
-        session.record(group, &mut progress);
-        session.answer_withdrawn(at, &mut progress);
-        Ok((session, progress))
+        Ok(Parted::replay(journal, cut, program, setting)?.begin(draft, at))
     }
 
     /// Goes over to the fork: its seed, its ids, and every open request asked anew.
@@ -117,8 +145,7 @@ impl<P: Program> Session<P> {
     }
 }
 
-fn fork_start(shared: &Journal, draft: ForkDraft) -> StartRecord {
-    let (parent, point) = (shared.start(), point_of(shared));
+fn fork_start(parent: &StartRecord, point: ForkPoint, draft: ForkDraft) -> StartRecord {
     let session = draft.session_at(parent, &point);
     StartRecord {
         session,

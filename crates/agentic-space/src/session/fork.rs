@@ -3,8 +3,8 @@
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
-    Answer, Body, By, ForkDraft, ForkError, Journal, Path, Program, Progress, Record, Session,
-    SessionId, Setting,
+    Answer, Body, By, ForkDraft, ForkError, Journal, Parted, Path, Program, Progress, Record,
+    Session, SessionId, Setting,
 };
 
 use super::children::{WITH_CHILDREN, child_key, open_spawns};
@@ -78,19 +78,26 @@ fn fork_as(
     let parting = Parting { space, journal: &journal, cut, flow: &flow, plan, child_key };
     let (name, fork_id, standing) = parting.place()?;
     let (folder, lock) = Folder::lock(space, &fork_id)?;
+    // Tried before anything is made: a refused fork leaves no agent behind.
+    let replayed = match folder.has_begun(space, &name)? {
+        true => None,
+        false => Some(parting.replayed()?),
+    };
     if standing == Standing::Absent {
-        // Tried before anything is made: a refused fork leaves no agent behind.
-        drop(parting.attempt(&name, None)?);
+        if !plan.set.is_empty() {
+            // Whether what is set is asked at all shows only then.
+            drop(parting.begin(parting.replayed()?, &name, None)?);
+        }
         parting.make_agent(&name, &fork_id)?;
     }
-    if plan.children == Children::Fork && folder.first_frame(space)?.is_none() {
+    if plan.children == Children::Fork && replayed.is_some() {
         // Before the fork itself, which looks for them.
         parting.fork_children(&fork_id)?;
     }
-    let mut driver = match folder.first_frame(space)?.is_none() {
-        false => Driver::load_locked(space, folder, lock)?,
-        true => {
-            let begun = parting.attempt(&name, Some(space.head(&name)?.to_string()))?;
+    let mut driver = match replayed {
+        None => Driver::load_locked(space, folder, lock)?,
+        Some(replayed) => {
+            let begun = parting.begin(replayed, &name, Some(space.head(&name)?.to_string()))?;
             if plan.flow.is_some() {
                 folder.keep_object(&flow.cid(), flow.bytes())?;
                 seal::keep(space, &name, "flow", std::slice::from_ref(&flow))?;
@@ -142,7 +149,7 @@ impl Parting<'_> {
             let (id, standing) = self.standing(&name)?;
             let is_free = match standing {
                 Standing::Absent => true,
-                Standing::Made => Folder::of(self.space, &id).first_frame(self.space)?.is_none(),
+                Standing::Made => !Folder::of(self.space, &id).has_begun(self.space, &name)?,
                 Standing::Foreign => false,
             };
             if is_free {
@@ -222,24 +229,31 @@ impl Parting<'_> {
         Ok(())
     }
 
-    /// Forks the records and sets what is set by hand, without keeping anything.
-    fn attempt(
-        &self,
-        name: &AgentName,
-        head: Option<String>,
-    ) -> Result<(Session<Box<dyn Program>>, Progress)> {
+    /// Runs the program over the records up to the cut, without keeping anything.
+    fn replayed(&self) -> Result<Parted<Box<dyn Program>>> {
         let space = self.space;
         let (kinds, engine) = (kinds_of(self.flow)?, engine_of(self.flow, self.journal.start())?);
         let values = Values::of(space, self.journal);
         let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
         let id = self.journal.start().session;
         let program = program_of(space, &Folder::of(space, &id), self.flow, &engine)?;
-        let draft = self.draft(name, head)?;
-        let forked = Session::fork(self.journal, self.cut, draft, space.now(), program, setting);
-        let (mut session, mut progress) = forked.map_err(|error| match error {
+        let parted = Parted::replay(self.journal, self.cut, program, setting);
+        parted.map_err(|error| match error {
             ForkError::Over => Error::SessionOver { id: id.short() },
             ForkError::Replay(error) => replay_error(&id, error),
-        })?;
+        })
+    }
+
+    /// Begins the fork and sets what is set by hand, without keeping anything.
+    fn begin(
+        &self,
+        parted: Parted<Box<dyn Program>>,
+        name: &AgentName,
+        head: Option<String>,
+    ) -> Result<(Session<Box<dyn Program>>, Progress)> {
+        let space = self.space;
+        let draft = self.draft(name, head)?;
+        let (mut session, mut progress) = parted.begin(draft, space.now());
         for (seq, value) in &self.plan.set {
             let by = By::Edited(self.plan.who.clone());
             let answer = Answer::Ok(value.clone());

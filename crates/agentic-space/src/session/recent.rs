@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use agentic_replay::{Journal, Link, SessionId};
+use agentic_replay::{Body, Journal, Link, SessionId};
 use agentic_store::journal::{self, Place};
 
 use super::beginning::Beginning;
@@ -101,12 +101,29 @@ impl Recent {
         let mut links = links.into_iter();
         let known = match self.take(id) {
             Some(known) => Some(known).filter(|known| known.end == Some(from)),
-            None if from.is_beginning() => links.next().and_then(|first| Known::begin(id, first)),
+            None if from.is_beginning() => links.next().and_then(|first| self.begin(id, first)),
             None => None,
         };
         if let Some(known) = known.and_then(|known| known.grow(links, to)) {
             self.keep(known);
         }
+    }
+
+    /// Begins with the first record of a session. That of a fork follows records of its parent, which
+    /// was read if it was forked just now.
+    fn begin(&self, id: &SessionId, first: Link) -> Option<Known> {
+        let Body::Start(start) = &first.record.body else { return None };
+        let journal = match start.parent {
+            None => Journal::read([&first.bytes]).ok()?,
+            Some(point) => {
+                let recent = locked(&self.0);
+                let parent = recent.iter().find(|known| known.id == point.session)?;
+                let mut journal = parent.journal.up_to(point.seq);
+                journal.push(first.record, first.hash).ok()?;
+                journal
+            }
+        };
+        Some(Known { id: *id, journal: Arc::new(journal), frames: vec![first.bytes], end: None })
     }
 
     /// Takes in that the records of a session stand elsewhere in its log now.
@@ -147,12 +164,6 @@ impl Known {
             }
         };
         Ok(Known { id: *id, journal: Arc::new(journal), frames, end })
-    }
-
-    /// Begins with the first record of a session; not with that of a fork.
-    fn begin(id: &SessionId, first: Link) -> Option<Known> {
-        let journal = Arc::new(Journal::read([&first.bytes]).ok()?);
-        Some(Known { id: *id, journal, frames: vec![first.bytes], end: None })
     }
 
     /// Takes in records that continue the journal.
