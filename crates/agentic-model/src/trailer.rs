@@ -3,7 +3,11 @@
 //! The rules are those of `git interpret-trailers` (see git's documentation of that command): the
 //! last paragraph is a trailer block if it is not the first and either all its lines are trailers,
 //! or one of them was made by git and at least a quarter are trailers. A line that begins with a
-//! blank continues the one before.
+//! blank continues the one before. Lines that begin with `#`, and what git says of conflicts at the
+//! end, do not count. One rule of git is left out: what stands below a scissors line is read too,
+//! because ours are appended there.
+
+use std::ops::Range;
 
 /// What every trailer of ours begins with. Keys compare without case, as git compares them.
 pub const PREFIX: &str = "Agentic-";
@@ -22,31 +26,40 @@ pub struct Trailer {
 
 /// Reads the trailers of a message, in order; none if it has no trailer block.
 pub fn read(message: &str) -> Vec<Trailer> {
-    block(message).map(|(_, lines)| trailers(&lines)).unwrap_or_default()
+    block(message).map(|range| trailers(&message[range])).unwrap_or_default()
 }
 
 /// Appends trailers to a message: to its trailer block if it has one, else as a new paragraph.
 /// Trailing blanks of the message are dropped; the result ends in one line break.
 pub fn append(message: &str, trailers: &[Trailer]) -> String {
-    let mut text = message.trim_end().to_owned();
-    if trailers.is_empty() {
-        text.push('\n');
-        return text;
+    let text = message.trim_end_matches(BLANKS);
+    let lines: String = trailers.iter().map(|it| format!("{}: {}\n", it.key, it.value)).collect();
+    if lines.is_empty() {
+        return format!("{text}\n");
     }
-    text.push_str(if block(&text).is_some() { "\n" } else { "\n\n" });
-    for trailer in trailers {
-        text.push_str(&format!("{}: {}\n", trailer.key, trailer.value));
+    match block(text).map(|range| text.split_at(range.end)) {
+        None => format!("{text}\n\n{lines}"),
+        Some((text, "")) => format!("{text}\n{lines}"),
+        // Behind what git does not read, they would be no part of the block.
+        Some((text, ignored)) => format!("{text}{lines}{ignored}\n"),
     }
-    text
 }
 
 /// Returns the message without its trailers of ours, for showing it to people.
 pub fn strip(message: &str) -> String {
-    let Some((start, lines)) = block(message) else {
+    let Some(range) = block(message) else {
         return message.trim_end().to_owned();
     };
-    let mut kept = message[..start].trim_end().to_owned();
-    let foreign: Vec<&str> = lines.into_iter().filter(|line| !is_ours(line)).collect();
+    let mut kept = message[..range.start].trim_end().to_owned();
+    let mut foreign: Vec<&str> = Vec::new();
+    let mut in_ours = false;
+    for line in message[range.clone()].lines() {
+        // What continues one of ours goes with it.
+        in_ours = is_ours(line) || (in_ours && begins_blank(line));
+        foreign.extend((!in_ours).then_some(line));
+    }
+    let rest = message[range.end..].trim_end();
+    foreign.extend(rest.lines());
     if !foreign.is_empty() {
         kept.push_str("\n\n");
         kept.push_str(&foreign.join("\n"));
@@ -61,67 +74,120 @@ pub fn is_ours(line: &str) -> bool {
     })
 }
 
-/// Finds the trailer block: where it begins, and its lines.
-fn block(message: &str) -> Option<(usize, Vec<&str>)> {
-    let text = message.trim_end();
-    let start = last_paragraph(text)?;
-    let lines: Vec<&str> = text[start..].lines().collect();
-    let (mut n_trailers, mut n_others, mut from_git) = (0_usize, 0_usize, false);
-    for line in &lines {
-        let continues = line.starts_with([' ', '\t']);
-        if GIT_GENERATED.iter().any(|prefix| line.starts_with(prefix)) {
-            from_git = true;
-            n_trailers += 1;
-        } else if key_of(line).is_some() {
-            n_trailers += 1;
-        } else if !continues || n_trailers == 0 {
-            n_others += 1;
+/// What git's C library takes for a blank; other characters without ink are letters to it.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// How a line begins that git does not read.
+const COMMENT: char = '#';
+
+/// How git begins what it says of conflicts; the names of the files follow, each after a tab.
+const CONFLICTS: &str = "Conflicts:\n";
+
+/// Finds the trailer block. It is looked for from the end, line by line.
+fn block(message: &str) -> Option<Range<usize>> {
+    let text = &message[..message.len() - ignored_bytes(message)];
+    let title_end = end_of_title(text);
+    let (mut n_trailers, mut n_others, mut n_continuing) = (0_usize, 0_usize, 0_usize);
+    let (mut from_git, mut seen_text) = (false, false);
+    let mut end = text.len();
+    while end > 0 {
+        let before = text[..end].strip_suffix('\n').unwrap_or(&text[..end]);
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let line = &text[start..end];
+        if start < title_end {
+            return None;
         }
+        if line.starts_with(COMMENT) {
+            n_others += std::mem::take(&mut n_continuing);
+        } else if is_blank(line) {
+            if seen_text {
+                n_others += n_continuing;
+                let is_block =
+                    n_trailers > 0 && (n_others == 0 || (from_git && n_trailers * 3 >= n_others));
+                return is_block.then_some(end..text.len());
+            }
+        } else {
+            seen_text = true;
+            if GIT_GENERATED.iter().any(|prefix| line.starts_with(prefix)) {
+                (from_git, n_continuing) = (true, 0);
+                n_trailers += 1;
+            } else if begins_blank(line) {
+                n_continuing += 1;
+            } else if key_of(line).is_some() {
+                n_trailers += 1;
+                n_continuing = 0;
+            } else {
+                n_others += 1 + std::mem::take(&mut n_continuing);
+            }
+        }
+        end = start;
     }
-    let is_block = n_trailers > 0 && (n_others == 0 || (from_git && n_trailers * 3 >= n_others));
-    is_block.then_some((start, lines))
+    None
 }
 
-/// Finds where the last paragraph begins, if it is not also the first.
-fn last_paragraph(text: &str) -> Option<usize> {
-    let mut start = None;
-    let mut seen_text = false;
-    let mut after_blank = false;
+/// Finds where the first paragraph ends, which is never a trailer block.
+fn end_of_title(text: &str) -> usize {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
-        if line.trim().is_empty() {
-            after_blank = seen_text;
-        } else {
-            if after_blank {
-                start = Some(at);
-            }
-            seen_text = true;
-            after_blank = false;
+        if !line.starts_with(COMMENT) && is_blank(line) {
+            return at;
         }
         at += line.len();
     }
-    start
+    text.len()
+}
+
+/// Counts what stands at the end that git does not read: empty lines, remarks, what it said itself
+/// of conflicts.
+fn ignored_bytes(text: &str) -> usize {
+    let (mut begin, mut in_conflicts, mut at) = (None, false, 0);
+    for line in text.split_inclusive('\n') {
+        if line.starts_with(COMMENT) || line == "\n" {
+            begin = begin.or(Some(at));
+        } else if line == CONFLICTS {
+            in_conflicts = true;
+            begin = begin.or(Some(at));
+        } else if !(in_conflicts && line.starts_with('\t')) {
+            (begin, in_conflicts) = (None, false);
+        }
+        at += line.len();
+    }
+    begin.map_or(0, |begin| text.len() - begin)
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim_matches(BLANKS).is_empty()
+}
+
+fn begins_blank(line: &str) -> bool {
+    line.starts_with(BLANKS)
 }
 
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
-    let key = key.trim_end();
+    let key = key.trim_end_matches([' ', '\t']);
     let valid = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
     valid.then_some(key)
 }
 
-fn trailers(lines: &[&str]) -> Vec<Trailer> {
+fn trailers(block: &str) -> Vec<Trailer> {
     let mut found: Vec<Trailer> = Vec::new();
-    for line in lines {
-        if line.starts_with([' ', '\t']) {
-            if let Some(last) = found.last_mut() {
-                last.value.push(' ');
-                last.value.push_str(line.trim());
-            }
-        } else if let (Some(key), Some((_, value))) = (key_of(line), line.split_once(':')) {
-            found.push(Trailer { key: key.to_owned(), value: value.trim().to_owned() });
+    let mut is_open = false;
+    for line in block.split_terminator('\n') {
+        if is_open && begins_blank(line) {
+            let last = found.last_mut().expect("an open trailer was found");
+            last.value.push(' ');
+            last.value.push_str(line.trim_start_matches(BLANKS));
+            continue;
+        }
+        let key = key_of(line);
+        is_open = key.is_some();
+        if let (Some(key), Some((_, value))) = (key, line.split_once(':')) {
+            let value = value.trim_start_matches(BLANKS).to_owned();
+            found.push(Trailer { key: key.to_owned(), value });
         }
     }
+    found.iter_mut().for_each(|one| one.value = one.value.trim_matches(BLANKS).to_owned());
     found
 }
 
@@ -157,11 +223,38 @@ mod tests {
     }
 
     #[test]
+    fn remarks_and_what_git_says_of_conflicts_do_not_count() {
+        let test = [("A", "b")];
+        check("T\n\n# remark\nA: b\n", &test);
+        check("T\n\nA: b\n# remark\n", &test);
+        check("# remark\n\nT\n\nA: b\n", &test);
+        check("T\n\nA: b\n\n# Conflicts:\n#\tfile\n", &test);
+        check("T\n\nA: b\n\nConflicts:\n\tfile\n\tother\n", &test);
+        check("T\n\nA: b\n# remark\n more\n", &[]);
+    }
+
+    #[test]
+    fn only_blanks_of_git_are_blanks() {
+        check("T\n\u{a0}\nA: b\n", &[]);
+        check("T\n\nA: \u{2003}b\u{a0}\n", &[("A", "\u{2003}b\u{a0}")]);
+        check("T\r\n\r\nA: b\r\n", &[("A", "b")]);
+        check("T\n\nA\u{a0}: b\n", &[]);
+        check("\u{4f3}", &[]);
+    }
+
+    #[test]
+    fn what_continues_one_of_ours_is_stripped_with_it() {
+        assert_eq!(strip("T\n\nX: y\nAgentic-Kind: test\n and more\nZ: z\n"), "T\n\nX: y\nZ: z");
+    }
+
+    #[test]
     fn trailers_join_a_block_that_is_there() {
         let ours = [Trailer { key: "Agentic-Kind".to_owned(), value: "test".to_owned() }];
         assert_eq!(append("T\n\nBody", &ours), "T\n\nBody\n\nAgentic-Kind: test\n");
         assert_eq!(append("T\n\nX: y\n", &ours), "T\n\nX: y\nAgentic-Kind: test\n");
         assert_eq!(append("T: y", &ours), "T: y\n\nAgentic-Kind: test\n");
+        let with_conflicts = append("T\n\nX: y\n\nConflicts:\n\tfile\n", &ours);
+        assert_eq!(with_conflicts, "T\n\nX: y\nAgentic-Kind: test\n\nConflicts:\n\tfile\n");
         assert_eq!(strip("T\n\nX: y\nAgentic-Kind: test\n"), "T\n\nX: y");
     }
 }
