@@ -240,11 +240,11 @@ pub fn replace_in_note(existing: &str, ours: &str) -> String {
     }
     let mut kept = String::new();
     let mut in_block = false;
-    for line in existing.lines() {
+    // With its line break, so that what people wrote stays byte for byte.
+    for line in existing.split_inclusive('\n') {
         in_block = begins_block(line) || (in_block && is_block_line(line));
         if !in_block {
             kept.push_str(line);
-            kept.push('\n');
         }
     }
     let kept = kept.trim_end();

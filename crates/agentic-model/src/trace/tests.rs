@@ -55,3 +55,13 @@ fn a_note_keeps_what_people_wrote_and_replaces_only_our_block() {
     assert_eq!(replace_in_note(&replaced, &second), replaced);
     assert_eq!(replace_in_note("only text\n", &first), format!("only text\n\n{first}"));
 }
+
+#[test]
+fn line_breaks_that_people_wrote_stay_as_they_are() {
+    let (first, second) = (trace(&[b"one"]), trace(&[b"two"]));
+    let [first, second] = [first, second].map(|trace| trace.note_text(Cid::of(b"x")));
+    let theirs = format!("a\r\n\r\r\nb\r\n\n{first}");
+    let united = replace_in_note(&theirs, &second);
+    assert_eq!(united, format!("a\r\n\r\r\nb\n\n{second}"));
+    assert_eq!(replace_in_note(&united, &second), united);
+}
