@@ -50,6 +50,10 @@ impl Piece {
         }
     }
 
+    fn is_number(self) -> bool {
+        matches!(self, Piece::Token(Token { kind: TokenKind::Number, .. }))
+    }
+
     fn symbol(self) -> Option<Symbol> {
         match self {
             Piece::Token(Token { kind: TokenKind::Symbol(symbol), .. }) => Some(symbol),
@@ -163,6 +167,8 @@ fn needs_blank(last: Piece, next: Piece, had_blank: bool) -> bool {
         return true;
     }
     match (last.symbol(), next.symbol()) {
+        // `1 .sum` is a call, `1.sum` a number that is none.
+        (None, Some(Symbol::Dot)) if last.is_number() => had_blank,
         (Some(Symbol::BraceOpen), Some(Symbol::BraceClose)) => false,
         (Some(Symbol::ParenOpen | Symbol::BracketOpen | Symbol::Dot), _) => false,
         (_, Some(Symbol::ParenClose | Symbol::BracketClose | Symbol::Dot)) => false,

@@ -39,6 +39,14 @@ fn texts_over_several_lines_stay_as_they_are() {
 }
 
 #[test]
+fn a_number_and_what_is_called_on_it_stay_apart() {
+    check(
+        "main agent A { main func(i) { x = 1  .sum(i)\ny = 1.5.sum } }",
+        "main agent A { main func(i) { x = 1 .sum(i)\n    y = 1.5.sum } }\n",
+    );
+}
+
+#[test]
 fn what_does_not_parse_is_refused() {
     assert!(format("main agent {", None).is_err());
 }
