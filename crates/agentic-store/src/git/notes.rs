@@ -284,7 +284,7 @@ impl Notes<'_> {
             let name = format!("{above}{}", entry.filename);
             if entry.mode.is_tree() && entry.filename.len() == 2 && is_hex(&name) {
                 self.collect_notes(Some(to_oid(&entry.oid)), &name, found)?;
-            } else if let (false, Ok(commit)) = (entry.mode.is_tree(), Oid::parse(&name)) {
+            } else if let (true, Ok(commit)) = (is_note(&entry, &name), Oid::parse(&name)) {
                 found.push((commit, to_oid(&entry.oid)));
             }
         }
@@ -352,6 +352,15 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
+/// Tells whether an entry may be a note of that name. Nobody writes ids in capitals, and who looks
+/// for one note would not find it.
+fn is_note(entry: &Entry, name: &str) -> bool {
+    !entry.mode.is_tree() && is_hex(name)
+}
+
 fn find_entry<'a>(tree: &'a Tree, name: &str) -> Option<&'a Entry> {
     tree.entries.iter().find(|entry| entry.filename == name)
 }
+
+#[cfg(test)]
+mod tests;
