@@ -8,6 +8,11 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
+/// The folders whose files the rules look at. Beside its sources the folder of the fuzz targets has
+/// whatever the fuzzer writes.
+const FOLDERS: [&str; 6] =
+    ["crates", "xtask", "schemas", "fuzz/src", "fuzz/fuzz_targets", "fuzz/examples"];
+
 /// How deep folders are searched.
 const FOLDER_DEPTH_MAX: usize = 16;
 
@@ -67,7 +72,7 @@ impl Workspace {
     pub fn load() -> Result<Workspace> {
         let root = root();
         let mut files = BTreeMap::new();
-        for folder in ["crates", "xtask", "schemas"] {
+        for folder in FOLDERS {
             read_files(&root, &root.join(folder), 0, &mut files)?;
         }
         for name in ["Cargo.lock", "DEPENDENCIES.md", "scoreboard.md", "scoreboard.json"] {

@@ -43,6 +43,8 @@ pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes, NotesGap, Upkeep};
 pub use self::occupied::Occupation;
+#[cfg(feature = "fuzz-access")]
+pub use self::pack_offset::PackOffsets;
 pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::reference::{PACKED_REFS, RefMove, RefName};
 pub use self::repair::RefState;

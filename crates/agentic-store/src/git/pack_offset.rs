@@ -28,7 +28,7 @@ const N_COUNTS: usize = 256;
 const IDS_AT: u64 = (INDEX_HEAD.len() + 4 * N_COUNTS) as u64;
 
 /// An opened index, of which as much is read as it takes to find an object.
-pub(super) struct PackOffsets {
+pub struct PackOffsets {
     bytes: Bytes,
     /// How long the index is.
     length: u64,
