@@ -95,6 +95,21 @@ impl Providers {
         cancel: &'a CancelFlag,
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
     ) -> Option<Response> {
+        let (kind, path) = (&request.kind, &request.path);
+        tracing::debug!(kind, %path, session = %stamp.session, "calling a provider");
+        let response = self.respond(request, stamp, cancel, listener);
+        // Words of the answer may be secret.
+        tracing::debug!(kind, %path, "a provider answered, or nobody is there");
+        response
+    }
+
+    fn respond<'a>(
+        &self,
+        request: &Request,
+        stamp: &Stamp,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    ) -> Option<Response> {
         let payload = &request.payload;
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {

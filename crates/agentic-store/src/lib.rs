@@ -26,7 +26,7 @@ mod writer;
 pub use crate::error::{Error, Result};
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
-pub use crate::lock::{Lock, Wait, tell_waits};
+pub use crate::lock::Lock;
 pub use crate::recovery::drop_journal;
 pub use crate::report::{Finding, Mended, Recovered};
 pub use crate::user::user_id;

@@ -16,7 +16,6 @@ use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-pub use self::wait::{Wait, tell_waits};
 use crate::{Error, Result, file};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.

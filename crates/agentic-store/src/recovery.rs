@@ -78,6 +78,7 @@ fn replay_after_restart(
     let _lock = Lock::take(&layout.space_lock("boot"), repository.common_dir())?;
     if boot::compare(layout)? == Boot::Other {
         let streams = streams_in(&layout.dirty_marks())?;
+        tracing::info!(streams = streams.len(), "replaying journals after a restart");
         report.extend(replay(repository, &streams, now)?);
         boot::record(layout)?;
     }

@@ -149,6 +149,9 @@ impl<'a> Writer<'a> {
         };
         repository.hold(&writer.stream);
         writer.finish_earlier(now)?;
+        for finding in &writer.found {
+            tracing::info!(stream = %writer.stream, ?finding, "mended what an earlier writer left");
+        }
         Ok(writer)
     }
 
@@ -284,6 +287,8 @@ impl<'a> Writer<'a> {
             return Err(error);
         }
         self.note_work();
+        let (stream, verb) = (&self.stream, &transaction.verb);
+        tracing::debug!(%stream, verb, objects = transaction.objects.len(), "decided a write");
         // From here on the write is decided: whatever fails is done by the next command.
         if let Err(why) = fault::point("after-record") {
             return Ok(Outcome::Deferred { why });
@@ -300,7 +305,10 @@ impl<'a> Writer<'a> {
                 remove_mark(&mark);
                 Ok(Outcome::Lost { found })
             }
-            Err(why) => Ok(Outcome::Deferred { why }),
+            Err(why) => {
+                tracing::debug!(%stream, %why, "a write is decided and not visible yet");
+                Ok(Outcome::Deferred { why })
+            }
         }
     }
 

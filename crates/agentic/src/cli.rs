@@ -43,6 +43,9 @@ pub struct Cli<V: Subcommand = Verb> {
     /// How durable a write is before it is acknowledged
     #[arg(long, value_name = "MODE", global = true, help_heading = GLOBAL)]
     pub durability: Option<DurabilityMode>,
+    /// Log what is done on standard error; `AGENTIC_LOG=LEVEL` chooses more or less
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
+    pub verbose: bool,
     /// The verb
     #[command(subcommand)]
     pub verb: V,

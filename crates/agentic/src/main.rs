@@ -10,6 +10,7 @@ mod frontend;
 mod grace;
 mod import;
 mod language;
+mod logging;
 mod memory;
 mod output;
 mod person;
@@ -32,9 +33,8 @@ fn main() -> ExitCode {
         Err(code) => return answered(code, false),
     };
     cli.color.apply();
-    agentic_store::tell_waits(|wait| output::talk(&wait.to_string()));
     let json = cli.json;
-    let code = match commands::run(cli) {
+    let code = match logging::begin(cli.verbose).and_then(|()| commands::run(cli)) {
         Ok(code) => code,
         Err(failure) => {
             failure.report(json);

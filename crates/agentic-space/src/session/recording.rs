@@ -23,6 +23,7 @@ impl Driver<'_> {
         if !self.is_open(path) {
             return Ok(());
         }
+        tracing::debug!(session = %self.folder.id.short(), %path, ?by, "recording an answer");
         let progress = self.session.answered(path, answer, by, self.space.now());
         let mut progress =
             progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
@@ -40,6 +41,13 @@ impl Driver<'_> {
 
     pub(super) fn persist(&mut self, progress: &mut Progress) -> Result<()> {
         let asks_people = asks_people(progress);
+        tracing::debug!(
+            session = %self.folder.id.short(),
+            records = progress.links.len(),
+            effects = progress.perform.len(),
+            holds = progress.holds.len(),
+            "recording what a program made of it"
+        );
         self.publish(progress)?;
         self.asks_too_late |= self.is_cancelled && asks_people;
         self.append(&progress.objects, std::mem::take(&mut progress.links))

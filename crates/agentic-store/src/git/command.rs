@@ -123,7 +123,16 @@ pub(super) fn run_program(command: &mut Command, input: &[u8]) -> std::io::Resul
 }
 
 fn run_to_end(command: &mut Command, input: &[u8]) -> std::io::Result<Program> {
+    let started = std::time::Instant::now();
     let output = output_of(command, input)?;
+    let (program, arguments) = (command.get_program(), command.get_args());
+    tracing::debug!(
+        program = %program.display(),
+        arguments = ?arguments.collect::<Vec<_>>(),
+        status = %output.status,
+        took = ?started.elapsed(),
+        "ran a program"
+    );
     Ok(Program {
         success: output.status.success(),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -7,10 +7,11 @@ use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
+
+use tracing::Level;
 
 use crate::layout::Stream;
 
@@ -19,16 +20,13 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Where Linux lists the locks of files and their holders.
 const LOCKS: &str = "/proc/locks";
 
-/// Who is told of waits in this process.
-static LISTENER: OnceLock<fn(&Wait)> = OnceLock::new();
-
 /// A wait that takes long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wait {
+struct Wait {
     /// What the lock protects, as people call it.
-    pub subject: String,
+    subject: String,
     /// The process that holds it, where the system tells.
-    pub holder: Option<u32>,
+    holder: Option<u32>,
 }
 
 impl fmt::Display for Wait {
@@ -41,24 +39,21 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Has long waits of this process told to somebody, from another thread. Who was named first stays.
-pub fn tell_waits(listener: fn(&Wait)) {
-    let _ = LISTENER.set(listener);
-}
-
-/// Waits for a lock, and says so if it takes long.
+/// Waits for a lock, and warns if it takes long.
 pub(super) fn aloud<T>(
     subject: impl Fn() -> String + Sync,
     file: &File,
     wait: impl FnOnce() -> T,
 ) -> T {
-    let Some(listener) = LISTENER.get() else { return wait() };
+    if !tracing::enabled!(Level::WARN) {
+        return wait();
+    }
     let (ended, hears) = channel::<()>();
     thread::scope(|scope| {
         let subject = &subject;
         let tell = move || {
             if hears.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                listener(&Wait { subject: subject(), holder: holder(file) });
+                tracing::warn!("{}", Wait { subject: subject(), holder: holder(file) });
             }
         };
         // Without a thread nobody is told; the wait is the same.

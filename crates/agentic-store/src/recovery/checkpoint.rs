@@ -133,6 +133,7 @@ fn cut_all(
     fault::point("before-checkpoint")?;
     sync_stamp::counted(repository.layout(), || repository.sync_filesystem())?;
     for (at, plan) in plans {
+        tracing::debug!(stream = %plan.stream, before = plan.before, "cutting a journal");
         done[at].1 = cut(repository, plan, now);
     }
     Ok(done)
