@@ -22,6 +22,12 @@ pub const IMPORT_CHAIN_MAX: usize = 64;
 /// The largest imported data file, in bytes: 64 MiB.
 pub const DATA_BYTES_MAX: usize = 64 << 20;
 
+/// How many texts a program may import, whatever is in them.
+pub const IMPORTS_MAX: usize = 1024;
+
+/// How much all imported texts may have together, in bytes: 128 MiB.
+pub const IMPORTS_BYTES_MAX: usize = 128 << 20;
+
 /// Reads the text at a path that is relative to where the program starts, `/` between components;
 /// or says why it cannot.
 pub type Resolver<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
@@ -85,6 +91,8 @@ pub(crate) fn load(root: Source, dialect: Option<Dialect>, resolver: Resolver<'_
         asked: BTreeSet::new(),
         by_name: BTreeMap::new(),
         sources: 0,
+        n_imports: 0,
+        import_bytes: 0,
     };
     loader.file(root, 0);
     loader.outcome
@@ -101,6 +109,9 @@ struct Loader<'a> {
     asked: BTreeSet<(String, String)>,
     by_name: BTreeMap<Arc<str>, usize>,
     sources: usize,
+    /// How many texts were imported so far, and how much they have together.
+    n_imports: usize,
+    import_bytes: usize,
 }
 
 impl Loader<'_> {
@@ -176,8 +187,22 @@ impl Loader<'_> {
         resources.push(ImportedResource { kind, name, uri: named.uri.into(), data });
     }
 
+    /// Reads a text that is imported: one after the other, so that what is held stays bounded.
+    fn read(&mut self, path: &str) -> Result<String, String> {
+        if self.n_imports >= IMPORTS_MAX {
+            return Err(format!("the program imports more than {IMPORTS_MAX} files"));
+        }
+        self.n_imports += 1;
+        let text = (self.resolver)(path)?;
+        if text.len() > IMPORTS_BYTES_MAX.saturating_sub(self.import_bytes) {
+            return Err(format!("all imports together have more than {IMPORTS_BYTES_MAX} bytes"));
+        }
+        self.import_bytes += text.len();
+        Ok(text)
+    }
+
     fn data(&mut self, number: usize, path: &str, span: Span) -> Json {
-        let text = match (self.resolver)(path) {
+        let text = match self.read(path) {
             Ok(text) if text.len() <= DATA_BYTES_MAX => text,
             Ok(text) => {
                 let reason = format!("{} bytes are more than {DATA_BYTES_MAX}", text.len());
@@ -233,7 +258,7 @@ impl Loader<'_> {
             self.report(number, failed(asked.span, path, &reason));
             return None;
         }
-        match (self.resolver)(path) {
+        match self.read(path) {
             Ok(text) => self.file(Source::new(path, text), asked.chain + 1),
             Err(reason) => {
                 self.report(number, failed(asked.span, path, &reason));
