@@ -60,6 +60,9 @@ pub struct Args {
     /// The version that programs are held to
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     dialect: Option<Dialect>,
+    /// Let programs import files from this folder, too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    allow_import: Vec<PathBuf>,
 }
 
 /// What `:help` says.
@@ -105,6 +108,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         cast,
         answers: Answers::default(),
         did: trace::Collector::default(),
+        imports: args.allow_import.clone(),
     };
     if let Some(file) = &args.file {
         repl.load(file)?;
@@ -181,6 +185,8 @@ struct Repl<'a> {
     answers: Answers,
     /// What the last run did.
     did: trace::Collector,
+    /// The folders that may be imported from beside the usual ones.
+    imports: Vec<PathBuf>,
 }
 
 type Taken = Result<Done, Failure>;
@@ -293,7 +299,7 @@ impl Repl<'_> {
             dialect: self.notebook.chosen_dialect(),
             ..agentic_lang_context::CheckOptions::default()
         };
-        let roots = ImportRoots::of(&self.context.directory, self.notebook.path(), &[]);
+        let roots = ImportRoots::of(&self.context.directory, self.notebook.path(), &self.imports);
         let mut resolver = |path: &str| roots.read(path);
         let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
         compiled.map_err(frontend::of_context)

@@ -38,6 +38,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         ("--mock", args.mock),
         ("--script", args.script.is_some()),
         ("--dialect", args.dialect.is_some()),
+        ("--allow-import", !args.allow_import.is_empty()),
     ] {
         if is_given {
             return Err(Failure::usage(
