@@ -254,7 +254,7 @@ impl Module {
             let declared: std::collections::BTreeSet<&str> = params().collect();
             let names = known.keys().copied();
             let unknown: Vec<&str> = names.filter(|name| !declared.contains(name)).collect();
-            let text = format!("Pipeline '{name}' got unknown inputs: [{}].", list(unknown));
+            let text = format!("Pipeline '{name}' received unknown inputs: [{}].", list(unknown));
             return Err(Fault::new(code::INPUTS_UNKNOWN, text));
         }
         let mut slots = Vec::with_capacity(routine.params.len());
