@@ -21,6 +21,7 @@ use agentic_replay::{
 use agentic_space::Clock;
 use agentic_space::session::{CommandLine, Executor, Terminal};
 
+use crate::output::warn;
 use crate::{grace, screen};
 
 /// How many requests are performed at once.
@@ -137,7 +138,9 @@ struct Memory {
 impl Memory {
     fn new(executor: Executor, folder: PathBuf) -> Memory {
         let terminal = screen::terminal();
-        executor.configure(|| folder.clone());
+        if let Some(remark) = executor.configure(|| folder.clone()) {
+            warn(&remark);
+        }
         let executor = Mutex::new(executor.with_terminal(terminal));
         Memory { executor, folder, run: unique(), terminal }
     }

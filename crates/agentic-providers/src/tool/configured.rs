@@ -17,7 +17,7 @@ use super::search::Search;
 use super::web::Web;
 use super::workspace::Workspace;
 use super::{Done, Setting, ToolCall, ToolFault, command, env, file, http, json};
-use crate::configuration::loosening::{COMMANDS, WORKSPACE, Withheld};
+use crate::configuration::loosening::{COMMANDS, PLAIN, WORKSPACE, Withheld};
 use crate::configuration::{Configuration, McpEntry};
 use crate::host::CancelFlag;
 
@@ -68,6 +68,13 @@ struct Block {
 }
 
 impl Tools {
+    /// Says why variables that the configuration gives to programs in the open read as placeholders,
+    /// where that is so.
+    pub fn plain_remark(&self) -> Option<String> {
+        let reason = self.withheld.check(PLAIN).err()?;
+        Some(format!("{reason}; until then programs read its variables as placeholders"))
+    }
+
     /// Makes the tools that a configuration allows.
     pub fn configured(configuration: &Configuration) -> Tools {
         Tools {

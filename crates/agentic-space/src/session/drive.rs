@@ -210,7 +210,9 @@ impl<'a> Driver<'a> {
 
     fn run_on(&mut self) -> Result<()> {
         self.look_after_orphans()?;
-        self.executor.configure(|| self.work_folder());
+        if let Some(remark) = self.executor.configure(|| self.work_folder()) {
+            self.space.note_mended(remark);
+        }
         self.take_letters()?;
         self.apply_decisions()?;
         self.probe_doubts()?;

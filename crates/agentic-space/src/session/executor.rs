@@ -257,11 +257,10 @@ impl Executor {
         !self.is_scripted(request) && self.performer.as_ref().is_some_and(is_outside)
     }
 
-    /// Reads what is configured in a folder, before the first effect.
-    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) {
-        if let Some(performer) = &self.performer {
-            performer.configure(folder);
-        }
+    /// Reads what is configured in a folder, before the first effect. Returns what whoever runs the
+    /// program should know before.
+    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) -> Option<String> {
+        self.performer.as_ref()?.configure(folder)
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a

@@ -161,15 +161,23 @@ impl Performer {
     }
 
     /// Reads which models, tools and memories there are, before anything is done that could change
-    /// it. What is wrong with it is told to those who need it.
-    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) {
+    /// it. What is wrong with it is told to those who need it. Returns what whoever runs the program
+    /// should know before.
+    pub fn configure(&self, folder: impl FnOnce() -> PathBuf) -> Option<String> {
         let is_needed = match &self.company {
             Company::Troupe(troupe) => troupe.model.is_none() || troupe.tools != Tools::Mock,
             Company::Agents(Adapter::Mock) => false,
             Company::Agents(Adapter::Live | Adapter::Anthropic) | Company::Roles => true,
         };
-        if is_needed {
-            self.providers.get_or_init(|| self.configured(&folder()));
+        if !is_needed {
+            return None;
+        }
+        let providers = self.providers.get_or_init(|| self.configured(&folder())).as_ref().ok()?;
+        match &self.company {
+            Company::Troupe(troupe) if troupe.tools == Tools::Real => {
+                providers.tools.plain_remark()
+            }
+            Company::Troupe(_) | Company::Agents(_) | Company::Roles => None,
         }
     }
 

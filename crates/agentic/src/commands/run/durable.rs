@@ -60,6 +60,7 @@ pub fn run(
     let id = session::start(&space, begin)?;
     talk(&format!("session {} of {agent}", id.short()));
     sit_out(&space, &id)?;
+    space.take_mended().iter().for_each(|what| talk(what));
     let summary = space.session(&id)?;
     let reached = match (summary.state, summary.result, summary.failure) {
         (State::Done, Some(result), _) => Reached::End(End::Done(result)),
