@@ -24,6 +24,8 @@ pub struct Divergence {
     pub asked: Option<Asked>,
     /// Where the two payloads, or results, differ: at most `CHANGES_MAX` places.
     pub changes: Vec<Change>,
+    /// How the program came to its end before what was recorded, if it has.
+    pub ended: Option<String>,
     /// A hint about order: the position at which the journal records what is asked now.
     pub recorded_elsewhere: Option<u64>,
 }
@@ -85,15 +87,14 @@ impl Difference {
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = |asked: &Option<Asked>| match asked {
-            Some(asked) => format!("`{}`", asked.kind),
-            None => "nothing".to_owned(),
-        };
         write!(f, "{}: request `{}`", self.difference.name(), self.path)?;
         if let Some(seq) = self.seq {
             write!(f, " (record {seq})")?;
         }
-        write!(f, " recorded {}, now {}", kind(&self.recorded), kind(&self.asked))?;
+        self.write_sides(f)?;
+        if let Some(ended) = &self.ended {
+            write!(f, "; {ended}")?;
+        }
         for change in &self.changes {
             write!(f, "; {change}")?;
         }
@@ -101,6 +102,39 @@ impl fmt::Display for Divergence {
             write!(f, "; ORDER: record {seq} holds what is asked now")?;
         }
         Ok(())
+    }
+}
+
+impl Divergence {
+    /// Writes what was recorded and what is asked now. Where both are of one kind the kinds say
+    /// nothing about the difference.
+    fn write_sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.difference {
+            Difference::Payload => "other data",
+            Difference::Schema => "an answer of another schema",
+            Difference::Kind | Difference::Leftover | Difference::Extra | Difference::Engine => "",
+        };
+        match (&self.recorded, &self.asked) {
+            (Some(recorded), Some(asked)) if recorded.kind == asked.kind && !what.is_empty() => {
+                write!(f, ": `{}`", recorded.kind)?;
+                if let Some(now) = asked.position {
+                    write!(f, " in line {}", now.line)?;
+                    if let Some(then) = recorded.position.filter(|then| then.line != now.line) {
+                        write!(f, " (recorded from line {})", then.line)?;
+                    }
+                }
+                write!(f, " now has {what}")
+            }
+            (recorded, asked) => write!(f, ": recorded {}, now {}", side(recorded), side(asked)),
+        }
+    }
+}
+
+fn side(asked: &Option<Asked>) -> String {
+    let Some(Asked { kind, position, .. }) = asked else { return "nothing".to_owned() };
+    match position {
+        Some(position) => format!("`{kind}` in line {}", position.line),
+        None => format!("`{kind}`"),
     }
 }
 

@@ -362,6 +362,7 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
         recorded: Some(named(&name(&start.engine))),
         asked: Some(named(&name(setting.engine))),
         changes: Vec::new(),
+        ended: None,
         recorded_elsewhere: None,
     }))
 }

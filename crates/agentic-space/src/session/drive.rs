@@ -142,6 +142,8 @@ impl<'a> Driver<'a> {
         let (folder, lock) = Folder::lock(space, id)?;
         let journal = restore_journal(space, &folder)?;
         let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
+        // A program that is refused leaves nothing behind.
+        folder.keep_object(&flow.cid(), flow.bytes())?;
         let mut driver = Driver::new(space, folder, lock, ran)?;
         driver.take_in(progress)?;
         Ok(driver)

@@ -284,12 +284,10 @@ impl Parting<'_> {
 /// # Errors
 /// Fails with [`Error::Diverged`] at the first request that differs.
 pub fn upgrade(space: &Space, id: &SessionId, flow: &Object) -> Result<()> {
-    let folder = Folder::of(space, id);
     let journal = read_journal(space, id)?;
     if journal.is_over() {
         return Err(Error::SessionOver { id: id.short() });
     }
-    folder.keep_object(&flow.cid(), flow.bytes())?;
     let mut driver = Driver::load_with(space, id, flow)?;
     driver.upgraded(flow.cid())?;
     seal::keep(space, &journal.start().agent, "flow", std::slice::from_ref(flow))?;

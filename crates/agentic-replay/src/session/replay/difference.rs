@@ -3,7 +3,7 @@
 use super::{Replay, ReplayError};
 use crate::divergence::{Asked, Difference, Divergence, changes};
 use crate::record::AskRecord;
-use crate::{Body, Path, Program, Request, RequestHash};
+use crate::{Body, End, Path, Program, Request, RequestHash};
 
 impl<P: Program> Replay<'_, P> {
     pub(super) fn differs(
@@ -34,8 +34,21 @@ impl<P: Program> Replay<'_, P> {
     }
 
     pub(super) fn leftover(&self, seq: u64, path: &Path, kind: &str) -> ReplayError {
-        let recorded = Some(named(kind));
-        self.divergence(Difference::Leftover, Some(seq), path, recorded, None).into()
+        let position = self.journal.records().get(seq as usize).and_then(|record| {
+            let Body::Ask(ask) = &record.body else { return None };
+            ask.position
+        });
+        let recorded = Some(Asked { position, ..named(kind) });
+        let mut divergence = self.divergence(Difference::Leftover, Some(seq), path, recorded, None);
+        divergence.ended = Some(match &self.session.ending {
+            None => "the program waits for something else".to_owned(),
+            Some(End::Done(_)) => "the program has come to its end".to_owned(),
+            Some(End::Cancelled) => "the program was cancelled".to_owned(),
+            Some(End::Failed(failure)) => {
+                format!("the program failed: {}: {}", failure.code, failure.message)
+            }
+        });
+        divergence.into()
     }
 
     pub(super) fn extra(&self, seq: Option<u64>, request: &Request) -> ReplayError {
@@ -65,6 +78,7 @@ impl<P: Program> Replay<'_, P> {
             recorded,
             asked,
             changes: Vec::new(),
+            ended: None,
             recorded_elsewhere: elsewhere.map(|record| record.seq),
         }
     }
