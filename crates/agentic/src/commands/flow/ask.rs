@@ -13,8 +13,9 @@ use agentic_plan::{Identities, SNOOZE};
 use agentic_providers::channel::{Capability, ChannelFault};
 use agentic_providers::configuration::{Configuration, People};
 use agentic_providers::host::CancelFlag;
+use agentic_replay::SessionId;
 use agentic_space::Space;
-use agentic_space::session::find_run;
+use agentic_space::session::{find_run, go_on};
 
 use self::question::{Question, Verdict, open_questions};
 use crate::commands::Outcome;
@@ -71,7 +72,9 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     std::thread::scope(|scope| asking.wait(scope, &receiver))?;
     let questions = asking.questions;
     for question in questions.iter().filter(|question| question.decision.is_some()) {
-        if let Err(error) = engine.go_on(&question.run) {
+        // Whoever drives it is told, and not waited for.
+        let session = SessionId::parse(question.run.as_str());
+        if let Some(Err(error)) = session.map(|id| go_on(space, &id)) {
             warn(&format!("the decision stands; the run cannot go on: {error}"));
         }
     }
