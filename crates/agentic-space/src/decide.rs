@@ -14,7 +14,7 @@ pub use crate::admission::check;
 use crate::commit::RACES_MAX;
 pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
 use crate::following::{Following, carry_out};
-use crate::hold::Pending;
+use crate::hold::{Pending, cancelled_by, winner};
 pub use crate::policy::Policy;
 use crate::session::publish::standing_head;
 use crate::session::recent::read_journal;
@@ -138,12 +138,14 @@ pub fn decide(space: &Space, pending: &Pending, draft: &Draft) -> Result<Decided
                 commit: Some(commit),
             })
         }
-        Recorded::Closed => Err(Error::AlreadyDecided {
-            request: hold.session.short_request(&hold.id),
-            principal: "the session".to_owned(),
-            action: "answered",
-            commit: None,
-        }),
+        Recorded::Closed => {
+            let journal = read_journal(space, &hold.session)?;
+            let (principal, action) =
+                winner(None, cancelled_by(&journal, &hold.ask.path).as_deref());
+            let request = hold.session.short_request(&hold.id);
+            Err(Error::AlreadyDecided { request, principal, action, commit: None })
+        }
+        Recorded::Other => Err(Error::StaleState { request: hold.session.short_request(&hold.id) }),
         Recorded::Overdue => Err(Error::HoldExpired {
             request: hold.session.short_request(&hold.id),
             deadline: policy.deadline.unwrap_or(space.now()),
@@ -170,7 +172,7 @@ pub(crate) fn record_system(
         Recorded::Before { commit, decision: earlier } => {
             Ok((earlier.principal == decision.principal).then_some(commit))
         }
-        Recorded::Closed | Recorded::Overdue => Ok(None),
+        Recorded::Closed | Recorded::Other | Recorded::Overdue => Ok(None),
     }
 }
 
@@ -182,9 +184,17 @@ enum Decider<'a> {
 }
 
 enum Recorded {
-    New { commit: Oid, written: Written },
-    Before { commit: Oid, decision: Decision },
+    New {
+        commit: Oid,
+        written: Written,
+    },
+    Before {
+        commit: Oid,
+        decision: Decision,
+    },
     Closed,
+    /// Something else is asked now under the same id: an effect is in doubt once more.
+    Other,
     Overdue,
 }
 
@@ -265,8 +275,12 @@ fn answered_before(
         return Ok(None);
     }
     let journal = read_journal(space, &start.session)?;
-    if !summary::holds(space, &journal)?.iter().any(|hold| hold.id == decision.request) {
+    let holds = summary::holds(space, &journal)?;
+    let Some(hold) = holds.iter().find(|hold| hold.id == decision.request) else {
         return Ok(Some(Recorded::Closed));
+    };
+    if !decision.answers(hold) {
+        return Ok(Some(Recorded::Other));
     }
     Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
 }

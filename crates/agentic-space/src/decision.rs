@@ -235,6 +235,13 @@ impl Decision {
         }
     }
 
+    /// Tells whether it answers this very question. An effect that is in doubt a second time is asked
+    /// about under the same id, and what was said of the first time is not about the second.
+    pub(crate) fn answers(&self, hold: &OpenHold) -> bool {
+        let asked_at = self.record.get("requested_at").and_then(Value::as_text);
+        asked_at.and_then(Instant::parse) == Some(hold.asked_at)
+    }
+
     /// Returns until when it could be made, where that was said.
     pub fn deadline(&self) -> Option<Instant> {
         self.record.get("deadline").and_then(Value::as_text).and_then(Instant::parse)

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, Handling, Journal, Path, Request, RequestId, SessionId};
+use agentic_replay::{Body, HOLD, Handling, Journal, Path, Request, RequestId, SessionId};
 
-use crate::decide::{Decision, Policy};
+use crate::decide::{Action, Decision, Policy};
 use crate::session::beginning::Beginning;
 use crate::session::language::checked_kinds;
 use crate::session::listing::{list_open, open_sessions_of};
@@ -29,6 +29,8 @@ pub struct Pending {
     pub policy: Policy,
     /// Whether it is too late to decide it.
     pub overdue: bool,
+    /// The decisions so far that count, oldest first: too few to settle it.
+    pub votes: Vec<(Oid, Decision)>,
     /// Commits on the branch that say they decide it, and do not count.
     pub unverified: Vec<(Oid, Decision)>,
     /// The sessions that wait for the one that asks, from the outermost on, with their agents.
@@ -75,6 +77,15 @@ pub enum Overdue {
 /// # Errors
 /// Fails when the sessions cannot be listed; one that is damaged is left out.
 pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
+    scan(space, filter, None)
+}
+
+/// Finds the open holds that are wanted, and notes the sessions that have none.
+pub(crate) fn scan(
+    space: &Space,
+    filter: &Filter,
+    mut unheld: Option<&mut Vec<(SessionId, AgentName)>>,
+) -> Result<Vec<Pending>> {
     let mut found = Vec::new();
     let mut family = filter.agent.as_ref().map(|agent| Family::of(space, agent, filter.reach));
     for id in open_of(space, filter)? {
@@ -87,6 +98,7 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
         let Ok(journal) = read_journal(space, &id) else { continue };
         let Ok(holds) = summary::holds(space, &journal) else { continue };
         let start = journal.start().clone();
+        let n_before = found.len();
         for hold in holds {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             let policy = policy.at(hold.n_escalations, space.now());
@@ -96,8 +108,12 @@ pub fn pending(space: &Space, filter: &Filter) -> Result<Vec<Pending>> {
                 continue;
             }
             let overdue = policy.is_overdue(space.now());
-            let (unverified, waiting) = (decisions.unverified, waiting_for(space, &start.key));
-            found.push(Pending { hold, policy, overdue, unverified, waiting });
+            let (votes, unverified) = (decisions.counted, decisions.unverified);
+            let waiting = waiting_for(space, &start.key);
+            found.push(Pending { hold, policy, overdue, votes, unverified, waiting });
+        }
+        if found.len() == n_before {
+            unheld.iter_mut().for_each(|unheld| unheld.push((id, start.agent.clone())));
         }
     }
     found.retain(|pending| matches(pending, filter));
@@ -198,7 +214,39 @@ pub enum Named {
         commit: Option<Oid>,
         /// The decision.
         decision: Option<Box<Decision>>,
+        /// Who told its session to stop, where that closed it.
+        cancelled_by: Option<String>,
     },
+}
+
+/// Says who closed a hold and how: whoever decided, whoever told its session to stop, or the session
+/// itself.
+pub fn winner(decision: Option<&Decision>, cancelled_by: Option<&str>) -> (String, &'static str) {
+    match (decision, cancelled_by) {
+        // The engine closed it for whoever did that.
+        (Some(Decision { action: Action::Withdrawn, .. }) | None, Some(who)) => {
+            (who.to_owned(), "cancelled")
+        }
+        (Some(decision), _) => (decision.principal.clone(), decision.action.name()),
+        (None, None) => ("the session".to_owned(), "answered"),
+    }
+}
+
+/// Finds who told a session to stop while a request was open.
+pub(crate) fn cancelled_by(journal: &Journal, path: &Path) -> Option<String> {
+    let mut who = None;
+    for record in journal.records().iter().rev() {
+        match &record.body {
+            // The first one counts: nothing could be decided from then on.
+            Body::Cancel(cancel) => who = Some(cancel.who.clone()),
+            // What came after the answer did not close it.
+            Body::Answer(answer) if answer.path == *path => who = None,
+            Body::Ask(ask) if ask.path == *path => return who,
+            Body::Start(_) => return None,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Finds the hold that a text names: `<session>.<request>`, or an agent with exactly one open hold.
@@ -238,7 +286,7 @@ pub fn find_hold(space: &Space, text: &str) -> Result<Named> {
     let [asked] = named.as_slice() else { return Err(unknown()) };
     match holds.into_iter().find(|hold| hold.id == asked.id) {
         Some(hold) => open(space, &journal, hold),
-        None => decided(space, session, asked).ok_or_else(unknown),
+        None => decided(space, &journal, asked).ok_or_else(unknown),
     }
 }
 
@@ -246,16 +294,24 @@ fn open(space: &Space, journal: &Journal, hold: OpenHold) -> Result<Named> {
     let policy = Policy::of_payload(hold.reason, &hold.payload);
     let policy = policy.at(hold.n_escalations, space.now());
     let overdue = policy.is_overdue(space.now());
-    let unverified = trust::find(space, journal.start(), &hold.id, Look::Free)?.unverified;
+    let found = trust::find(space, journal.start(), &hold.id, Look::Free)?;
+    let (votes, unverified) = (found.counted, found.unverified);
     let waiting = waiting_for(space, &journal.start().key);
-    Ok(Named::Open(Box::new(Pending { hold, policy, overdue, unverified, waiting })))
+    Ok(Named::Open(Box::new(Pending { hold, policy, overdue, votes, unverified, waiting })))
 }
 
-fn decided(space: &Space, session: SessionId, asked: &Asked) -> Option<Named> {
-    asked.answer.as_ref()?;
+/// Tells how a request was closed. One that has no answer yet is closed all the same once its session
+/// was told to stop.
+fn decided(space: &Space, journal: &Journal, asked: &Asked) -> Option<Named> {
+    let cancelled_by = cancelled_by(journal, &asked.path);
+    let start = journal.start();
+    if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
+        return None;
+    }
     let commit = asked.decision();
     let decision = commit.and_then(|commit| Decision::of_commit(space, commit).ok().flatten());
-    Some(Named::Decided { session, id: asked.id, commit, decision: decision.map(Box::new) })
+    let decision = decision.map(Box::new);
+    Some(Named::Decided { session: start.session, id: asked.id, commit, decision, cancelled_by })
 }
 
 /// Finds what was decided last in the session that an agent's name stands for.
@@ -273,12 +329,20 @@ fn last_decided(space: &Space, agent: &str) -> Result<Option<Named>> {
                 id: hold.id,
                 commit: Some(commit),
                 decision,
+                cancelled_by: None,
             }));
         }
     }
     let summary = summary::of_journal(space, &journal)?;
-    let by_person = summary.asked.iter().rev().find(|asked| asked.decision().is_some());
-    Ok(by_person.and_then(|asked| decided(space, session, asked)))
+    let newest_first = || summary.asked.iter().rev();
+    let by_person = newest_first().find(|asked| asked.decision().is_some());
+    let stopped = || newest_first().find(|asked| is_stopped_hold(&journal, asked));
+    Ok(by_person.or_else(stopped).and_then(|asked| decided(space, &journal, asked)))
+}
+
+/// Tells whether a request waited for a human when its session was told to stop.
+fn is_stopped_hold(journal: &Journal, asked: &Asked) -> bool {
+    asked.kind == HOLD && cancelled_by(journal, &asked.path).is_some()
 }
 
 fn is_hex(text: &str) -> bool {

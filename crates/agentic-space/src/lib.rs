@@ -24,6 +24,7 @@ pub mod kind;
 pub mod log;
 pub mod merge;
 pub mod object;
+pub mod outlook;
 mod policy;
 pub mod relate;
 pub mod session;

@@ -350,5 +350,6 @@ fn may(space: &Space, hold: &OpenHold, decision: &Decision) -> bool {
         accepts: None,
     };
     let same_question = text("reason") == Some(hold.reason.name());
+    let same_question = same_question && decision.answers(hold);
     same_question && !policy.is_overdue(decided_at) && check(space, hold, &policy, &draft).is_ok()
 }

@@ -1,6 +1,6 @@
 //! Holds and decisions as JSON.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::{Coverage, HoldReason, SessionId};
@@ -73,6 +73,9 @@ pub struct PendingView {
     /// The votes, where several people must approve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub votes: Option<VotesView>,
+    /// Who has answered what so far, oldest first, where several people must agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub voted: Vec<VoteView>,
     /// Commits that say they decide it and do not count: `agentic decide --accept`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unverified: Vec<UnverifiedView>,
@@ -105,6 +108,17 @@ pub struct VotesView {
     pub need: usize,
     /// How many have.
     pub have: usize,
+}
+
+/// A vote.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VoteView {
+    /// Its commit.
+    pub commit: String,
+    /// What this person answered.
+    pub action: String,
+    /// Who.
+    pub principal: String,
 }
 
 /// The answer of `agentic decide`.
@@ -146,6 +160,18 @@ pub struct AnsweredView {
     pub session: String,
 }
 
+/// Lists who has answered what: everybody counts once, by their first answer.
+fn voted(votes: &[(Oid, Decision)]) -> Vec<VoteView> {
+    let mut heard = BTreeSet::new();
+    let first = votes.iter().filter(|(_, vote)| heard.insert(&vote.principal));
+    let view = |(commit, vote): &(Oid, Decision)| VoteView {
+        commit: commit.to_string(),
+        action: vote.action.name().to_owned(),
+        principal: vote.principal.clone(),
+    };
+    first.map(view).collect()
+}
+
 impl UnverifiedView {
     fn new((commit, decision): &(Oid, Decision)) -> UnverifiedView {
         UnverifiedView {
@@ -160,14 +186,15 @@ impl PendingView {
     /// Shows a hold as it stands now.
     pub fn new(pending: &Pending, now: Instant) -> PendingView {
         let (hold, policy) = (&pending.hold, &pending.policy);
-        let approvals = hold.votes.iter().filter(|vote| vote.action != Action::Reject.name());
         let waiting = |(session, agent): &(SessionId, AgentName)| WaitingView {
             session: session.to_string(),
             agent: agent.to_string(),
         };
         let actions: Vec<String> =
             policy.actions.iter().map(|action| action.name().to_owned()).collect();
-        let votes = VotesView { need: policy.need, have: approvals.count() };
+        let voted = voted(&pending.votes);
+        let have = voted.iter().filter(|vote| vote.action != Action::Reject.name()).count();
+        let votes = VotesView { need: policy.need, have };
         PendingView {
             request: hold.session.short_request(&hold.id),
             session: hold.session.to_string(),
@@ -193,6 +220,7 @@ impl PendingView {
             age_ms: pending.age_millis(now),
             request_hash: hold.ask.hash.to_string(),
             votes: (policy.need > 1).then_some(votes),
+            voted,
             unverified: pending.unverified.iter().map(UnverifiedView::new).collect(),
         }
     }

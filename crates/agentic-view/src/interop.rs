@@ -6,6 +6,7 @@ use agentic_space::hold::Pending;
 use serde_json::{Map, Value as Json, json};
 
 use crate::PendingView;
+use crate::question::question;
 
 /// The protocols that a hold is handed out in, and answered in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +121,7 @@ pub fn mcp(pending: &[Pending], ticket: &str) -> Json {
     let mut requests = Map::new();
     for hold in pending {
         let schema = hold.policy.schema.as_ref().map(json::to_json);
-        let message = hold.question().map_or_else(|| describe(hold), str::to_owned);
+        let message = question(&PendingView::new(hold, hold.hold.asked_at));
         let key = hold.hold.session.short_request(&hold.hold.id);
         let (flat, is_flat) = flat_schema(schema);
         requests.insert(
@@ -147,7 +148,7 @@ pub fn mcp(pending: &[Pending], ticket: &str) -> Json {
 pub fn a2a(pending: &[Pending], ticket: &str, now: Instant) -> Json {
     let task = |hold: &Pending| {
         let view = PendingView::new(hold, now);
-        let text = hold.question().map_or_else(|| describe(hold), str::to_owned);
+        let text = question(&view);
         json!({
             "kind": "task",
             "id": view.session,
@@ -167,6 +168,7 @@ pub fn a2a(pending: &[Pending], ticket: &str, now: Instant) -> Json {
                             "payload": view.payload,
                             "schema": view.schema,
                             "actions": view.actions,
+                            "means": view.means,
                         } },
                     ],
                     "metadata": { "requestState": ticket },
@@ -175,11 +177,6 @@ pub fn a2a(pending: &[Pending], ticket: &str, now: Instant) -> Json {
         })
     };
     Json::Array(pending.iter().map(task).collect())
-}
-
-fn describe(pending: &Pending) -> String {
-    let shown = pending.policy.subject.as_ref().unwrap_or(&Value::Null);
-    format!("{}: {}", pending.hold.ask.kind, json::to_text(shown))
 }
 
 /// The shapes of schemas, as the forms of MCP see them.

@@ -36,7 +36,7 @@ pub use crate::flow::{
     CredentialView, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView, FlowStatusView,
     FlowToldView, FlowVerdictView, TranslateView,
 };
-pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VotesView};
+pub use crate::hold::{AnsweredView, DecideView, PendingView, UnverifiedView, VoteView, VotesView};
 pub use crate::kind::{KindShowView, KindView};
 pub use crate::object::{CidView, InitView, PutView};
 pub use crate::program::LoweredView;
@@ -44,8 +44,8 @@ pub use crate::provider::{ProbeView, ProviderView};
 pub use crate::relation::{EdgeView, RelationView};
 pub use crate::schema::schemas;
 pub use crate::session::{
-    AttemptView, ComparedView, DiffView, GivenView, OvertakenView, RecordView, RequestView,
-    SessionErrorView, SessionView, VerdictView, VerifyView,
+    AttemptView, Attendance, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
+    RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
 };
 pub use crate::sync::{FetchView, PushView};
 pub use crate::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};

@@ -96,6 +96,9 @@ fn policy(view: &PendingView, text: &mut String) {
     if let Some(votes) = &view.votes {
         line(&format!("{} of {}", votes.have, votes.need), "approvals");
     }
+    for vote in &view.voted {
+        line(&format!("vote: {} by", vote.action), &vote.principal);
+    }
     if !view.choices.is_empty() {
         line("choices:", &view.choices.join(", "));
     }
@@ -104,21 +107,18 @@ fn policy(view: &PendingView, text: &mut String) {
 /// Writes what a hold is about: a change as a difference, an effect part by part.
 pub fn about(view: &PendingView) -> String {
     let subject = subject(view);
-    if view.reason != "asked"
-        && let Some(parts) = subject.as_object()
-    {
-        return parts.iter().map(|(name, value)| part(name, value)).collect();
-    }
-    match (subject.get("before"), subject.get("after")) {
-        (Some(before), Some(after)) => {
-            let rest = subject.as_object().map(|map| {
-                let rest = map.iter().filter(|(key, _)| *key != "before" && *key != "after");
-                let rest =
-                    rest.map(|(key, value)| format!("{}: {}\n", visible_line(key), pretty(value)));
-                rest.collect::<String>()
-            });
-            let change = difference::lines(&pretty(before), &pretty(after));
-            format!("{}{change}", rest.unwrap_or_default())
+    let write: fn(&str, &Json) -> String = match view.reason.as_str() {
+        "asked" => |name, value| format!("{}: {}\n", visible_line(name), pretty(value)),
+        _ => part,
+    };
+    match (subject.get("before"), subject.get("after"), subject.as_object()) {
+        (Some(before), Some(after), Some(map)) => {
+            let rest = map.iter().filter(|(key, _)| *key != "before" && *key != "after");
+            let rest: String = rest.map(|(key, value)| write(key, value)).collect();
+            format!("{rest}{}", difference::lines(&pretty(before), &pretty(after)))
+        }
+        (_, _, Some(parts)) if view.reason != "asked" => {
+            parts.iter().map(|(name, value)| write(name, value)).collect()
         }
         _ if subject.is_null() => String::new(),
         _ => format!("{}\n", pretty(subject)),

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::VoteView;
 use agentic_model::{Instant, Oid, Value, json};
-use agentic_replay::record::{AttemptRecord, PermitScope};
+use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
 use agentic_replay::{By, Failure, SessionId};
 use agentic_space::decide::{ApprovalScope, Decision, Policy};
 use agentic_space::session::summary::Answered;
@@ -48,6 +49,9 @@ pub struct SessionView {
     /// Whether the deadline of one has passed: the next command that goes on with it records so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub overdue: bool,
+    /// Whether it could go on without a human, and nobody drives it; where sessions are listed or shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unattended: bool,
     /// How long ago it was started, in milliseconds; where sessions are listed or shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age_ms: Option<i64>,
@@ -60,6 +64,15 @@ pub struct SessionView {
     /// Everything it asked, in order; only where one session is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<RequestView>>,
+}
+
+/// Whether a session wants somebody to drive it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// It does, and nobody is there.
+    Wanted,
+    /// Somebody does, or there is nothing to do.
+    NotWanted,
 }
 
 /// Why a session failed.
@@ -101,6 +114,9 @@ pub struct RequestView {
     /// The decision that it was answered by, or that let its effect begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<GivenView>,
+    /// The votes that were too few by themselves, where several people must agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub votes: Vec<VoteView>,
     /// The attempts that failed before, where the host has tried again by itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<AttemptView>,
@@ -305,6 +321,7 @@ impl SessionView {
             forked_at: summary.forked_from.map(|(_, at)| at),
             question: None,
             overdue: false,
+            unattended: false,
             age_ms: None,
             requests: None,
         }
@@ -330,6 +347,7 @@ impl SessionView {
             forked_at: None,
             question: None,
             overdue: false,
+            unattended: false,
             age_ms: None,
             requests: None,
         }
@@ -352,6 +370,7 @@ impl SessionView {
                 .as_ref()
                 .and_then(|permit| permit.edited.as_ref().map(json::to_json)),
             decision: None,
+            votes: asked.votes.iter().map(vote).collect(),
             attempts: asked.attempts.iter().map(attempt).collect(),
             answer: asked.answer.as_ref().map(|(_, answered, _)| answer(answered)),
             by: asked.answer.as_ref().map(|(_, _, by)| by_name(by)),
@@ -397,6 +416,13 @@ impl SessionView {
             let policy = Policy::of_payload(hold.reason, &hold.payload);
             policy.at(hold.n_escalations, now).is_overdue(now)
         });
+        self
+    }
+
+    /// Says whether it could go on without a human while nobody drives it.
+    #[must_use]
+    pub fn attended_by(mut self, attendance: Attendance) -> SessionView {
+        self.unattended = attendance == Attendance::Wanted;
         self
     }
 
@@ -450,6 +476,14 @@ fn is_wide(asked: &Asked) -> bool {
     match asked.permit.as_ref().map(|permit| permit.scope) {
         None | Some(PermitScope::Once) => false,
         Some(PermitScope::RestOfSession | PermitScope::Under(_)) => true,
+    }
+}
+
+fn vote(vote: &VoteRecord) -> VoteView {
+    VoteView {
+        commit: vote.decision.clone(),
+        action: vote.action.clone(),
+        principal: vote.principal.clone(),
     }
 }
 

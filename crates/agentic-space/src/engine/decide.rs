@@ -5,7 +5,7 @@ use agentic_model::{Oid, Value};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
 use crate::decide::{self, Action, ApprovalScope, Decision, Draft};
-use crate::hold::{Filter, Named, Pending, find_hold, pending};
+use crate::hold::{Filter, Named, Pending, find_hold, pending, winner};
 use crate::session::go_on;
 use crate::{Error, Result, Space};
 
@@ -19,8 +19,9 @@ pub(super) fn decide(
     let (action, value) = action_of(&decision.choice);
     let pending = match named(space, id, decision)? {
         Named::Open(pending) => pending,
-        Named::Decided { session, id, commit, decision: earlier } => {
-            let earlier = Earlier { session, id, commit, decision: earlier.map(|made| *made) };
+        Named::Decided { session, id, commit, decision: earlier, cancelled_by } => {
+            let earlier = earlier.map(|made| *made);
+            let earlier = Earlier { session, id, commit, decision: earlier, cancelled_by };
             return repeated(space, earlier, (action, value), &decision.actor);
         }
     };
@@ -49,8 +50,16 @@ pub(super) fn decide(
         }),
         Err(error) => {
             if matches!(error, Error::HoldExpired { .. }) {
-                // The session records the expiry and goes on.
+                // The session records the expiry and goes on; then it can be said who won.
                 go_on(space, &session)?;
+                let named = find_hold(space, &session.short_request(&pending.hold.id));
+                if let Ok(Named::Decided { session, id, commit, decision: made, cancelled_by }) =
+                    named
+                {
+                    let made = made.map(|made| *made);
+                    let earlier = Earlier { session, id, commit, decision: made, cancelled_by };
+                    return repeated(space, earlier, (action, draft.value), &decision.actor);
+                }
             }
             Err(error)
         }
@@ -117,6 +126,7 @@ struct Earlier {
     id: RequestId,
     commit: Option<Oid>,
     decision: Option<Decision>,
+    cancelled_by: Option<String>,
 }
 
 /// Says who was first; the same person repeating the same choice succeeds.
@@ -126,7 +136,7 @@ fn repeated(
     (action, value): (Action, Option<Value>),
     actor: &str,
 ) -> Result<Decided> {
-    let Earlier { session, id, commit, decision } = earlier;
+    let Earlier { session, id, commit, decision, cancelled_by } = earlier;
     let request = session.short_request(&id);
     if let (Some(decision), Some(commit)) = (&decision, commit)
         && (decision.action, &decision.value) == (action, &value)
@@ -150,8 +160,7 @@ fn repeated(
                 commit,
             });
         }
-        Some(decision) => (decision.principal, decision.action.name()),
-        None => ("the session".to_owned(), "answered"),
+        decision => winner(decision.as_ref(), cancelled_by.as_deref()),
     };
     Err(Error::AlreadyDecided { request, principal, action, commit })
 }

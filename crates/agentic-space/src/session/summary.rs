@@ -83,6 +83,8 @@ pub struct Asked {
     pub answered_at: Option<Instant>,
     /// What let its effect begin, where it was not allowed.
     pub permit: Option<Permission>,
+    /// The votes that were noted, where several people must agree.
+    pub votes: Vec<VoteRecord>,
     /// The attempts that failed and that the host has made good, or will.
     pub attempts: Vec<AttemptRecord>,
     /// The answer: its position, what came of it and who gave it.

@@ -122,3 +122,28 @@ pub(super) fn decide_open(space: &Space, id: &agentic_replay::SessionId, action:
     };
     decide(space, of_it, &draft).expect("nobody was faster");
 }
+
+#[test]
+fn what_was_said_of_one_doubt_does_not_answer_the_next() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = session_of(&space, &agent, SOURCE, Language::Rhai.engine());
+    resume(&space, &id).expect("it asks");
+    let open = pending(&space, &Filter::default()).expect("the sessions can be read");
+    let mut stale = open[0].clone();
+    // As it stood when the same request was asked about before.
+    stale.hold.asked_at = stale.hold.asked_at.plus_millis(-1);
+    let draft = Draft {
+        action: Action::Approve,
+        value: None,
+        scope: ApprovalScope::Once,
+        rationale: String::new(),
+        expect: None,
+        principal: "user:alice".to_owned(),
+        client: "test",
+        shown: None,
+        accepts: None,
+    };
+    let refused = decide(&space, &stale, &draft);
+    assert!(matches!(refused, Err(Error::StaleState { .. })), "{refused:?}");
+    decide(&space, &open[0], &draft).expect("this is what is asked");
+}

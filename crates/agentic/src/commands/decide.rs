@@ -13,7 +13,8 @@ use agentic_space::decide::{
     Action, ApprovalScope, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
 };
 use agentic_space::engine::request_at;
-use agentic_space::hold::{Filter, Named, Pending, find_hold, pending};
+use agentic_space::hold::{Filter, Named, Pending, find_hold, winner};
+use agentic_space::outlook::outlook;
 use agentic_space::session::{find_run, go_on};
 use agentic_space::{Error, Space};
 use agentic_view::interop::Protocol;
@@ -22,7 +23,7 @@ use agentic_view::{DecideView, PendingView};
 use clap::ValueEnum;
 
 use super::Outcome;
-use super::pending::paragraph;
+use super::pending::{hint_unattended, paragraph};
 use super::session::principal;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -119,9 +120,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let pending = match named(&space, &args)? {
         Named::Open(pending) => *pending,
-        Named::Decided { session, id, commit, decision } => {
+        Named::Decided { session, id, commit, decision, cancelled_by } => {
             let request = session.short_request(&id);
-            let earlier = Earlier { request, session, commit, decision };
+            let earlier = Earlier { request, session, commit, decision, cancelled_by };
             // The name of an agent does not say which question was meant.
             let is_named = args.request.as_ref().is_some_and(|request| request.contains('.'));
             let action = args.action.filter(|_| is_named);
@@ -146,8 +147,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         Ok(done) => done,
         Err(error) => {
             if matches!(error, Error::HoldExpired { .. }) {
-                // The session records the expiry and goes on.
+                // The session records the expiry and goes on; then it can be said who won.
                 go_on(&space, &pending.hold.session)?;
+                open_hold(&space, &pending.hold.session.short_request(&pending.hold.id))?;
             }
             return Err(error.into());
         }
@@ -195,8 +197,10 @@ fn list(context: &Context, space: &Space, args: &Args) -> Outcome {
         return Err(Failure::usage("no request was named", "`agentic pending` lists what is open"));
     }
     let now = space.now();
-    let found = pending(space, &Filter::default())?;
-    let views: Vec<PendingView> = found.iter().map(|one| PendingView::new(one, now)).collect();
+    let found = outlook(space, &Filter::default())?;
+    hint_unattended(&found.unattended);
+    let views: Vec<PendingView> =
+        found.holds.iter().map(|one| PendingView::new(one, now)).collect();
     context.format.answer(views.as_slice(), |views| match views {
         [] => "nothing waits for a human\n".to_owned(),
         views => views.iter().map(paragraph).collect(),
@@ -208,9 +212,10 @@ fn list(context: &Context, space: &Space, args: &Args) -> Outcome {
 pub(super) fn open_hold(space: &Space, name: &str) -> Result<Pending, Failure> {
     match named_so(space, name)? {
         Named::Open(pending) => Ok(*pending),
-        Named::Decided { session, id, commit, decision } => {
+        Named::Decided { session, id, commit, decision, cancelled_by } => {
             let request = session.short_request(&id);
-            Err(overtaken(space, Earlier { request, session, commit, decision }).into())
+            let earlier = Earlier { request, session, commit, decision, cancelled_by };
+            Err(overtaken(space, earlier).into())
         }
     }
 }
@@ -264,6 +269,7 @@ struct Earlier {
     session: agentic_replay::SessionId,
     commit: Option<agentic_model::Oid>,
     decision: Option<Box<Decision>>,
+    cancelled_by: Option<String>,
 }
 
 /// An answer to what was decided before.
@@ -305,10 +311,7 @@ fn repeated(
 
 /// Says who was first, or that nobody was in time.
 fn overtaken(space: &Space, earlier: Earlier) -> Error {
-    let (principal, action) = match &earlier.decision {
-        Some(decision) => (decision.principal.clone(), decision.action.name()),
-        None => ("the session".to_owned(), "answered"),
-    };
+    let (principal, action) = winner(earlier.decision.as_deref(), earlier.cancelled_by.as_deref());
     let commit = earlier.commit;
     if action == "expire" {
         let recorded = earlier.decision.as_ref().and_then(|decision| decision.deadline());

@@ -3,8 +3,10 @@
 use std::process::ExitCode;
 
 use agentic_model::AgentName;
+use agentic_replay::SessionId;
 use agentic_space::Space;
-use agentic_space::hold::{Filter, Overdue, Reach, pending};
+use agentic_space::hold::{Filter, Overdue, Reach};
+use agentic_space::outlook::{Outlook, outlook};
 use agentic_space::ticket::hand_out;
 use agentic_view::question::question;
 use agentic_view::{PendingView, interop, visible_line};
@@ -15,7 +17,7 @@ use super::session::principal;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::print_raw;
+use crate::output::{print_raw, talk};
 
 /// How many lines of a hold are shown in a list.
 const LINES_MAX: usize = 24;
@@ -78,7 +80,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         assignee: args.assignee,
         overdue_only: if args.overdue { Overdue::Only } else { Overdue::Any },
     };
-    let found = pending(&space, &filter)?;
+    let Outlook { holds: found, unattended } = outlook(&space, &filter)?;
+    hint_unattended(&unattended);
     let now = space.now();
     let views: Vec<PendingView> =
         found.iter().map(|pending| PendingView::new(pending, now)).collect();
@@ -97,6 +100,23 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says which sessions only want somebody to drive them: what a crash left behind a decision is no hold
+/// any more.
+pub(super) fn hint_unattended(unattended: &[(SessionId, AgentName)]) {
+    match unattended {
+        [] => {}
+        [(id, agent)] => talk(&format!(
+            "hint: session {} of {agent} can go on, and nobody drives it: `agentic session resume {}`",
+            id.short(),
+            id.short()
+        )),
+        all => talk(&format!(
+            "hint: {} sessions can go on, and nobody drives them: `agentic session tick` does, `agentic session list` names them",
+            all.len()
+        )),
+    }
 }
 
 /// Who the answers will come from: whom the caller names, else who the caller is.

@@ -115,6 +115,7 @@ impl<'a> Reading<'a> {
             Body::Vote(vote) => {
                 if let Some(open) = self.open.get_mut(&vote.path) {
                     open.votes.push(vote.clone());
+                    self.asked[open.at_index].votes.push(vote.clone());
                 }
             }
             Body::Escalate(escalate) => {
@@ -166,6 +167,7 @@ impl<'a> Reading<'a> {
             asked_at: at,
             answered_at: None,
             permit: None,
+            votes: Vec::new(),
             attempts: Vec::new(),
             answer: None,
         });

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use agentic_model::{Kind, json};
-use agentic_space::decide::{ApprovalScope, Decision, Draft, check, decide};
-use agentic_space::hold::{Named, Pending, find_hold};
+use agentic_space::decide::{ApprovalScope, Draft, check, decide};
+use agentic_space::hold::{Named, Pending, find_hold, winner};
 use agentic_space::session::go_on;
 use agentic_space::ticket::take_back;
 use agentic_space::{Error, Space};
@@ -73,18 +73,11 @@ fn open(space: &Space, answer: &ReplyAnswer) -> Result<Pending, Failure> {
             let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
             if is_named { Ok(*pending) } else { Err(unknown().into()) }
         }
-        Named::Decided { session, id, commit, decision } => {
+        Named::Decided { session, id, commit, decision, cancelled_by } => {
             let request = session.short_request(&id);
-            let (principal, action) = who(decision.as_deref());
+            let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
             Err(Error::AlreadyDecided { request, principal, action, commit }.into())
         }
-    }
-}
-
-fn who(decision: Option<&Decision>) -> (String, &'static str) {
-    match decision {
-        Some(decision) => (decision.principal.clone(), decision.action.name()),
-        None => ("the session".to_owned(), "answered"),
     }
 }
 

@@ -7,10 +7,11 @@ use agentic_flow::limits::LIMIT;
 use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_space::Space;
+use agentic_space::outlook::is_unattended;
 use agentic_space::session::{self, State, Summary, Verdict};
 use agentic_view::{
-    AttemptView, ComparedView, DiffView, OvertakenView, RequestView, SessionView, VerdictView,
-    VerifyView, visible, visible_line,
+    AttemptView, Attendance, ComparedView, DiffView, OvertakenView, RequestView, SessionView,
+    VerdictView, VerifyView, VoteView, visible, visible_line,
 };
 
 use crate::commands::Outcome;
@@ -125,6 +126,8 @@ pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u
         .with_overtaken(&summary, &late)
         .with_decisions(&summary, &decisions)
         .seen_at(&summary, space.now());
+    // What was is not what somebody could do now.
+    let view = if at.is_some() { view } else { view.attended_by(attendance(space, &summary)?) };
     context.format.answer(&view, |view| {
         let mut text = listed(view);
         for request in view.requests.iter().flatten() {
@@ -167,6 +170,9 @@ pub(super) fn request_line(request: &RequestView) -> String {
 /// Shows who decided, when and why, and what was executed if that is not what was asked.
 fn decided_lines(request: &RequestView) -> String {
     let mut text = String::new();
+    for VoteView { commit, action, principal } in &request.votes {
+        text.push_str(&format!("    vote: {action} by {} {commit}\n", visible_line(principal)));
+    }
     if let Some(decision) = &request.decision {
         let at = decision.decided_at.as_ref().map(|at| format!(" at {at}")).unwrap_or_default();
         let who = visible_line(&decision.principal);
@@ -204,7 +210,11 @@ pub(super) fn listed(view: &SessionView) -> String {
     let question = view.question.as_ref().map(|question| format!(": {}", visible_line(question)));
     let first = brief_line(view);
     let first = first.trim_end();
-    format!("{first} key {key}{since}{late}{}\n", question.unwrap_or_default())
+    let wanted = match view.unattended {
+        true => format!("; nobody drives it: `agentic session resume {}`", &view.session[..12]),
+        false => String::new(),
+    };
+    format!("{first} key {key}{since}{late}{}{wanted}\n", question.unwrap_or_default())
 }
 
 /// Shows a value to people, who read no more than its beginning.
@@ -248,11 +258,21 @@ pub(super) fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionV
     let mut views = Vec::new();
     for id in ids {
         match space.session(id) {
-            Ok(summary) => views.push(SessionView::brief(&summary).seen_at(&summary, space.now())),
+            Ok(summary) => {
+                let view = SessionView::brief(&summary).seen_at(&summary, space.now());
+                views.push(view.attended_by(attendance(space, &summary)?));
+            }
             Err(error) => views.push(SessionView::corrupt(id, &error.to_string())),
         }
     }
     Ok(views)
+}
+
+fn attendance(space: &Space, summary: &Summary) -> Result<Attendance, Failure> {
+    Ok(match is_unattended(space, summary)? {
+        true => Attendance::Wanted,
+        false => Attendance::NotWanted,
+    })
 }
 
 pub(super) fn diff(context: &Context, space: &Space, left: &str, right: &str) -> Outcome {

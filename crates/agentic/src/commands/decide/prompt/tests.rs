@@ -33,6 +33,7 @@ fn hold(payload: Json) -> PendingView {
         age_ms: 0,
         request_hash: String::new(),
         votes: None,
+        voted: Vec::new(),
         unverified: Vec::new(),
     }
 }
