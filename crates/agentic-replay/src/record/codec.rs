@@ -110,11 +110,7 @@ fn write_body(body: &Body, out: &mut Out) {
         Body::Permit(permit) => {
             out.kind("permit").path(&permit.path).text("decision", &permit.decision);
             out.stored_if("edited", permit.edited.as_ref());
-            match permit.scope {
-                PermitScope::Once => {}
-                PermitScope::RestOfSession => _ = out.text("scope", REST_OF_SESSION),
-                PermitScope::Under(seq) => _ = out.int("under", int(seq)),
-            }
+            write_scope(permit.scope, out);
         }
         Body::Upgrade(upgrade) => {
             out.kind("upgrade").link("from", upgrade.from).link("to", upgrade.to);
@@ -223,6 +219,14 @@ fn read_step(kind: &str, fields: &mut In<'_>) -> Result<Body, InvalidRecord> {
         }),
         _ => return Err(invalid("kind")),
     })
+}
+
+fn write_scope(scope: PermitScope, out: &mut Out) {
+    match scope {
+        PermitScope::Once => {}
+        PermitScope::RestOfSession => _ = out.text("scope", REST_OF_SESSION),
+        PermitScope::Under(seq) => _ = out.int("under", int(seq)),
+    }
 }
 
 /// Reads for how long a permission counts. Records of before have neither field.
