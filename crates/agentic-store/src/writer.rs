@@ -352,7 +352,8 @@ impl<'a> Writer<'a> {
     /// Notes that the last write is visible in every place. Without that note the next command looks
     /// again, which is harmless.
     pub fn settle(&mut self, now: Instant) {
-        let is_open = self.journal.as_ref().is_some_and(|journal| journal.unfinished().is_some());
+        let is_open =
+            self.journal.as_ref().is_some_and(|journal| journal.last().transaction().is_some());
         if !is_open || fault::point("before-done").is_err() {
             return;
         }

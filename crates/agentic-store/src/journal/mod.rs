@@ -166,18 +166,6 @@ impl Journal {
         &self.last
     }
 
-    /// Returns the transaction of the last record, if it has neither been done nor aborted.
-    pub fn unfinished(&self) -> Option<&Transaction> {
-        match &self.last.body {
-            Body::Transaction(transaction) => Some(transaction),
-            Body::Open
-            | Body::Entry(_)
-            | Body::Done { .. }
-            | Body::Abort { .. }
-            | Body::Cut { .. } => None,
-        }
-    }
-
     /// Tells whether this writer began a new segment because the one before was long enough.
     pub fn has_rolled(&self) -> bool {
         self.rolled

@@ -93,6 +93,19 @@ impl Record {
         }
     }
 
+    /// Returns the write, if this record is one: at the end of a journal, one that has neither been
+    /// done nor aborted.
+    pub fn transaction(&self) -> Option<&Transaction> {
+        match &self.body {
+            Body::Transaction(transaction) => Some(transaction),
+            Body::Open
+            | Body::Entry(_)
+            | Body::Done { .. }
+            | Body::Abort { .. }
+            | Body::Cut { .. } => None,
+        }
+    }
+
     /// Lists the commits that this record makes decisions.
     pub fn decisions(&self) -> Vec<Oid> {
         match &self.body {

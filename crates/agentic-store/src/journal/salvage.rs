@@ -2,7 +2,7 @@
 
 use agentic_model::{Entry, Oid};
 
-use super::{Body, Record, Standing, Transaction, frame, segment};
+use super::{Body, Record, Standing, frame, segment};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
 
@@ -41,18 +41,6 @@ impl Salvage {
     /// Returns where the stream stood after the last record.
     pub fn standing(&self) -> Option<&Standing> {
         self.records.last().map(|record| &record.standing)
-    }
-
-    /// Returns the write at the end, if it has neither been done nor aborted.
-    pub fn unfinished(&self) -> Option<&Transaction> {
-        match &self.records.last()?.body {
-            Body::Transaction(transaction) => Some(transaction),
-            Body::Open
-            | Body::Entry(_)
-            | Body::Done { .. }
-            | Body::Abort { .. }
-            | Body::Cut { .. } => None,
-        }
     }
 
     /// Returns the entries with a number from `taken_before` on: those that no commit has.

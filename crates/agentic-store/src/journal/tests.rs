@@ -88,7 +88,7 @@ fn entries_stay_pending_until_a_transaction_takes_them() {
     journal.append_done(Compared::default(), now()).expect("room");
     journal.append_entries(vec![entry("c")], now(), Durability::Full).expect("room");
     assert_eq!(pending(&place), ["c"]);
-    assert!(reopen(&place).0.unfinished().is_none());
+    assert!(reopen(&place).0.last().transaction().is_none());
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_transaction_without_outcome_is_found_again() {
     let place = place();
     let mut journal = begin(&place);
     journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
-    assert_eq!(reopen(&place).0.unfinished(), Some(&transaction(0, 0)));
+    assert_eq!(reopen(&place).0.last().transaction(), Some(&transaction(0, 0)));
     assert_eq!(unfinished(&place.layout, &place.stream).expect("whole"), Some(transaction(0, 0)));
 }
 
@@ -294,4 +294,24 @@ fn a_restart_that_was_never_finished_changes_nothing() {
     cut(&mut journal, entries);
     assert!(!unfinished.exists());
     assert_eq!(pending(&place), ["kept"]);
+}
+
+#[test]
+fn a_journal_of_an_earlier_release_opens_and_goes_on() {
+    let place = place();
+    let mut journal = begin(&place);
+    journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
+    journal.append_done(Compared::default(), now()).expect("room");
+    let written = journal.last().encode().expect("short");
+    let value = agentic_model::canonical::decode(&written).expect("canonical");
+    // So did the releases write it that knew nothing of comparing.
+    assert_eq!(value.get("compared"), None);
+    assert_eq!(value.get("body"), Some(&agentic_model::Value::Null));
+    drop(journal);
+    let (mut journal, _) = reopen(&place);
+    assert_eq!(journal.standing().compared, None);
+    journal.append_transaction(transaction(0, 0), None, Durability::Full).expect("room");
+    let tip = Oid::from_bytes(&[7; 20]).ok();
+    journal.append_done(Compared { tip, removed: Vec::new() }, now()).expect("room");
+    assert_eq!(reopen(&place).0.standing().compared, tip);
 }

@@ -5,7 +5,7 @@ use agentic_model::Instant;
 use super::keep::{keep_logged_notes, keep_objects};
 use super::replay::{replay, restore_branch};
 use crate::git::Repository;
-use crate::journal::{self, Heritage, Salvage};
+use crate::journal::{self, Heritage, Record, Salvage};
 use crate::layout::Stream;
 use crate::report::{Mended, Recovered};
 use crate::writer::{Fate, Writer};
@@ -63,7 +63,8 @@ pub fn salvage(
 
 /// Finishes the write at the end, or gives it up; returns from which number on entries are pending.
 fn finish(writer: &mut Writer<'_>, found: &Salvage, taken_before: u64) -> Result<u64> {
-    let Some(transaction) = found.unfinished() else { return Ok(taken_before) };
+    let last = found.records.last();
+    let Some(transaction) = last.and_then(Record::transaction) else { return Ok(taken_before) };
     let is_given_up = !writer.finish_or_keep(transaction)?;
     match is_given_up && transaction.taken.count > 0 {
         true => Ok(transaction.taken.from),

@@ -5,14 +5,15 @@ use agentic_model::Instant;
 use super::{Writer, remove_mark};
 use crate::Result;
 use crate::git::RefMove;
-use crate::journal::{BranchMove, Journal, Transaction};
+use crate::journal::{BranchMove, Journal, Record, Transaction};
 use crate::report::Finding;
 use crate::trail;
 
 impl Writer<'_> {
     /// Rolls an unfinished write of an earlier process forward, or gives it up.
     pub(super) fn finish_earlier(&mut self, now: Instant) -> Result<()> {
-        let unfinished = self.journal.as_ref().and_then(Journal::unfinished).cloned();
+        let last = self.journal.as_ref().map(Journal::last);
+        let unfinished = last.and_then(Record::transaction).cloned();
         if let Some(transaction) = unfinished {
             // Whoever wrote the record may have died before the disk had it.
             self.journal().sync()?;
