@@ -84,10 +84,7 @@ fn write_body(body: &Body, out: &mut Out) {
         }
         Body::Attempt(attempt) => {
             out.kind("attempt").path(&attempt.path).int("n", i64::from(attempt.n));
-            out.text("error", &attempt.error);
-            if let Some(next_at) = attempt.next_at {
-                out.int("next_at", next_at.millis());
-            }
+            out.text("error", &attempt.error).instant_if("next_at", attempt.next_at);
         }
         Body::Found(found) => {
             out.kind("found").path(&found.path).stored("found", &found.found);

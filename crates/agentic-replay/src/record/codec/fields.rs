@@ -64,6 +64,13 @@ impl Out {
         self.put(field, Value::Int(number))
     }
 
+    pub(super) fn instant_if(&mut self, field: &'static str, at: Option<Instant>) -> &mut Out {
+        match at {
+            Some(at) => self.int(field, at.millis()),
+            None => self,
+        }
+    }
+
     pub(super) fn bytes(&mut self, field: &'static str, bytes: &[u8]) -> &mut Out {
         self.put(field, Value::Bytes(bytes.to_vec()))
     }
