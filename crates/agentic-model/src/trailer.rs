@@ -48,9 +48,9 @@ pub fn append(message: &str, trailers: &[Trailer]) -> String {
 /// Returns the message without its trailers of ours, for showing it to people.
 pub fn strip(message: &str) -> String {
     let Some(range) = block(message) else {
-        return message.trim_end().to_owned();
+        return message.trim_end_matches(BLANKS).to_owned();
     };
-    let mut kept = message[..range.start].trim_end().to_owned();
+    let mut kept = message[..range.start].trim_end_matches(BLANKS).to_owned();
     let mut foreign: Vec<&str> = Vec::new();
     let mut in_ours = false;
     for line in message[range.clone()].lines() {
@@ -58,7 +58,7 @@ pub fn strip(message: &str) -> String {
         in_ours = is_ours(line) || (in_ours && begins_blank(line));
         foreign.extend((!in_ours).then_some(line));
     }
-    let rest = message[range.end..].trim_end();
+    let rest = message[range.end..].trim_end_matches(BLANKS);
     foreign.extend(rest.lines());
     if !foreign.is_empty() {
         kept.push_str("\n\n");
@@ -245,6 +245,18 @@ mod tests {
     #[test]
     fn what_continues_one_of_ours_is_stripped_with_it() {
         assert_eq!(strip("T\n\nX: y\nAgentic-Kind: test\n and more\nZ: z\n"), "T\n\nX: y\nZ: z");
+    }
+
+    #[test]
+    fn what_only_looks_blank_stays_when_trailers_are_stripped() {
+        // Without the last line, the one before it would be a trailer.
+        for message in ["T\n\nAgentic-Kind: test\n\u{c}", "T\n\nAgentic-Kind: test\n\u{a0}\n\nX: y"]
+        {
+            assert_eq!(strip(message), message);
+            assert!(read(&strip(message)).iter().all(|one| !one.key.starts_with(PREFIX)));
+        }
+        let conflicts = "T\n\nX: y\n\nConflicts:\n\tfile\u{a0}";
+        assert_eq!(strip(conflicts), conflicts);
     }
 
     #[test]
