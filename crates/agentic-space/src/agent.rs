@@ -141,7 +141,7 @@ impl Space {
 
     /// Walks an agent's own commits with their claims, newest first; reads no further than it is
     /// asked.
-    pub(crate) fn walk_own_commits<'a>(
+    pub fn walk_own_commits<'a>(
         &'a self,
         name: &'a AgentName,
         head: Oid,
@@ -195,13 +195,13 @@ impl Space {
     }
 
     /// Finds the agent that another was spawned from.
-    pub(crate) fn parent_of(&self, name: &AgentName) -> Result<Option<AgentName>> {
+    pub fn parent_of(&self, name: &AgentName) -> Result<Option<AgentName>> {
         let Some(genesis) = self.find_genesis(name, self.head(name)?)? else { return Ok(None) };
         Ok(Claims::read(&self.read_commit(genesis)?.message).parent)
     }
 
     /// Tells what is known about an agent whose branch is somewhere.
-    pub(crate) fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
+    pub fn describe(&self, name: AgentName, head: Oid) -> Result<Agent> {
         let commits = self.own_commits(&name, head)?;
         let newest = commits.first().expect("a walk begins with the head");
         let oldest = commits.last().expect("a walk begins with the head");
@@ -221,13 +221,13 @@ impl Space {
 }
 
 /// Tells whether a commit on the branch of `name` is its genesis.
-pub(crate) fn is_genesis_of(name: &AgentName, claims: &Claims) -> bool {
+pub fn is_genesis_of(name: &AgentName, claims: &Claims) -> bool {
     let is_spawn = claims.kind.as_ref().is_some_and(|kind| kind.as_str() == "spawn");
     is_spawn && claims.agent.as_ref() == Some(name)
 }
 
 /// The kind of a commit on the branch of `name`: what it claims, if the claim counts there.
-pub(crate) fn kind_on(name: &AgentName, claims: &Claims) -> Kind {
+pub fn kind_on(name: &AgentName, claims: &Claims) -> Kind {
     let counts = claims.agent.as_ref() == Some(name);
     claims.kind.clone().filter(|_| counts).unwrap_or_else(Kind::agent_commit)
 }

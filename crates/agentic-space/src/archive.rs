@@ -12,7 +12,6 @@ use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
-use crate::session::listing::open_sessions_of;
 use crate::space::{Signatures, Written};
 use crate::{Error, Result, Space};
 
@@ -59,16 +58,26 @@ impl Space {
     }
 }
 
+/// Who knows which agents have sessions that are not over: a space knows nothing of sessions.
+pub trait SessionUsers {
+    /// Finds a session of one of these agents that is not over: the agent, and what people call the
+    /// session.
+    ///
+    /// # Errors
+    /// Fails when sessions cannot be listed.
+    fn open_session(&self, agents: &BTreeSet<&AgentName>) -> Result<Option<(AgentName, String)>>;
+}
+
 /// Archives agents: up to [`ARCHIVE_AGENTS_MAX`] of them by one write, if so many files may be open.
 ///
 /// # Errors
 /// Fails when one of them does not exist, is checked out, or has a session that is not over or
 /// trace entries that are bound to no commit; none is archived then.
-pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
+pub fn archive(space: &Space, agents: &[AgentName], users: &impl SessionUsers) -> Result<Moved> {
     let mut agents: Vec<AgentName> = agents.to_vec();
     agents.sort_by_cached_key(archive_order);
     agents.dedup();
-    check_closed(space, &agents)?;
+    check_closed(space, &agents, users)?;
     for agent in &agents {
         check_pending(space, agent)?;
     }
@@ -76,7 +85,7 @@ pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
     let n_wanted = agents.len().min(ARCHIVE_AGENTS_MAX);
     let n_at_once = agentic_store::open_files::make_room(n_wanted * FILES_EACH) / FILES_EACH;
     for part in agents.chunks(n_at_once.max(ARCHIVE_AGENTS_MIN)) {
-        let (entries, written) = archive_part(space, part)?;
+        let (entries, written) = archive_part(space, part, users)?;
         moved.entries.extend(entries);
         moved.written.deferred = moved.written.deferred.or(written.deferred);
     }
@@ -84,7 +93,11 @@ pub fn archive(space: &Space, agents: &[AgentName]) -> Result<Moved> {
     Ok(moved)
 }
 
-fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry>, Written)> {
+fn archive_part(
+    space: &Space,
+    agents: &[AgentName],
+    users: &impl SessionUsers,
+) -> Result<(Vec<ArchiveEntry>, Written)> {
     let repository = space.repository();
     let signatures = space.own_signatures()?;
 
@@ -97,7 +110,7 @@ fn archive_part(space: &Space, agents: &[AgentName]) -> Result<(Vec<ArchiveEntry
     }
     let worktrees = repository.layout().space_lock("worktree");
     let _no_worktree_is_added = Lock::take(&worktrees, repository.common_dir())?;
-    check_closed(space, agents)?;
+    check_closed(space, agents, users)?;
     let mut entries = Vec::new();
     for (agent, writer) in &writers {
         if writer.standing().is_some_and(|standing| standing.n_pending > 0) {
@@ -210,7 +223,7 @@ fn folding_away(
 }
 
 /// Checks that nobody works on these agents: they exist, have no worktree and no open session.
-fn check_closed(space: &Space, agents: &[AgentName]) -> Result<()> {
+fn check_closed(space: &Space, agents: &[AgentName], users: &impl SessionUsers) -> Result<()> {
     for agent in agents {
         space.head(agent)?;
     }
@@ -229,10 +242,10 @@ fn check_closed(space: &Space, agents: &[AgentName]) -> Result<()> {
             return Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into());
         }
     }
-    if let Some((session, agent)) = open_sessions_of(space, &wanted)?.into_iter().next() {
-        return Err(Error::SessionOpen { agent, session: session.short() });
+    match users.open_session(&wanted)? {
+        Some((agent, session)) => Err(Error::SessionOpen { agent, session }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 fn check_pending(space: &Space, agent: &AgentName) -> Result<()> {

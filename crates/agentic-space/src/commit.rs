@@ -23,7 +23,7 @@ use crate::space::Written;
 use crate::{Error, Result, Space};
 
 /// How often edits are applied again to a head that somebody else moved meanwhile.
-pub(crate) const RACES_MAX: usize = 1000;
+pub const RACES_MAX: usize = 1000;
 
 /// What is to be committed.
 #[derive(Debug, Clone)]

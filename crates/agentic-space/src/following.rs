@@ -13,7 +13,7 @@ use crate::{Error, Result, Space};
 
 /// A worktree that must come along, and how.
 #[derive(Debug)]
-pub(crate) enum Following {
+pub enum Following {
     /// It already holds what is committed; only its index is behind.
     Index(Worktree, Vec<IndexUpdate>),
     /// Its files have to change. Nobody else changes them meanwhile.
@@ -62,7 +62,7 @@ impl Following {
     ///
     /// # Errors
     /// Fails when it cannot be told where it is.
-    pub(crate) fn content(worktree: Worktree, head: Oid) -> Result<Option<Following>> {
+    pub fn content(worktree: Worktree, head: Oid) -> Result<Option<Following>> {
         let is_there = worktree.base(head)? == head;
         Ok(is_there.then(|| Following::Index(worktree, Vec::new())))
     }
@@ -148,7 +148,7 @@ pub(crate) enum Waited {
 }
 
 /// What a write that moved a branch came to.
-pub(crate) struct Moved {
+pub struct MovedBranch {
     /// Where the branch is now.
     pub head: Oid,
     /// Whether everything is visible.
@@ -159,13 +159,13 @@ pub(crate) struct Moved {
 
 /// Carries out a transaction that moves a branch on from `head`. Its record decides; the rest,
 /// down to the worktree, follows.
-pub(crate) fn carry_out(
+pub fn carry_out(
     space: &Space,
     mut writer: Writer<'_>,
     mut transaction: Transaction,
     (head, following): (Oid, Option<Following>),
     durability: Durability,
-) -> Result<Moved> {
+) -> Result<MovedBranch> {
     transaction.follow = following.as_ref().map(Following::record);
     let step = transaction.branch.as_ref().map(|step| (step.name.clone(), step.new));
     let (branch, new) = step.unwrap_or_else(|| (String::new(), head));
@@ -187,7 +187,7 @@ pub(crate) fn carry_out(
         }
         _ => None,
     };
-    Ok(Moved { head: new, written, left_behind })
+    Ok(MovedBranch { head: new, written, left_behind })
 }
 
 /// Returns the name that people know a branch by: that of its agent, or without `refs/heads/`.

@@ -12,7 +12,7 @@ use agentic_model::AgentName;
 
 use crate::batch::{commit_all, edits};
 use crate::commit::{Committed, Draft, commit_alone};
-use crate::shared::locked;
+use crate::mutex::locked;
 use crate::{Result, Space};
 
 /// How many drafts go into one write.

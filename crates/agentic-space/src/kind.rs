@@ -56,7 +56,7 @@ impl Space {
     }
 
     /// Checks that a kind is registered below a root.
-    pub(crate) fn check_kind(&self, kind: &Kind, root: &'static str) -> Result<()> {
+    pub fn check_kind(&self, kind: &Kind, root: &'static str) -> Result<()> {
         let above = Kind::parse(root).expect("roots are valid names");
         // The built-in kinds need no look into the repository.
         let known = KindTree::built_in().is_a(kind, &above) || self.kinds()?.is_a(kind, &above);

@@ -48,7 +48,7 @@ impl Space {
     ///
     /// # Errors
     /// Fails when one of them is damaged.
-    pub(crate) fn objects_beside(&self, cid: Cid, kind: &Kind) -> Result<Vec<Object>> {
+    pub fn objects_beside(&self, cid: Cid, kind: &Kind) -> Result<Vec<Object>> {
         let mut found = Vec::new();
         for name in self.object_refs()? {
             let notes = self.repository().notes(&name)?;

@@ -22,8 +22,10 @@ const SWITCH: &str = "agentic.sign";
 
 /// Whether a commit is signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Signing {
+pub enum Signing {
+    /// It is signed.
     Signed,
+    /// It is not.
     Plain,
 }
 
@@ -32,7 +34,7 @@ impl Signing {
     ///
     /// # Errors
     /// Fails when git's configuration has a switch that is neither on nor off.
-    pub(crate) fn of_people(space: &Space) -> Result<Signing> {
+    pub fn of_people(space: &Space) -> Result<Signing> {
         Ok(if space.repository().is_set(SWITCH)? { Signing::Signed } else { Signing::Plain })
     }
 
@@ -40,7 +42,7 @@ impl Signing {
     ///
     /// # Errors
     /// Fails as [`Signing::of_people`] does.
-    pub(crate) fn of(space: &Space, asker: Option<&Asker>) -> Result<Signing> {
+    pub fn of(space: &Space, asker: Option<&Asker>) -> Result<Signing> {
         match asker {
             Some(_) => Ok(Signing::Plain),
             None => Signing::of_people(space),
@@ -52,11 +54,7 @@ impl Signing {
     ///
     /// # Errors
     /// Fails as [`reserve`] does.
-    pub(crate) fn reserve_before(
-        self,
-        space: &Space,
-        branch: &str,
-    ) -> Result<Option<WorktreeLock>> {
+    pub fn reserve_before(self, space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
         match self {
             Signing::Signed => Ok(None),
             Signing::Plain => reserve(space, branch),
@@ -67,7 +65,7 @@ impl Signing {
     ///
     /// # Errors
     /// Fails as [`reserve`] does.
-    pub(crate) fn reserve_after(
+    pub fn reserve_after(
         self,
         space: &Space,
         branch: &str,
@@ -83,11 +81,7 @@ impl Signing {
     ///
     /// # Errors
     /// Fails when that program does not sign.
-    pub(crate) fn make(
-        self,
-        repository: &Repository,
-        data: &CommitData,
-    ) -> Result<(Oid, GitObject)> {
+    pub fn make(self, repository: &Repository, data: &CommitData) -> Result<(Oid, GitObject)> {
         let bytes = match self {
             Signing::Signed => repository.signer()?.sign(data)?,
             Signing::Plain => data.to_bytes(),

@@ -2,20 +2,15 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
-use agentic_providers::host::GRACE_DEFAULT;
 use agentic_store::git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_store::{Durability, Outcome, Stream, Writer, journal};
 use agentic_store::{Recovered, recovery};
 use thread_local::ThreadLocal;
 
 use crate::group::Queues;
-use crate::session::recent::Recent;
-use crate::session::{Listener, Terminal};
-use crate::shared::locked;
-use crate::trust::Verified;
+use crate::mutex::locked;
 use crate::{Clock, Error, Result};
 
 /// How a space is opened.
@@ -25,15 +20,6 @@ pub struct Options {
     pub clock: Clock,
     /// How durable writes are; without one, what `agentic.durability` in git's configuration says.
     pub durability: Option<Durability>,
-    /// The person at the terminal, if there is one.
-    pub terminal: Option<Terminal>,
-    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
-    pub stopping: Option<fn() -> bool>,
-    /// Who hears at once what programs say; what is only replayed is not said again.
-    pub listener: Option<Listener>,
-    /// How long a program of a pipeline may take to end once nobody waits for it any more; without
-    /// one 5 seconds.
-    pub grace: Option<Duration>,
 }
 
 /// One repository, open. Threads share a handle by reference: each sees git with its own eyes, and
@@ -47,10 +33,6 @@ pub struct Space {
     queues: Queues,
     clock: Clock,
     durability: Durability,
-    terminal: Option<Terminal>,
-    stopping: Option<fn() -> bool>,
-    listener: Option<Listener>,
-    grace: Option<Duration>,
     recovered: Vec<Recovered>,
     /// What verbs found unfinished when they began to write, until somebody asks.
     found: Mutex<Vec<Recovered>>,
@@ -58,10 +40,6 @@ pub struct Space {
     mended: Mutex<Vec<String>>,
     /// The local time zone, once it was asked for.
     zone: OnceLock<Option<Zone>>,
-    /// The journals of the sessions that verbs looked at last.
-    recent: Recent,
-    /// What was seen of the signatures of decisions.
-    verified: Verified,
 }
 
 impl Space {
@@ -94,16 +72,10 @@ impl Space {
             queues: Queues::default(),
             clock: options.clock,
             durability,
-            terminal: options.terminal,
-            stopping: options.stopping,
-            listener: options.listener,
-            grace: options.grace,
             recovered: Vec::new(),
             found: Default::default(),
             mended: Default::default(),
             zone: OnceLock::new(),
-            recent: Recent::default(),
-            verified: Verified::default(),
         })
     }
 
@@ -133,18 +105,8 @@ impl Space {
     }
 
     /// Notes that a verb mended something on its way.
-    pub(crate) fn note_mended(&self, what: String) {
+    pub fn note_mended(&self, what: String) {
         locked(&self.mended).push(what);
-    }
-
-    /// Returns the journals of sessions that were read already.
-    pub(crate) fn recent(&self) -> &Recent {
-        &self.recent
-    }
-
-    /// Returns what was seen of signatures already.
-    pub(crate) fn verified(&self) -> &Verified {
-        &self.verified
     }
 
     /// Takes what verbs have mended since the last call, as sentences.
@@ -152,40 +114,14 @@ impl Space {
         std::mem::take(&mut *locked(&self.mended))
     }
 
-    /// Returns how this space was opened.
-    fn options(&self) -> Options {
-        let Space { clock, terminal, stopping, listener, grace, .. } = *self;
-        Options { clock, durability: Some(self.durability), terminal, stopping, listener, grace }
-    }
-
-    /// Returns how long a program may take to end once nobody waits for it any more.
-    pub(crate) fn grace(&self) -> Duration {
-        self.grace.unwrap_or(GRACE_DEFAULT)
-    }
-
-    /// Returns the person at the terminal.
-    pub(crate) fn terminal(&self) -> Option<Terminal> {
-        self.terminal
-    }
-
-    /// Says whether sessions are to be put down.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.is_some_and(|stopping| stopping())
-    }
-
-    /// Returns who hears what programs say.
-    pub(crate) fn listener(&self) -> Option<Listener> {
-        self.listener
-    }
-
     /// Returns how this space is opened once more, by another thread.
-    pub(crate) fn opener(&self) -> (std::path::PathBuf, Options) {
+    pub fn opener(&self) -> (std::path::PathBuf, Options) {
         // A worktree elsewhere, as `core.worktree` has it, does not lead back to its repository, and
         // may lead to another.
         let git_dir = self.repository().git_dir();
         let folder = self.repository().work_dir().filter(|folder| leads_to(folder, git_dir));
         let folder = folder.unwrap_or(self.repository().common_dir());
-        (folder.to_owned(), self.options())
+        (folder.to_owned(), Options { clock: self.clock, durability: Some(self.durability) })
     }
 
     /// Returns how durable writes are.
@@ -249,16 +185,20 @@ impl Space {
     }
 
     /// Reads a commit.
-    pub(crate) fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
+    pub fn read_commit(&self, oid: Oid) -> Result<CommitInfo> {
         Ok(self.repository().read_commit(oid)?)
     }
 
     /// Signs a write: the agent as author, git's identity as committer.
-    pub(crate) fn signatures(&self, agent: &AgentName) -> Result<Signatures> {
+    pub fn signatures(&self, agent: &AgentName) -> Result<Signatures> {
         self.signatures_of(Person::of_agent(agent))
     }
 
-    pub(crate) fn signatures_of(&self, author: Person) -> Result<Signatures> {
+    /// Signs a write that somebody makes who is named.
+    ///
+    /// # Errors
+    /// Fails when git does not know who commits.
+    pub fn signatures_of(&self, author: Person) -> Result<Signatures> {
         let person = self.repository().committer()?;
         let at = self.now();
         let offset_minutes =
@@ -274,7 +214,7 @@ impl Space {
     }
 
     /// Takes the lock of an agent, finishes earlier work and begins its journal if it has none.
-    pub(crate) fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
+    pub fn writer(&self, agent: &AgentName) -> Result<(Writer<'_>, Oid)> {
         // What goes wrong with it is found by `doctor`; this write is not about it.
         let _ = self.rest();
         let stream = Stream::Agent(agent.clone());
@@ -334,8 +274,10 @@ fn configured_durability(repository: &Repository) -> Result<Durability> {
 
 /// Author and committer of one write.
 #[derive(Debug, Clone)]
-pub(crate) struct Signatures {
+pub struct Signatures {
+    /// The agent, or whoever else writes.
     pub author: Signature,
+    /// Who runs the command, as git knows them.
     pub committer: Signature,
 }
 
@@ -351,16 +293,12 @@ impl Written {
     ///
     /// # Errors
     /// Fails with what stood in the way; the write is decided all the same.
-    pub(crate) fn visible(self) -> Result<()> {
+    pub fn visible(self) -> Result<()> {
         self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
     }
 
     /// Turns an outcome into the answer of a verb.
-    pub(crate) fn from_outcome(
-        outcome: Outcome,
-        branch: &str,
-        expected: Option<Oid>,
-    ) -> Result<Written> {
+    pub fn from_outcome(outcome: Outcome, branch: &str, expected: Option<Oid>) -> Result<Written> {
         match outcome {
             Outcome::Done => Ok(Written::default()),
             Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),

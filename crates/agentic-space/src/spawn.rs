@@ -53,7 +53,7 @@ pub fn spawn(
 }
 
 /// Does the same on behalf of a session or its request, which the genesis then names.
-pub(crate) fn spawn_for(
+pub fn spawn_for(
     space: &Space,
     name: &AgentName,
     briefing: &Object,

@@ -81,7 +81,7 @@ impl Space {
     }
 
     /// Appends entries to an agent's pending trace, in one write. Durable when this returns.
-    pub(crate) fn add_entries(&self, agent: &AgentName, entries: Vec<Entry>) -> Result<()> {
+    pub fn add_entries(&self, agent: &AgentName, entries: Vec<Entry>) -> Result<()> {
         let mut writer = self.trace_writer(agent)?;
         Ok(writer.append_entries(entries, self.now(), self.durability())?)
     }

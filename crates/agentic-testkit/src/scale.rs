@@ -9,11 +9,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant as Moment;
 
+use agentic_session::archive::archive;
+use agentic_session::{Options, SessionSpace};
 use agentic_space::model::commit::Claims;
 use agentic_space::model::{
     AgentName, Briefing, ConsoleTrace, Entry, Instant, Kind, Object, Person, Value,
 };
-use agentic_space::{Options, Space, archive};
 
 use crate::Error;
 
@@ -65,8 +66,8 @@ pub fn make(folder: &Path, scale: Scale) -> Result<Made, Error> {
         let started = Moment::now();
         let closed: Vec<AgentName> = (from.max(scale.n_open)..to).map(name).collect();
         if !closed.is_empty() {
-            let space = Space::open(folder, Options::default()).map_err(refused)?;
-            archive::archive(&space, &closed).map_err(refused)?;
+            let space = SessionSpace::open(folder, Options::default()).map_err(refused)?;
+            archive(&space, &closed).map_err(refused)?;
         }
         made.archive += started.elapsed().as_secs_f64();
         from = to;
@@ -164,7 +165,7 @@ fn name(number: usize) -> AgentName {
     AgentName::parse(&format!("a{number}")).expect("a valid name")
 }
 
-fn refused(error: agentic_space::Error) -> Error {
+fn refused(error: agentic_session::Error) -> Error {
     Error::Command { command: "agentic archive".to_owned(), said: error.to_string() }
 }
 

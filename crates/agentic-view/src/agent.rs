@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use agentic_session::tree::Family;
 use agentic_space::agent::{Agent, RemoteAgent};
 use agentic_space::spawn::Spawned;
-use agentic_space::tree::Family;
 use schemars::JsonSchema;
 use serde::Serialize;
 

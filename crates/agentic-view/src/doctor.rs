@@ -1,6 +1,6 @@
 //! The doctor's report as JSON.
 
-use agentic_space::doctor::Report;
+use agentic_session::doctor::Report;
 use agentic_store::{Fate, Finding};
 use agentic_store::{Mended, Recovered};
 use schemars::JsonSchema;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, json};
 use agentic_replay::{Coverage, HoldReason, SessionId};
-use agentic_space::decide::{Action, Decision};
-use agentic_space::hold::Pending;
+use agentic_session::decide::{Action, Decision};
+use agentic_session::hold::Pending;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;

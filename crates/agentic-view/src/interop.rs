@@ -1,8 +1,8 @@
 //! Holds in the forms of MCP and A2A, and the answers that come back in these forms.
 
 use agentic_model::{Instant, Value, json};
-use agentic_space::decide::{Action, Policy};
-use agentic_space::hold::Pending;
+use agentic_session::decide::{Action, Policy};
+use agentic_session::hold::Pending;
 use serde_json::{Map, Value as Json, json};
 
 use crate::PendingView;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
-use agentic_space::session::Listener;
-use agentic_space::{AgentBranch, Clock, Durability, Options, Space};
+use agentic_session::{Listener, Options, SessionSpace};
+use agentic_space::{AgentBranch, Clock, Durability};
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
@@ -43,14 +43,15 @@ impl Context {
         let stopping = Some(stop::is_asked as fn() -> bool);
         let terminal = screen::terminal();
         let (clock, grace) = (clock()?, grace::read()?);
-        let options = Options { clock, durability, terminal, stopping, listener, grace };
+        let space = agentic_space::Options { clock, durability };
+        let options = Options { space, terminal, stopping, listener, grace };
         let format = if cli.json { Format::Json } else { Format::Text };
         Ok(Context { directory, format, options })
     }
 
     /// Reads the time.
     pub fn now(&self) -> Instant {
-        self.options.clock.now()
+        self.options.space.clock.now()
     }
 
     /// Does everything in another folder.
@@ -70,20 +71,24 @@ impl Context {
     }
 
     /// Opens the space and tells what had to be mended.
-    pub fn space(&self) -> Result<Space, Failure> {
-        let space = Space::open(&self.directory, self.options)?;
+    pub fn space(&self) -> Result<SessionSpace, Failure> {
+        let space = SessionSpace::open(&self.directory, self.options)?;
         tell_recovered(space.recovered());
         space.repository().keep_until_exit();
         Ok(space)
     }
 
     /// Opens the space without looking for unfinished work.
-    pub fn space_as_is(&self) -> Result<Space, Failure> {
-        Ok(Space::open_as_is(&self.directory, self.options)?)
+    pub fn space_as_is(&self) -> Result<SessionSpace, Failure> {
+        Ok(SessionSpace::open_as_is(&self.directory, self.options)?)
     }
 
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
-    pub fn agent(&self, space: &Space, named: Option<&AgentName>) -> Result<AgentName, Failure> {
+    pub fn agent(
+        &self,
+        space: &SessionSpace,
+        named: Option<&AgentName>,
+    ) -> Result<AgentName, Failure> {
         self.known_agent(space, named)?.ok_or_else(|| {
             Failure::usage(
                 "no agent was named",
@@ -94,7 +99,11 @@ impl Context {
 
     /// Chooses the branch of an agent that is only read: `NAME`, `REMOTE/NAME`, or without a name
     /// what [`Context::agent`] chooses.
-    pub fn branch(&self, space: &Space, named: Option<&str>) -> Result<AgentBranch, Failure> {
+    pub fn branch(
+        &self,
+        space: &SessionSpace,
+        named: Option<&str>,
+    ) -> Result<AgentBranch, Failure> {
         let Some(text) = named else { return Ok(AgentBranch::here(self.agent(space, None)?)) };
         if let Some(branch) = space.remote_branch(text)? {
             return Ok(branch);
@@ -111,7 +120,7 @@ impl Context {
     /// Does the same, where there need not be one.
     pub fn known_agent(
         &self,
-        space: &Space,
+        space: &SessionSpace,
         named: Option<&AgentName>,
     ) -> Result<Option<AgentName>, Failure> {
         Ok(self.named_agent(named)?.or_else(|| space.current_agent()))

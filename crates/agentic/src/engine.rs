@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use agentic_lang_pipeline::engine::DurableEngine;
-use agentic_space::Space;
-use agentic_space::engine::Embedded;
+use agentic_session::SessionSpace;
+use agentic_session::engine::Embedded;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub struct Address {
 
 /// An engine that can be reached.
 pub struct Reached {
-    space: Space,
+    space: SessionSpace,
 }
 
 impl Address {
@@ -65,7 +65,7 @@ impl Reached {
     }
 
     /// Returns the space that the engine keeps its runs in.
-    pub fn space(&self) -> &Space {
+    pub fn space(&self) -> &SessionSpace {
         &self.space
     }
 

@@ -6,8 +6,9 @@ use std::error::Error as _;
 
 use agentic_lang_pipeline::engine::{EngineError, Refusal};
 use agentic_providers::Error as ProviderError;
-use agentic_space::Error;
-use agentic_space::engine::AgentFailure;
+use agentic_session::Error as SessionError;
+use agentic_session::engine::AgentFailure;
+use agentic_space::Error as SpaceError;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
 
@@ -133,14 +134,26 @@ impl Failure {
     }
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        if let Error::Store(error) = error {
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Failure {
+        if let SessionError::Space(error) = error {
+            return Failure::from(error);
+        }
+        let (class, hint) = advice::of_session(&error);
+        let mut failure = Failure::new(class, &error.to_string(), &hint);
+        failure.because = because_of_session(&error);
+        failure
+    }
+}
+
+impl From<SpaceError> for Failure {
+    fn from(error: SpaceError) -> Failure {
+        if let SpaceError::Store(error) = error {
             return Failure::from(error);
         }
         let (class, hint) = advice::of_verb(&error);
         let mut failure = Failure::new(class, &error.to_string(), &hint);
-        failure.because = because(&error);
+        failure.because = because_of_verb(&error);
         failure
     }
 }
@@ -167,7 +180,7 @@ impl From<EngineError> for Failure {
             Refusal::ChoiceNotOffered => SCHEMA,
             Refusal::NotAuthorised => NOT_ALLOWED,
         };
-        let said = match error.into_said().downcast::<Error>() {
+        let said = match error.into_said().downcast::<SessionError>() {
             Ok(error) => return Failure::from(*error),
             Err(said) => said,
         };
@@ -203,23 +216,30 @@ impl From<StoreError> for Failure {
     }
 }
 
-fn because(error: &Error) -> Option<String> {
+fn because_of_verb(error: &SpaceError) -> Option<String> {
     match error {
-        Error::PushRefused { message, .. } => Some(message.trim().to_owned()),
-        Error::AmbiguousObject { candidates, .. } => {
+        SpaceError::PushRefused { message, .. } => Some(message.trim().to_owned()),
+        SpaceError::AmbiguousObject { candidates, .. } => {
             Some(format!("it could be {}", candidates.join(", ")))
         }
-        Error::SyncConflict { conflicts, .. } => {
+        SpaceError::SyncConflict { conflicts, .. } => {
             Some(format!("both changed {}", conflicts.join(", ")))
         }
-        Error::NothingToCommit { left_out, .. } if !left_out.is_empty() => {
+        SpaceError::NothingToCommit { left_out, .. } if !left_out.is_empty() => {
             Some(output::left_out(left_out))
         }
-        Error::Diverged { divergence, .. } => Some(divergence.to_string()),
-        Error::AmbiguousSession { candidates, .. } | Error::AmbiguousRequest { candidates, .. } => {
+        other => other.source().map(chain),
+    }
+}
+
+fn because_of_session(error: &SessionError) -> Option<String> {
+    match error {
+        SessionError::Diverged { divergence, .. } => Some(divergence.to_string()),
+        SessionError::AmbiguousSession { candidates, .. }
+        | SessionError::AmbiguousRequest { candidates, .. } => {
             Some(format!("it could be {}", candidates.join(", ")))
         }
-        Error::AlreadyDecided { commit: Some(commit), .. } => {
+        SessionError::AlreadyDecided { commit: Some(commit), .. } => {
             Some(format!("the decision is commit {commit}"))
         }
         other => other.source().map(chain),

@@ -18,8 +18,8 @@ use agentic_replay::{
     Answer, End, Event, Failure, NOT_DATA, Path, Program, Request, RequestHash, RequestId, Seed,
     Start, Stopped,
 };
+use agentic_session::{CommandLine, Executor, Terminal};
 use agentic_space::Clock;
-use agentic_space::session::{CommandLine, Executor, Terminal};
 
 use crate::output::warn;
 use crate::{grace, screen};

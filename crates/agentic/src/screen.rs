@@ -9,7 +9,7 @@ use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
 use agentic_providers::provider::Response;
 use agentic_replay::Event;
-use agentic_space::session::{ProviderCall, Terminal};
+use agentic_session::{ProviderCall, Terminal};
 use agentic_view::{visible, visible_line};
 
 use crate::output::talk;

@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use agentic_model::AgentName;
-use agentic_space::archive::{archive, restore};
+use agentic_session::archive::archive;
+use agentic_space::archive::restore;
 use agentic_view::ArchivedView;
 
 use super::{Outcome, agent_name};

@@ -31,7 +31,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             print_raw(&json::to_text(&Value::Map(map)));
         }
         Format::Text => {
-            let briefing = Briefing::from_object(&object).map_err(agentic_space::Error::from)?;
+            let briefing = Briefing::from_object(&object).map_err(agentic_session::Error::from)?;
             print_text(&briefing.text);
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Kind, Map, Value, json};
-use agentic_space::Space;
+use agentic_session::SessionSpace;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_store::git::FileMode;
 use agentic_view::CommitView;
@@ -91,7 +91,11 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Resolves `--expect`. What names no commit here cannot be the head, so it is a conflict too.
-fn expected(space: &Space, agent: &AgentName, text: &str) -> Result<agentic_model::Oid, Failure> {
+fn expected(
+    space: &SessionSpace,
+    agent: &AgentName,
+    text: &str,
+) -> Result<agentic_model::Oid, Failure> {
     space.repository().resolve_commit(text).map_err(|_| {
         let found = space.head(agent).ok();
         let (branch, expected) = (agent.to_string(), text.to_owned());
@@ -101,7 +105,7 @@ fn expected(space: &Space, agent: &AgentName, text: &str) -> Result<agentic_mode
 
 fn source(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     agent: &AgentName,
     args: &Args,
 ) -> Result<Source, Failure> {
@@ -142,7 +146,7 @@ fn source(
 }
 
 /// Turns paths of the current folder into paths of its worktree.
-fn paths(context: &Context, space: &Space, paths: &[PathBuf]) -> Result<Source, Failure> {
+fn paths(context: &Context, space: &SessionSpace, paths: &[PathBuf]) -> Result<Source, Failure> {
     let root = space.repository().work_dir().ok_or(agentic_space::Error::Bare)?;
     let root =
         std::fs::canonicalize(root).map_err(|error| Failure::io("read the worktree", &error))?;

@@ -9,14 +9,13 @@ use std::process::ExitCode;
 
 use agentic_model::{AgentName, Value, json};
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
-use agentic_space::decide::{
+use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
 };
-use agentic_space::engine::request_at;
-use agentic_space::hold::{Filter, Named, Pending, find_hold, winner};
-use agentic_space::outlook::outlook;
-use agentic_space::session::{find_run, go_on};
-use agentic_space::{Error, Space};
+use agentic_session::engine::request_at;
+use agentic_session::hold::{Filter, Named, Pending, find_hold, winner};
+use agentic_session::outlook::outlook;
+use agentic_session::{Error, SessionSpace, find_run, go_on};
 use agentic_view::interop::Protocol;
 use agentic_view::question::RENDERER;
 use agentic_view::{DecideView, PendingView};
@@ -160,7 +159,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 /// Tells the human at once, and lets the session go on.
 fn told(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     (pending, done): (&Pending, &Decided),
     only: bool,
 ) -> Outcome {
@@ -172,10 +171,12 @@ fn told(
     let follows = if only { Ok(()) } else { go_on(space, &done.session) };
     let stopped = match follows {
         // The answer could not be recorded, or what comes after: whoever opens the session next does.
-        Err(Error::Store(fault)) if fault.is_fault() => Some(Failure::refused(
-            &format!("the decision is committed; the session cannot go on: {fault}"),
-            "when that is mended, `agentic session resume` or any other command goes on with it",
-        )),
+        Err(Error::Space(agentic_space::Error::Store(fault))) if fault.is_fault() => {
+            Some(Failure::refused(
+                &format!("the decision is committed; the session cannot go on: {fault}"),
+                "when that is mended, `agentic session resume` or any other command goes on with it",
+            ))
+        }
         Err(error) => {
             warn(&format!("the decision stands; the session cannot go on: {error}"));
             None
@@ -191,7 +192,7 @@ fn told(
 }
 
 /// Lists what is open, for whoever did not say what to decide.
-fn list(context: &Context, space: &Space, args: &Args) -> Outcome {
+fn list(context: &Context, space: &SessionSpace, args: &Args) -> Outcome {
     let decides = args.action.is_some() || args.choice.is_some() || args.accept.is_some();
     if decides || args.value.is_some() || args.hold.is_some() {
         return Err(Failure::usage("no request was named", "`agentic pending` lists what is open"));
@@ -209,7 +210,7 @@ fn list(context: &Context, space: &Space, args: &Args) -> Outcome {
 }
 
 /// Finds the open hold that a text names; one that was decided is an error that says by whom.
-pub(super) fn open_hold(space: &Space, name: &str) -> Result<Pending, Failure> {
+pub(super) fn open_hold(space: &SessionSpace, name: &str) -> Result<Pending, Failure> {
     match named_so(space, name)? {
         Named::Open(pending) => Ok(*pending),
         Named::Decided { session, id, commit, decision, cancelled_by } => {
@@ -221,7 +222,7 @@ pub(super) fn open_hold(space: &Space, name: &str) -> Result<Pending, Failure> {
 }
 
 /// Finds the hold that the arguments name.
-fn named(space: &Space, args: &Args) -> Result<Named, Failure> {
+fn named(space: &SessionSpace, args: &Args) -> Result<Named, Failure> {
     let request = args.request.as_deref().unwrap_or_default();
     if let Some(node) = &args.hold {
         let run = find_run(space, request)?;
@@ -230,7 +231,7 @@ fn named(space: &Space, args: &Args) -> Result<Named, Failure> {
     named_so(space, request)
 }
 
-fn named_so(space: &Space, request: &str) -> Result<Named, Failure> {
+fn named_so(space: &SessionSpace, request: &str) -> Result<Named, Failure> {
     find_hold(space, request).or_else(|error| {
         // The key of a run stands for its agent; anything else is told as it was said.
         let run = find_run(space, request).and_then(|id| space.session(&id));
@@ -239,7 +240,7 @@ fn named_so(space: &Space, request: &str) -> Result<Named, Failure> {
 }
 
 /// Takes the answer from the arguments, from the decision that is accepted, or from the person.
-fn said(space: &Space, pending: &Pending, args: &Args) -> Result<Said, Failure> {
+fn said(space: &SessionSpace, pending: &Pending, args: &Args) -> Result<Said, Failure> {
     let (why, shown, accepts) = (args.message.clone(), None, None);
     if let Some(oid) = &args.accept {
         let commit = space.repository().resolve_commit(oid)?;
@@ -282,7 +283,7 @@ struct RepeatedAnswer {
 /// Says who was first; the same principal repeating the same answer succeeds.
 fn repeated(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     answer: &RepeatedAnswer,
     principal: &str,
     earlier: Earlier,
@@ -310,7 +311,7 @@ fn repeated(
 }
 
 /// Says who was first, or that nobody was in time.
-fn overtaken(space: &Space, earlier: Earlier) -> Error {
+fn overtaken(space: &SessionSpace, earlier: Earlier) -> Error {
     let (principal, action) = winner(earlier.decision.as_deref(), earlier.cancelled_by.as_deref());
     let commit = earlier.commit;
     if action == "expire" {
@@ -327,7 +328,7 @@ fn overtaken(space: &Space, earlier: Earlier) -> Error {
 
 fn show(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     request: &str,
     decision: &Decision,
     commit: String,
@@ -349,7 +350,7 @@ fn show(
 
 /// An agent does not decide its own holds. This stops mistakes; only signatures would stop a
 /// hostile process of the same user.
-pub fn refuse_agents(space: &Space) -> Result<(), Failure> {
+pub fn refuse_agents(space: &SessionSpace) -> Result<(), Failure> {
     let hint = "decide from your own checkout, without AGENTIC_AGENT and AGENTIC_REQUEST";
     // Whatever a session runs is the agent.
     for variable in [AGENT_VARIABLE, REQUEST_VARIABLE] {

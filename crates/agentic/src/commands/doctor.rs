@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agentic_space::doctor::{Locks, Replay, Treatment, examine};
+use agentic_session::doctor::{Locks, Replay, Treatment, examine};
 use agentic_view::DoctorView;
 
 use super::Outcome;

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use agentic_lang_pipeline::{Compiled, explain, explain_stored};
 use agentic_model::{Cid, Value, json};
 use agentic_plan::Registry;
-use agentic_space::engine::stored_plan;
+use agentic_session::engine::stored_plan;
 use clap::{Subcommand, ValueEnum};
 
 use super::Outcome;

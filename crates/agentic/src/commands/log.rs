@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use agentic_model::{Cid, Kind, Oid};
+use agentic_session::SessionSpace;
+use agentic_space::AgentBranch;
 use agentic_space::trace::Shown;
-use agentic_space::{AgentBranch, Space};
 use agentic_view::{EntryView, LogView};
 
 use super::Outcome;
@@ -54,7 +55,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// Reads the trace that a note names. Anybody may write notes, and the one does not keep the other
 /// commits from being shown.
-fn trace_of(space: &Space, branch: &AgentBranch, cid: Cid, commit: Oid) -> Option<Shown> {
+fn trace_of(space: &SessionSpace, branch: &AgentBranch, cid: Cid, commit: Oid) -> Option<Shown> {
     let shown = space.trace_on_branch(branch, cid, commit);
     shown.inspect_err(|why| warn(&format!("the trace of commit {commit}: {why}"))).ok()
 }

@@ -82,7 +82,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
 
 fn read(file: &str, cbor: bool) -> Result<Object, Failure> {
     let bytes = read_file_or_stdin(file)?;
-    let refuse = |error: agentic_model::object::ObjectError| agentic_space::Error::from(error);
+    let refuse = |error: agentic_model::object::ObjectError| agentic_session::Error::from(error);
     if cbor {
         return Ok(Object::decode(&bytes).map_err(refuse)?);
     }

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
-use agentic_space::Space;
-use agentic_space::hold::{Filter, Overdue, Reach};
-use agentic_space::outlook::{Outlook, outlook};
-use agentic_space::ticket::hand_out;
+use agentic_session::SessionSpace;
+use agentic_session::hold::{Filter, Overdue, Reach};
+use agentic_session::outlook::{Outlook, outlook};
+use agentic_session::ticket::hand_out;
 use agentic_view::question::question;
 use agentic_view::{PendingView, interop, visible_line};
 use clap::ValueEnum;
@@ -120,7 +120,7 @@ pub(super) fn hint_unattended(unattended: &[(SessionId, AgentName)]) {
 }
 
 /// Who the answers will come from: whom the caller names, else who the caller is.
-fn who(space: &Space, named: Option<String>) -> Result<String, Failure> {
+fn who(space: &SessionSpace, named: Option<String>) -> Result<String, Failure> {
     named.map_or_else(|| principal(space), Ok)
 }
 

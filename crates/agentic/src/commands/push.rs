@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use agentic_model::AgentName;
-use agentic_space::Space;
+use agentic_session::SessionSpace;
 use agentic_space::sync::{Scope, push};
 use agentic_view::PushView;
 
@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 /// Chooses the remote: the one that was named, else the only one, else `origin`.
-pub fn remote(space: &Space, named: Option<String>) -> Result<String, Failure> {
+pub fn remote(space: &SessionSpace, named: Option<String>) -> Result<String, Failure> {
     if let Some(remote) = named {
         return Ok(remote);
     }

@@ -12,7 +12,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace};
 use agentic_providers::model::Adapter;
 use agentic_replay::End;
-use agentic_space::session::{Cast, Executor, Models, Tools};
+use agentic_session::{Cast, Executor, Models, Tools};
 
 use self::lines::{Line, Lines};
 use self::notebook::Notebook;

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
-use agentic_space::Space;
-use agentic_space::engine::key_or_fresh;
-use agentic_space::session::{self, Begin, Children, ForkPlan};
+use agentic_session as session;
+use agentic_session::engine::key_or_fresh;
+use agentic_session::{Begin, Children, ForkPlan, SessionSpace};
 use agentic_view::SessionView;
 use clap::{Subcommand, ValueEnum};
 
@@ -288,14 +288,14 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
 }
 
 /// Returns who the person at the command line is: `user:` and the local part of git's address.
-pub fn principal(space: &Space) -> Result<String, Failure> {
+pub fn principal(space: &SessionSpace) -> Result<String, Failure> {
     let person = space.repository().committer()?;
     let local = person.email.split('@').next().filter(|local| !local.is_empty());
     Ok(format!("user:{}", local.unwrap_or(&person.name)))
 }
 
 /// Reads a flow: a stored one by its id, else a file, which must parse.
-fn flow_of(context: &Context, space: &Space, text: &str) -> Result<Object, Failure> {
+fn flow_of(context: &Context, space: &SessionSpace, text: &str) -> Result<Object, Failure> {
     if text.starts_with(Cid::PREFIX) {
         let cid = space.find_object(text)?;
         return Ok(space.object(cid)?);

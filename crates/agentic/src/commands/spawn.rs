@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Briefing, Object, Oid, Value, json};
+use agentic_session::SessionSpace;
 use agentic_space::spawn::{Origin, spawn};
-use agentic_space::{Space, worktree};
+use agentic_space::worktree;
 use agentic_view::SpawnView;
 
 use super::{Outcome, agent_name};
@@ -93,15 +94,15 @@ fn briefing(args: &Args) -> Result<Object, Failure> {
     if let Ok(value) = json::from_text(&text)
         && value.get("type").and_then(Value::as_text) == Some("briefing")
     {
-        let object = Object::from_value(value).map_err(agentic_space::Error::from)?;
-        Briefing::from_object(&object).map_err(agentic_space::Error::from)?;
+        let object = Object::from_value(value).map_err(agentic_session::Error::from)?;
+        Briefing::from_object(&object).map_err(agentic_session::Error::from)?;
         return Ok(object);
     }
     text_briefing(text.trim_end())
 }
 
 fn text_briefing(text: &str) -> Result<Object, Failure> {
-    Ok(Briefing::of_text(text).to_object().map_err(agentic_space::Error::from)?)
+    Ok(Briefing::of_text(text).to_object().map_err(agentic_session::Error::from)?)
 }
 
 fn no_briefing() -> Failure {
@@ -111,7 +112,7 @@ fn no_briefing() -> Failure {
     )
 }
 
-fn origin(context: &Context, space: &Space, args: &Args) -> Result<Origin, Failure> {
+fn origin(context: &Context, space: &SessionSpace, args: &Args) -> Result<Origin, Failure> {
     match (&args.from, &args.at) {
         (Some(agent), _) => Ok(Origin::Agent(agent.clone())),
         (None, Some(revision)) => {
@@ -125,7 +126,7 @@ fn origin(context: &Context, space: &Space, args: &Args) -> Result<Origin, Failu
 
 /// The head of the current agent, else the commit that is checked out, else nothing: a repository
 /// without a commit has nowhere else to begin.
-fn where_one_stands(context: &Context, space: &Space) -> Result<Origin, Failure> {
+fn where_one_stands(context: &Context, space: &SessionSpace) -> Result<Origin, Failure> {
     if let Some(agent) = context.known_agent(space, None)? {
         return Ok(Origin::Agent(agent));
     }

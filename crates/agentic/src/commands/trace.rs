@@ -3,8 +3,9 @@
 use std::process::ExitCode;
 
 use agentic_model::{AgentName, Cid, Kind};
+use agentic_session::SessionSpace;
+use agentic_space::AgentBranch;
 use agentic_space::trace::Shown;
-use agentic_space::{AgentBranch, Space};
 use agentic_view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
 use clap::Subcommand;
 
@@ -100,7 +101,7 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
 
 fn add(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     agent: Option<&AgentName>,
     kind: &Kind,
     text: &str,
@@ -120,7 +121,7 @@ fn add(
     Ok(ExitCode::SUCCESS)
 }
 
-fn history(context: &Context, space: &Space, commit: &str) -> Outcome {
+fn history(context: &Context, space: &SessionSpace, commit: &str) -> Outcome {
     let commit = space.repository().resolve_commit(commit)?;
     let bindings: Vec<BindingView> =
         space.trace_history(commit)?.iter().map(BindingView::from).collect();
@@ -134,7 +135,7 @@ fn history(context: &Context, space: &Space, commit: &str) -> Outcome {
 }
 
 /// Finds the trace that an id means: of an agent, by its own id, or of a commit.
-fn find(space: &Space, id: &str) -> Result<Shown, Failure> {
+fn find(space: &SessionSpace, id: &str) -> Result<Shown, Failure> {
     if let Ok(agent) = AgentName::parse(id)
         && space.head(&agent).is_ok()
     {

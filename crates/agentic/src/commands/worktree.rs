@@ -92,7 +92,10 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(context: &Context, space: &agentic_space::Space) -> Result<(), crate::failure::Failure> {
+fn list(
+    context: &Context,
+    space: &agentic_session::SessionSpace,
+) -> Result<(), crate::failure::Failure> {
     let mut views = Vec::new();
     for found in space.agent_worktrees()? {
         views.push(WorktreeView {

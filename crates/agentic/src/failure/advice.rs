@@ -1,6 +1,7 @@
 //! What class of failure each error is, and what to do next.
 
 use agentic_model::AgentName;
+use agentic_session::Error as SessionError;
 use agentic_space::Error;
 use agentic_space::sync::PushRefusal;
 use agentic_store::Error as StoreError;
@@ -144,69 +145,83 @@ pub(super) fn of_verb(error: &Error) -> (Class, String) {
         Error::PushRefused { why, .. } => of_push(*why),
         Error::UnknownRemote { .. } => (REFUSED, "`git remote -v` lists the remotes"),
         Error::NotEmpty { .. } => (REFUSED, "name a folder that is empty or does not exist"),
-        // Sessions and holds.
-        Error::UnknownSession { .. } => (
+    };
+    (class, hint.to_owned())
+}
+
+/// Says what an error of a session, a hold or a decision is and what to do about it.
+// size: an arm for each variant, so that none is forgotten.
+pub(super) fn of_session(error: &SessionError) -> (Class, String) {
+    let (class, hint) = match error {
+        SessionError::Space(_) => {
+            unreachable!("BUG: errors of verbs are handled by their own conversion")
+        }
+        SessionError::UnknownSession { .. } => (
             REFUSED,
             "`agentic session list` lists the sessions; a prefix needs eight digits or more",
         ),
-        Error::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
-        Error::NotAPlan { .. } => (
+        SessionError::AmbiguousSession { .. } => (REFUSED, "give more digits of the id"),
+        SessionError::NotAPlan { .. } => (
             REFUSED,
             "`schemas/object-plan.json` says what a plan holds; `agentic flow plan FILE` makes one",
         ),
-        Error::Unperformed { .. } => (
+        SessionError::Unperformed { .. } => (
             REFUSED,
             "say in the registry who does: `\"run\"` of its entry; agents of a space need `--session`",
         ),
-        Error::NoFlowOf { .. } => {
+        SessionError::NoFlowOf { .. } => {
             (REFUSED, r#"name one: {"run":{"agent":NAME,"flow":CID}}, or run one as that agent"#)
         }
-        Error::NoHold { .. } => (REFUSED, "`agentic flow status RUN` shows where it waits"),
-        Error::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
-        Error::InboxFull { .. } => {
+        SessionError::NoHold { .. } => (REFUSED, "`agentic flow status RUN` shows where it waits"),
+        SessionError::KeyTaken { .. } => (CONFLICT, "use another key, or the same flow and input"),
+        SessionError::InboxFull { .. } => {
             (REFUSED, "it takes more once its flow has asked for some with `suspend`")
         }
-        Error::SessionOver { .. } => (
+        SessionError::SessionOver { .. } => (
             DECIDED,
             "`agentic session show` shows how it ended; `agentic session fork` goes another way",
         ),
-        Error::Diverged { .. } => (
+        SessionError::Diverged { .. } => (
             DIVERGED,
             "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`",
         ),
-        Error::NotAFlow { .. } => {
+        SessionError::NotAFlow { .. } => {
             (REFUSED, "`agentic session start --flow FILE` stores a flow and pins it")
         }
-        Error::BrokenFlow { .. } => (REFUSED, "`agentic flow check FILE` shows where"),
-        Error::BadRequest { .. } => (REFUSED, "`docs/commands.md` says what each request takes"),
-        Error::UnknownRequest { .. } => (REFUSED, "`agentic pending` lists what is open"),
-        Error::AmbiguousRequest { .. } => {
+        SessionError::BrokenFlow { .. } => (REFUSED, "`agentic flow check FILE` shows where"),
+        SessionError::BadRequest { .. } => {
+            (REFUSED, "`docs/commands.md` says what each request takes")
+        }
+        SessionError::UnknownRequest { .. } => (REFUSED, "`agentic pending` lists what is open"),
+        SessionError::AmbiguousRequest { .. } => {
             (REFUSED, "name one of them as `agentic pending` prints it")
         }
-        Error::OtherRequest { .. } => (CONFLICT, "look at the request again: `agentic pending`"),
-        Error::AlreadyDecided { .. } => {
+        SessionError::OtherRequest { .. } => {
+            (CONFLICT, "look at the request again: `agentic pending`")
+        }
+        SessionError::AlreadyDecided { .. } => {
             (DECIDED, "`agentic log AGENT --kind decision` shows decisions")
         }
-        Error::NotADecision { .. } => {
+        SessionError::NotADecision { .. } => {
             (REFUSED, "`agentic pending` lists the unverified decisions of each hold")
         }
-        Error::StaleState { .. } => {
+        SessionError::StaleState { .. } => {
             (CONFLICT, "list it again with `agentic pending --format` and answer that")
         }
-        Error::NotAllowed { .. } => {
+        SessionError::NotAllowed { .. } => {
             (NOT_ALLOWED, "`agentic pending` shows who may decide what, and how")
         }
-        Error::HoldExpired { .. } => {
+        SessionError::HoldExpired { .. } => {
             (EXPIRED, "the session goes on as the hold said; `agentic session show` shows how")
         }
-        Error::NotForSession { .. } => {
+        SessionError::NotForSession { .. } => {
             (USAGE, "answer it once, without `--scope`; `agentic pending` shows what is asked")
         }
-        Error::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
-        Error::BadScript { .. } => {
+        SessionError::ValueMisfit { .. } => (SCHEMA, "`agentic pending --json` shows the schema"),
+        SessionError::BadScript { .. } => {
             (REFUSED, r#"write {"AGENT":[{"ok":VALUE},{"failed":{"code":…,"message":…}}]}"#)
         }
-        Error::NotRebuilt { .. } => (
+        SessionError::NotRebuilt { .. } => (
             DIVERGED,
             "the records and the branch disagree; `agentic session show` and `git log` show both",
         ),

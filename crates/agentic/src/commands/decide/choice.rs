@@ -4,9 +4,8 @@ use std::process::ExitCode;
 
 use agentic_lang_pipeline::engine::{DurableEngine, RunDecision, RunId};
 use agentic_replay::SessionId;
-use agentic_space::Space;
-use agentic_space::engine::Embedded;
-use agentic_space::session::go_on;
+use agentic_session::engine::Embedded;
+use agentic_session::{SessionSpace, go_on};
 use agentic_view::DecideView;
 
 use super::Args;
@@ -18,7 +17,7 @@ use crate::output::{Format, print_text, warn};
 /// Decides a hold of a run by one of its choices.
 pub fn run(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     args: &Args,
     (choice, actor): (&str, String),
 ) -> Outcome {

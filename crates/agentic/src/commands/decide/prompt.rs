@@ -5,7 +5,7 @@
 use std::io::{BufRead, Write};
 
 use agentic_model::{Cid, Value, canonical, json};
-use agentic_space::decide::Action;
+use agentic_session::decide::Action;
 use agentic_view::question::{pretty, question, subject};
 use agentic_view::{PendingView, difference, visible};
 

@@ -3,11 +3,10 @@
 use std::process::ExitCode;
 
 use agentic_model::{Kind, json};
-use agentic_space::decide::{ApprovalScope, Draft, check, decide};
-use agentic_space::hold::{Named, Pending, find_hold, winner};
-use agentic_space::session::go_on;
-use agentic_space::ticket::take_back;
-use agentic_space::{Error, Space};
+use agentic_session::decide::{ApprovalScope, Draft, check, decide};
+use agentic_session::hold::{Named, Pending, find_hold, winner};
+use agentic_session::ticket::take_back;
+use agentic_session::{Error, SessionSpace, go_on};
 use agentic_view::AnsweredView;
 use agentic_view::interop::{Protocol, Reply, ReplyAnswer, read_reply};
 
@@ -20,7 +19,12 @@ use crate::output::{warn, warn_deferred};
 const REPLY_BYTES_MAX: usize = 4 << 20;
 
 /// Applies the answers on standard input: all are checked before the first is applied.
-pub fn run(context: &Context, space: &Space, protocol: Protocol, principal: String) -> Outcome {
+pub fn run(
+    context: &Context,
+    space: &SessionSpace,
+    protocol: Protocol,
+    principal: String,
+) -> Outcome {
     let reply = read(protocol)?;
     let ticket = take_back(space, &reply.ticket, &principal)?;
     let mut checked = Vec::new();
@@ -61,7 +65,7 @@ fn read(protocol: Protocol) -> Result<Reply, Failure> {
     reply.ok_or_else(|| Failure::schema("the reply does not have the form of the protocol", form()))
 }
 
-fn open(space: &Space, answer: &ReplyAnswer) -> Result<Pending, Failure> {
+fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Failure> {
     let unknown = || Error::UnknownRequest { id: answer.request.clone() };
     // A name of an agent is no name of a request here.
     if !answer.request.contains('.') {
@@ -107,7 +111,7 @@ fn draft(
 
 /// Decides, or notes in the agent's trace that somebody looked and did not.
 fn apply(
-    space: &Space,
+    space: &SessionSpace,
     pending: &Pending,
     draft: Option<&Draft>,
     principal: &str,

@@ -14,8 +14,7 @@ use agentic_providers::channel::{Capability, ChannelFault};
 use agentic_providers::configuration::{Configuration, People};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
-use agentic_space::Space;
-use agentic_space::session::{find_run, go_on};
+use agentic_session::{SessionSpace, find_run, go_on};
 
 use self::question::{Question, Verdict, open_questions};
 use crate::commands::Outcome;
@@ -95,7 +94,7 @@ fn refuse_nowhere(questions: &[Question]) -> Result<(), Failure> {
 
 /// Questions that are put to people.
 struct Asking<'a> {
-    space: &'a Space,
+    space: &'a SessionSpace,
     engine: &'a dyn DurableEngine,
     people: &'a People,
     questions: Vec<Question>,
@@ -305,7 +304,7 @@ enum Taken {
 }
 
 /// Keeps what a channel brought in the trace of the agent.
-fn keep(space: &Space, question: &Question, verdict: &Verdict) {
+fn keep(space: &SessionSpace, question: &Question, verdict: &Verdict) {
     let kind = Kind::parse(TRACE_KIND).expect("a valid kind");
     let entry = format!("verdict {}", json::to_text(&verdict.to_value()));
     if let Err(error) = space.add_trace(&question.agent, &kind, entry.as_bytes()) {

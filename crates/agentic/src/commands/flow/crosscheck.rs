@@ -9,8 +9,8 @@ use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::{AgentName, Briefing, Value, json};
 use agentic_plan::{Effect, Implementation, Registry};
 use agentic_replay::End;
-use agentic_space::engine::Embedded;
-use agentic_space::session::{Verdict, find_run, replay};
+use agentic_session::engine::Embedded;
+use agentic_session::{Verdict, find_run, replay};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_view::CrosscheckView;
 
@@ -119,7 +119,7 @@ fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure
     let space = stage.space()?;
     let agent = AgentName::parse(AGENT).expect("a valid name");
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
-    spawn(&space, &agent, &briefing.map_err(agentic_space::Error::from)?, &Origin::Root)?;
+    spawn(&space, &agent, &briefing.map_err(agentic_session::Error::from)?, &Origin::Root)?;
     let setting = durable::Setting { agent: Some(agent), key: Some(RUN.to_owned()) };
     let engine = Embedded::new(&space, "cli");
     let run = engine.start(ready.start(&stage, setting)?, Attendance::Attended)?;

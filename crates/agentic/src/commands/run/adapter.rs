@@ -4,7 +4,7 @@ use agentic_lang_agent::Module;
 use agentic_model::AgentName;
 use agentic_providers::configuration::Configuration;
 use agentic_providers::model::{ADAPTER_VARIABLE, Adapter};
-use agentic_space::session::pinned_adapter;
+use agentic_session::pinned_adapter;
 
 use super::agentlang::{Act, Wish};
 use super::durable::Setting;

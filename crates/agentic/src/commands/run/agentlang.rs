@@ -13,7 +13,7 @@ use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
-use agentic_space::session::{AgentLangFlow, Executor, agents_of};
+use agentic_session::{AgentLangFlow, Executor, agents_of};
 use agentic_view::LoweredView;
 
 pub use self::live::Live;

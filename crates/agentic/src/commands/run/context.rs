@@ -7,7 +7,7 @@ use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{Calls, Module, RunFault, Tracing, trace};
 use agentic_model::{Object, Value};
 use agentic_replay::{End, Failure as Failed};
-use agentic_space::session::{Cast, ContextFlow, Executor, Models, Tools};
+use agentic_session::{Cast, ContextFlow, Executor, Models, Tools};
 
 use super::durable::{self, Reached};
 use super::trace_file::TraceFile;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use agentic_model::{AgentName, Object, Value};
 use agentic_replay::{End, Event, SessionId};
-use agentic_space::Space;
-use agentic_space::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, sit_out};
-use agentic_space::session::{self, Begin, State};
+use agentic_session as session;
+use agentic_session::engine::{ensure_agent, fresh_key, key_or_fresh, own_agent, sit_out};
+use agentic_session::{Begin, SessionSpace, State};
 use agentic_space::spawn::Origin;
 
 use crate::commands::session::answer;
@@ -83,7 +83,7 @@ pub fn retell(
 /// Decides as whom and under which key a program runs; makes the agent if it is one of its own.
 pub fn begin(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     setting: Setting,
     (flow, input): (Object, Value),
     briefing: &str,

@@ -9,8 +9,8 @@ use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
 use agentic_replay::{End, Failure as Failed};
-use agentic_space::engine::unperformed;
-use agentic_space::session::Executor;
+use agentic_session::Executor;
+use agentic_session::engine::unperformed;
 
 use super::durable;
 use super::failed;
@@ -175,7 +175,7 @@ impl Ready {
         }
         self.refuse_nobody()?;
         if let Some(reason) = unperformed(&self.run, Backend::Memory) {
-            return Err(agentic_space::Error::Unperformed { reason }.into());
+            return Err(agentic_session::Error::Unperformed { reason }.into());
         }
         show_end(context, &self.end_in_memory(context, memory::fresh_id())?, None)
     }

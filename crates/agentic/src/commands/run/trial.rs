@@ -6,7 +6,7 @@ use agentic_lang_context::Module;
 use agentic_lang_context::json::{self, Json};
 use agentic_model::Value;
 use agentic_replay::End;
-use agentic_space::session::ContextFlow;
+use agentic_session::ContextFlow;
 
 use super::context::pinned;
 use super::durable::{self, Reached, Setting};

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use agentic_flow::limits::LIMIT;
 use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
-use agentic_space::Space;
-use agentic_space::outlook::is_unattended;
-use agentic_space::session::{self, State, Summary, Verdict};
+use agentic_session as session;
+use agentic_session::outlook::is_unattended;
+use agentic_session::{SessionSpace, State, Summary, Verdict};
 use agentic_view::{
     AttemptView, Attendance, ComparedView, DiffView, OvertakenView, RequestView, SessionView,
     VerdictView, VerifyView, VoteView, visible, visible_line,
@@ -30,7 +30,7 @@ const RECORDS_MANY: u64 = 10_240;
 const LIMIT_HINT: &str = "hint: do less between two requests, and give parts of the work to sessions of their own: `spawn` with a `flow`";
 
 /// Prints how a session stands, and returns its exit code.
-pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
+pub fn answer(context: &Context, space: &SessionSpace, id: &SessionId) -> Outcome {
     let summary = space.session(id)?;
     space.take_mended().iter().for_each(|what| talk(what));
     let view = match context.format {
@@ -64,7 +64,7 @@ pub fn answer(context: &Context, space: &Space, id: &SessionId) -> Outcome {
 }
 
 /// Says why nobody could answer what a session asks, if that is so, and what to do about it.
-fn tell_unanswered(space: &Space, summary: &Summary) -> bool {
+fn tell_unanswered(space: &SessionSpace, summary: &Summary) -> bool {
     let Some((asking, failure)) = session::unanswered(space, summary) else { return false };
     let child = match asking == summary.id {
         true => String::new(),
@@ -79,7 +79,7 @@ fn tell_unanswered(space: &Space, summary: &Summary) -> bool {
 }
 
 /// A session that waits for a held child is held too.
-fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
+fn exit_code(space: &SessionSpace, summary: &Summary) -> ExitCode {
     match summary.state {
         State::Done | State::Running => ExitCode::SUCCESS,
         State::Waiting if summary.until.is_none() && has_held_child(space, summary) => {
@@ -94,7 +94,7 @@ fn exit_code(space: &Space, summary: &Summary) -> ExitCode {
     }
 }
 
-fn has_held_child(space: &Space, summary: &Summary) -> bool {
+fn has_held_child(space: &SessionSpace, summary: &Summary) -> bool {
     let children = session::children(space, &summary.id).unwrap_or_default();
     let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
     summaries.any(|child| exit_code(space, &child) == ExitCode::from(4))
@@ -114,7 +114,12 @@ pub(super) fn brief_line(view: &SessionView) -> String {
     format!("{} {}{result}{until}{error}\n", &view.session[..12], view.state)
 }
 
-pub(super) fn show(context: &Context, space: &Space, session: &str, at: Option<u64>) -> Outcome {
+pub(super) fn show(
+    context: &Context,
+    space: &SessionSpace,
+    session: &str,
+    at: Option<u64>,
+) -> Outcome {
     let id = space.find_session(session)?;
     let summary = match at {
         Some(at) => space.session_at(&id, at)?,
@@ -226,7 +231,7 @@ pub(super) fn brief(value: &serde_json::Value) -> String {
     }
 }
 
-pub(super) fn list(context: &Context, space: &Space, agent: Option<&AgentName>) -> Outcome {
+pub(super) fn list(context: &Context, space: &SessionSpace, agent: Option<&AgentName>) -> Outcome {
     let mut views = summaries(space, &space.sessions()?)?;
     views.retain(|view| agent.is_none_or(|agent| view.agent == agent.as_str()));
     context.format.answer(views.as_slice(), |views| {
@@ -240,7 +245,7 @@ pub(super) fn list(context: &Context, space: &Space, agent: Option<&AgentName>) 
 }
 
 /// Says how to get sessions of agents that only a remote has here.
-fn hint_remote(space: &Space, agent: Option<&AgentName>) -> Result<(), Failure> {
+fn hint_remote(space: &SessionSpace, agent: Option<&AgentName>) -> Result<(), Failure> {
     let remote = space.remote_agents()?;
     let is_meant = |name: &AgentName| agent.is_none_or(|agent| agent == name);
     let names: BTreeSet<&str> =
@@ -254,7 +259,10 @@ fn hint_remote(space: &Space, agent: Option<&AgentName>) -> Result<(), Failure> 
     Ok(())
 }
 
-pub(super) fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionView>, Failure> {
+pub(super) fn summaries(
+    space: &SessionSpace,
+    ids: &[SessionId],
+) -> Result<Vec<SessionView>, Failure> {
     let mut views = Vec::new();
     for id in ids {
         match space.session(id) {
@@ -268,14 +276,14 @@ pub(super) fn summaries(space: &Space, ids: &[SessionId]) -> Result<Vec<SessionV
     Ok(views)
 }
 
-fn attendance(space: &Space, summary: &Summary) -> Result<Attendance, Failure> {
+fn attendance(space: &SessionSpace, summary: &Summary) -> Result<Attendance, Failure> {
     Ok(match is_unattended(space, summary)? {
         true => Attendance::Wanted,
         false => Attendance::NotWanted,
     })
 }
 
-pub(super) fn diff(context: &Context, space: &Space, left: &str, right: &str) -> Outcome {
+pub(super) fn diff(context: &Context, space: &SessionSpace, left: &str, right: &str) -> Outcome {
     let (left, right) = (space.find_session(left)?, space.find_session(right)?);
     let found = session::diff(space, &left, &right)?;
     context.format.answer(&DiffView::new(found.as_ref()), |view| match view.at {
@@ -292,7 +300,7 @@ pub(super) fn diff(context: &Context, space: &Space, left: &str, right: &str) ->
 
 pub(super) fn replay(
     context: &Context,
-    space: &Space,
+    space: &SessionSpace,
     ids: &[SessionId],
     flow: Option<&Object>,
 ) -> Outcome {
@@ -324,13 +332,18 @@ pub(super) fn replay(
     Ok(ExitCode::from(code))
 }
 
-pub(super) fn verify(context: &Context, space: &Space, session: &str, rebuild: bool) -> Outcome {
+pub(super) fn verify(
+    context: &Context,
+    space: &SessionSpace,
+    session: &str,
+    rebuild: bool,
+) -> Outcome {
     let id = space.find_session(session)?;
     let summary = space.session(&id)?;
     match session::replay(space, &id, None)? {
         Verdict::Same => {}
         Verdict::Diverged(divergence) => {
-            return Err(agentic_space::Error::Diverged { id: id.short(), divergence }.into());
+            return Err(agentic_session::Error::Diverged { id: id.short(), divergence }.into());
         }
         Verdict::Corrupt(reason) => {
             let what = format!("session {}", id.short());

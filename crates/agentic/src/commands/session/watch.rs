@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentic_space::Space;
-use agentic_space::session::{State, Watch};
+use agentic_session::{SessionSpace, State, Watch};
 use agentic_view::{RecordView, visible_line};
 use serde_json::Value as Json;
 
@@ -19,7 +18,12 @@ const POLL: Duration = Duration::from_millis(250);
 
 /// Prints the records of a session as they are made, until it is over, nobody reads any more or this
 /// program is told to stop.
-pub(super) fn watch(context: &Context, space: &Space, session: &str, until_held: bool) -> Outcome {
+pub(super) fn watch(
+    context: &Context,
+    space: &SessionSpace,
+    session: &str,
+    until_held: bool,
+) -> Outcome {
     stop::listen()?;
     let mut watch = Watch::new(space, space.find_session(session)?);
     loop {

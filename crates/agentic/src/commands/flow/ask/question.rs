@@ -8,9 +8,9 @@ use agentic_plan::{Destination, Identities, Message};
 use agentic_providers::channel::{Capability, ChannelFault, Errand};
 use agentic_providers::configuration::People;
 use agentic_providers::host::CancelFlag;
-use agentic_space::Space;
-use agentic_space::engine::message_of;
-use agentic_space::hold::{Filter, Pending, Reach, pending};
+use agentic_session::SessionSpace;
+use agentic_session::engine::message_of;
+use agentic_session::hold::{Filter, Pending, Reach, pending};
 use agentic_view::{FlowAskedView, FlowToldView, FlowVerdictView};
 
 use super::exit_code;
@@ -63,7 +63,7 @@ pub struct Verdict {
 
 /// Lists the open questions, of one agent and its children or of all, and where they go.
 pub fn open_questions(
-    space: &Space,
+    space: &SessionSpace,
     agent: Option<AgentName>,
     people: &People,
 ) -> Result<Vec<Question>, Failure> {
@@ -73,7 +73,7 @@ pub fn open_questions(
 }
 
 /// Returns the names of the requests that are open.
-pub fn open_requests(space: &Space) -> Result<BTreeSet<String>, Failure> {
+pub fn open_requests(space: &SessionSpace) -> Result<BTreeSet<String>, Failure> {
     let open = pending(space, &Filter::default())?;
     Ok(open.iter().map(|one| one.hold.session.short_request(&one.hold.id)).collect())
 }

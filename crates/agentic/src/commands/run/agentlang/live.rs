@@ -2,7 +2,7 @@
 
 use agentic_lang_agent::{Capture, PROGRESS, report};
 use agentic_replay::Event;
-use agentic_space::session::Listener;
+use agentic_session::Listener;
 
 use crate::context::Context;
 use crate::output::{Format, talk};

@@ -1,0 +1,152 @@
+//! Whether an answer may be given to a hold: by this person, with this action and this value.
+
+use agentic_model::{Value, json};
+use agentic_replay::HoldReason;
+
+use crate::OpenHold;
+use crate::decide::{Draft, VALUE_BYTES_MAX};
+use crate::decision::{Action, ApprovalScope};
+use crate::policy::Policy;
+use crate::{Error, Result, SessionSpace};
+
+/// Checks everything that can be checked without the lock.
+///
+/// # Errors
+/// Fails with what is wrong with the answer.
+pub fn check(space: &SessionSpace, hold: &OpenHold, policy: &Policy, draft: &Draft) -> Result<()> {
+    let request = hold.session.short_request(&hold.id);
+    if let Some(expected) = &draft.expect {
+        let hash = hold.ask.hash.to_string();
+        if expected.len() < 10 || !hash.starts_with(expected.as_str()) {
+            return Err(Error::OtherRequest { request, expected: expected.clone(), found: hash });
+        }
+    }
+    let not_allowed =
+        |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
+    if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
+        return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
+    }
+    for wanted in [policy.assignees.as_slice(), policy.role.as_slice()] {
+        if !wanted.is_empty() && !is_one_of(space, wanted, &draft.principal)? {
+            let assigned = wanted.join(", ");
+            let reason = format!("it is assigned to {assigned}, not to {}", draft.principal);
+            return Err(not_allowed(reason));
+        }
+    }
+    if !policy.actions.contains(&draft.action) {
+        let offered: Vec<&str> = policy.actions.iter().map(|action| action.name()).collect();
+        return Err(not_allowed(format!("only {} is offered", offered.join(", "))));
+    }
+    check_scope(hold, draft)?;
+    let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
+    if given > VALUE_BYTES_MAX {
+        let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
+        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+    }
+    let value = policy.effective_value(draft.action, draft.value.as_ref());
+    check_value(hold, policy, draft.action, value.as_ref())
+}
+
+/// Checks that an answer which is to count for later requests too is one about a permission.
+fn check_scope(hold: &OpenHold, draft: &Draft) -> Result<()> {
+    let reason = match (draft.scope, draft.action, hold.reason) {
+        (ApprovalScope::Once, _, _)
+        | (ApprovalScope::RestOfSession, Action::Approve, HoldReason::NotAllowed) => return Ok(()),
+        (ApprovalScope::RestOfSession, Action::Approve, HoldReason::Asked) => {
+            "it is a question of the program, not one for a permission"
+        }
+        (ApprovalScope::RestOfSession, Action::Approve, HoldReason::InDoubt) => {
+            "the question is what happened before a crash, not whether it may happen"
+        }
+        (ApprovalScope::RestOfSession, _, _) => "only an approval can count so long",
+    };
+    let request = hold.session.short_request(&hold.id);
+    Err(Error::NotForSession { request, reason })
+}
+
+fn check_value(
+    hold: &OpenHold,
+    policy: &Policy,
+    action: Action,
+    value: Option<&Value>,
+) -> Result<()> {
+    let misfit =
+        |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
+    let Some(value) = value else {
+        return match action {
+            Action::Edit | Action::Respond => {
+                Err(misfit("", "this action needs a value".to_owned()))
+            }
+            Action::Approve if policy.schema.is_some() => {
+                Err(misfit("", "there is nothing to approve without a value".to_owned()))
+            }
+            _ => Ok(()),
+        };
+    };
+    if agentic_model::canonical::encode(value).is_err() {
+        return Err(misfit("", "it is no data".to_owned()));
+    }
+    if action == Action::Edit && hold.ask.kind == "exec" && !is_program(value) {
+        return Err(misfit("", "an edited `exec` is a map with `argv` or `command`".to_owned()));
+    }
+    let is_choice = value.as_text().is_some_and(|text| policy.choices.iter().any(|c| c == text));
+    if action == Action::Respond && !policy.choices.is_empty() && !is_choice {
+        return Err(misfit("", format!("the choices are {}", policy.choices.join(", "))));
+    }
+    let Some(schema) = &policy.schema else { return Ok(()) };
+    if action == Action::Reject {
+        return Ok(());
+    }
+    fits(schema, value).map_err(|unfit| misfit(&unfit.pointer, unfit.reason))
+}
+
+/// Why a value does not fit a schema.
+pub(crate) struct Unfit {
+    /// The part of the value; empty where it is the schema that is wrong.
+    pub pointer: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Checks a schema, and a value against it.
+pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), Unfit> {
+    let validator = validator(schema).map_err(|error| {
+        let reason = format!("the schema of the request is not valid: {error}");
+        Unfit { pointer: String::new(), reason }
+    })?;
+    let value = json::to_json(value);
+    let first = validator.iter_errors(&value).next();
+    first.map_or(Ok(()), |error| {
+        Err(Unfit { pointer: error.instance_path().to_string(), reason: error.to_string() })
+    })
+}
+
+/// Reads a JSON Schema.
+pub(crate) fn validator(schema: &Value) -> std::result::Result<jsonschema::Validator, String> {
+    jsonschema::validator_for(&json::to_json(schema)).map_err(|error| error.to_string())
+}
+
+/// Tells whether an `exec` could start this.
+fn is_program(value: &Value) -> bool {
+    let is_text = |item: &Value| item.as_text().is_some();
+    let argv = value.get("argv").and_then(Value::as_list);
+    let has_argv = argv.is_some_and(|argv| !argv.is_empty() && argv.iter().all(is_text));
+    has_argv || value.get("command").is_some_and(is_text)
+}
+
+/// Tells whether a person is among those named, by name or by role.
+fn is_one_of(space: &SessionSpace, assignees: &[String], principal: &str) -> Result<bool> {
+    for assignee in assignees {
+        if assignee == principal {
+            return Ok(true);
+        }
+        if let Some(role) = assignee.strip_prefix("role:") {
+            let key = format!("agentic.role.{role}");
+            let members = space.repository().git(&["config", "--get-all", &key])?.stdout;
+            if members.lines().any(|member| member == principal) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,32 @@
+//! Archiving agents none of which has a session that is not over.
+
+use std::collections::BTreeSet;
+
+use agentic_model::AgentName;
+use agentic_space::archive::{Moved, SessionUsers};
+
+use crate::listing::open_sessions_of;
+use crate::{Error, Result, SessionSpace};
+
+/// Archives agents: up to [`ARCHIVE_AGENTS_MAX`](agentic_space::archive::ARCHIVE_AGENTS_MAX) of them by
+/// one write.
+///
+/// # Errors
+/// Fails when one of them does not exist, is checked out, or has a session that is not over or
+/// trace entries that are bound to no commit; none is archived then.
+pub fn archive(space: &SessionSpace, agents: &[AgentName]) -> Result<Moved> {
+    Ok(agentic_space::archive::archive(space, agents, space)?)
+}
+
+impl SessionUsers for SessionSpace {
+    fn open_session(
+        &self,
+        agents: &BTreeSet<&AgentName>,
+    ) -> agentic_space::Result<Option<(AgentName, String)>> {
+        let open = open_sessions_of(self, agents).map_err(|error| match error {
+            Error::Space(error) => error,
+            other => agentic_store::Error::corrupt("the sessions of these agents", other).into(),
+        })?;
+        Ok(open.into_iter().next().map(|(session, agent)| (agent, session.short())))
+    }
+}

@@ -1,0 +1,137 @@
+//! Logs and seals that hold their records in blocks.
+
+use agentic_replay::SessionId;
+use agentic_store::Durability;
+use agentic_store::journal::{Log, payloads};
+
+use super::super::folder::Folder;
+use super::super::recent::read_journal;
+use super::super::tests::{decide_open, space_with_an_agent};
+use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
+use super::*;
+use crate::decide::Action;
+use crate::{Error, Options};
+use agentic_model::AgentName;
+
+/// A flow whose records are enough for a block.
+const LONG: &str = "for n in 0..200 { sleep(0); } hold(\"Go on?\")";
+
+fn started(space: &SessionSpace, agent: AgentName, source: &str) -> SessionId {
+    let flow = flow_object(source).expect("it is short");
+    let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
+    let begin =
+        Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
+    start(space, begin).expect("it runs to its question")
+}
+
+/// Opens a space as a new command does.
+fn anew(space: &SessionSpace) -> SessionSpace {
+    SessionSpace::open(space.repository().common_dir(), Options::default())
+        .expect("it is a repository")
+}
+
+/// Writes a log of these payloads in place of the one that is there.
+fn replace_log(space: &SessionSpace, id: &SessionId, payloads: &[Vec<u8>]) {
+    let dir = Folder::of(space, id).log();
+    std::fs::remove_dir_all(&dir).expect("it is there");
+    let (mut log, _) = Log::open(&dir).expect("writable");
+    let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+    log.append(&payloads, Durability::Full).expect("writable");
+}
+
+#[test]
+fn a_long_log_is_short_once_it_is_sealed_and_says_the_same() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = started(&space, agent, LONG);
+    let known = read_journal(&space, &id).expect("it is remembered");
+    let space = anew(&space);
+    let log = Folder::of(&space, &id).log();
+    let stored = payloads(&log).expect("readable");
+    assert_eq!(stored.len(), 2, "the first record, and a block of the others");
+    assert!(stored[1].len() * 5 < known.records().len() * 100);
+    assert_eq!(read_journal(&space, &id).expect("sound").records(), known.records());
+    assert_eq!(prove(&space, &id).expect("sound").n_sealed, known.records().len());
+
+    decide_open(&space, &id, Action::Approve);
+    resume(&space, &id).expect("it goes on");
+    let space = anew(&space);
+    assert_eq!(space.session(&id).expect("sound").state, State::Done);
+    assert_eq!(
+        prove(&space, &id).expect("sound").n_sealed,
+        space.session(&id).expect("sound").n_records as usize
+    );
+}
+
+#[test]
+fn a_log_of_records_alone_is_read_as_ever() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = started(&space, agent, LONG);
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
+    replace_log(&space, &id, &frames);
+    let space = anew(&space);
+    assert_eq!(prove(&space, &id).expect("sound").n_sealed, frames.len());
+    decide_open(&space, &id, Action::Approve);
+    resume(&space, &id).expect("it goes on");
+    assert_eq!(space.session(&id).expect("sound").state, State::Done);
+}
+
+#[test]
+fn whoever_knows_a_log_as_it_was_reads_on_behind_its_block() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = started(&space, agent, LONG);
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
+    replace_log(&space, &id, &frames);
+    let other = anew(&space);
+    let folder = Folder::of(&other, &id);
+    let known = read_journal(&other, &id).expect("sound");
+    let (mut log, _) = Log::open(&folder.log()).expect("readable");
+    shorten(&anew(&space), &folder, &mut log).expect("writable");
+    assert_eq!(payloads(&folder.log()).expect("readable").len(), 2);
+    assert_eq!(read_journal(&other, &id).expect("sound"), known);
+    decide_open(&anew(&space), &id, Action::Approve);
+    let journal = read_journal(&other, &id).expect("sound");
+    assert!(journal.records().starts_with(known.records()));
+    assert!(journal.is_over() || journal.records().len() >= known.records().len());
+}
+
+#[test]
+fn a_log_that_lost_its_block_gets_it_back() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = started(&space, agent, LONG);
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
+    for left in [vec![], frames[..1].to_vec(), frames[..50].to_vec()] {
+        replace_log(&space, &id, &left);
+        let space = anew(&space);
+        assert_eq!(space.session(&id).expect("sealed").n_records, frames.len() as u64);
+        resume(&space, &id).expect("it waits again");
+        assert_eq!(Folder::of(&space, &id).frames(&space).expect("readable").0, frames);
+    }
+}
+
+#[test]
+fn a_block_that_says_something_else_is_damage() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let id = started(&space, agent, LONG);
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
+    let mut forged = frames.clone();
+    forged.swap(5, 7);
+    let block = make(&forged[1..]).expect("there is memory").expect("it is short");
+    replace_log(&space, &id, &[frames[0].clone(), block]);
+    let is_damage = |error: Error| {
+        matches!(
+            error,
+            Error::Space(agentic_space::Error::Store(agentic_store::Error::Corrupt { .. }))
+        )
+    };
+    assert!(read_journal(&anew(&space), &id).is_err_and(is_damage));
+    // Bytes that are no block at all are no record either.
+    replace_log(&space, &id, &[frames[0].clone(), b"\x82\x01\x41x".to_vec()]);
+    assert!(read_journal(&anew(&space), &id).is_err_and(is_damage));
+}
+
+#[test]
+fn no_bytes_make_a_block_take_more_memory_than_blocks_have() {
+    let huge = Value::List(vec![Value::Int(i64::MAX), Value::Bytes(vec![0; 9])]);
+    let huge = canonical::encode(&huge).expect("it is data");
+    assert_eq!(records(&huge).expect("nothing was reserved"), None);
+}

@@ -1,0 +1,365 @@
+//! Decisions: a human's answer to a hold, as a commit.
+//!
+//! Under the agent's lock the durable record of a `decide` transaction *is* the decision; moving the
+//! branch publishes it. A commit that merely looks like one decides nothing: only those count whose
+//! record is in the agent's journal, or whose vote the session has already noted.
+
+use agentic_model::commit::{Claims, CommitData, OpenFields};
+use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
+use agentic_replay::{RequestId, StartRecord};
+use agentic_store::Durability;
+use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, Transaction};
+
+pub use crate::admission::check;
+pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
+use crate::hold::{Pending, cancelled_by, winner};
+pub use crate::policy::Policy;
+use crate::publish::standing_head;
+use crate::recent::read_journal;
+use crate::summary;
+use crate::trace::decision_entry;
+use crate::trust::{self, Found, Look};
+use crate::{Error, Result, SessionSpace};
+use agentic_space::Written;
+use agentic_space::commit::RACES_MAX;
+use agentic_space::following::{Following, carry_out};
+use agentic_space::signing::Signing;
+
+/// The longest value of an answer, as JSON, in bytes.
+pub const VALUE_BYTES_MAX: usize = 256 << 10;
+
+/// What a human may offer as an answer.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// What to do.
+    pub action: Action,
+    /// The value, where the action takes one.
+    pub value: Option<Value>,
+    /// For how long it counts.
+    pub scope: ApprovalScope,
+    /// Why.
+    pub rationale: String,
+    /// The hash that the request must have.
+    pub expect: Option<String>,
+    /// Who decides.
+    pub principal: String,
+    /// Through what.
+    pub client: &'static str,
+    /// What a human was shown before deciding, where something was.
+    pub shown: Option<Shown>,
+    /// The unverified decision that this one makes its own, and who it says made it.
+    pub accepts: Option<(Oid, String)>,
+}
+
+/// What a human was shown before deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The hash of the text.
+    pub hash: String,
+    /// What showed it, with its version.
+    pub renderer: &'static str,
+    /// When.
+    pub at: Instant,
+}
+
+/// What became of a decision.
+#[derive(Debug)]
+pub struct Decided {
+    /// The commit.
+    pub commit: Oid,
+    /// The decision that counts: this one, or the same one made before.
+    pub decision: Decision,
+    /// The session.
+    pub session: agentic_replay::SessionId,
+    /// Whether everything is visible.
+    pub written: Written,
+}
+
+/// Finds the decisions of a request that count, oldest first.
+///
+/// # Errors
+/// Fails when history or the journal cannot be read.
+pub fn find(
+    space: &SessionSpace,
+    start: &StartRecord,
+    id: &RequestId,
+) -> Result<Vec<(Oid, Decision)>> {
+    Ok(trust::find(space, start, id, Look::Free)?.counted)
+}
+
+/// Reads the decision that a commit on the agent's branch says it is, to be accepted by somebody
+/// here.
+///
+/// # Errors
+/// Fails when it is none for this request.
+pub fn proposed(space: &SessionSpace, pending: &Pending, commit: Oid) -> Result<Decision> {
+    let hold = &pending.hold;
+    let start = read_journal(space, &hold.session)?.start().clone();
+    let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
+    let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
+    proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
+        commit,
+        request: hold.session.short_request(&hold.id),
+    })
+}
+
+/// Decides a hold. When this returns the decision is durable; the session goes on with
+/// [`crate::resume`].
+///
+/// # Errors
+/// Fails when the hold is decided already, overdue or not this principal's to decide, and when the
+/// value does not fit; nothing is written then, except the expiry of an overdue hold.
+pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<Decided> {
+    let hold = &pending.hold;
+    let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, space.now());
+    check(space, hold, &policy, draft)?;
+    let journal = read_journal(space, &hold.session)?;
+    let start = journal.start().clone();
+    let mut decision = Decision::of_human(draft, hold, &policy).on(hold.published.as_deref());
+    if signing_of(space, &decision)? == Signing::Signed {
+        let signer = space.repository().signer()?.name();
+        decision.record.insert("authn".to_owned(), Value::text(signer));
+    }
+    let written = record(space, &start, &decision, Decider::Human(&policy))?;
+    match written {
+        Recorded::New { commit, written } => {
+            Ok(Decided { commit, decision, session: hold.session, written })
+        }
+        Recorded::Before { commit, decision: earlier } => {
+            let same = earlier.principal == decision.principal
+                && earlier.action == decision.action
+                && earlier.scope() == decision.scope()
+                && earlier.value == decision.value;
+            if same {
+                let written = Written::default();
+                return Ok(Decided { commit, decision: earlier, session: hold.session, written });
+            }
+            Err(Error::AlreadyDecided {
+                request: hold.session.short_request(&hold.id),
+                principal: earlier.principal,
+                action: earlier.action.name(),
+                commit: Some(commit),
+            })
+        }
+        Recorded::Closed => {
+            let journal = read_journal(space, &hold.session)?;
+            let (principal, action) =
+                winner(None, cancelled_by(&journal, &hold.ask.path).as_deref());
+            let request = hold.session.short_request(&hold.id);
+            Err(Error::AlreadyDecided { request, principal, action, commit: None })
+        }
+        Recorded::Other => Err(Error::StaleState { request: hold.session.short_request(&hold.id) }),
+        Recorded::Overdue => Err(Error::HoldExpired {
+            request: hold.session.short_request(&hold.id),
+            deadline: policy.deadline.unwrap_or(space.now()),
+            value: policy.on_expiry.clone(),
+            commit: None,
+        }),
+    }
+}
+
+/// Records a decision of the engine itself, unless somebody has decided before. Returns the commit of
+/// the engine's own.
+pub(crate) fn record_system(
+    space: &SessionSpace,
+    start: &StartRecord,
+    decision: &Decision,
+    policy: &Policy,
+) -> Result<Option<Oid>> {
+    if space.head(&start.agent).is_err() {
+        return Ok(None);
+    }
+    match record(space, start, decision, Decider::Engine(policy))? {
+        Recorded::New { commit, .. } => Ok(Some(commit)),
+        // One of ours that a crash left; what somebody else decided is not what closed the hold.
+        Recorded::Before { commit, decision: earlier } => {
+            Ok((earlier.principal == decision.principal).then_some(commit))
+        }
+        Recorded::Closed | Recorded::Other | Recorded::Overdue => Ok(None),
+    }
+}
+
+/// Who decides, and what the hold asks of it.
+#[derive(Clone, Copy)]
+enum Decider<'a> {
+    Human(&'a Policy),
+    Engine(&'a Policy),
+}
+
+enum Recorded {
+    New {
+        commit: Oid,
+        written: Written,
+    },
+    Before {
+        commit: Oid,
+        decision: Decision,
+    },
+    Closed,
+    /// Something else is asked now under the same id: an effect is in doubt once more.
+    Other,
+    Overdue,
+}
+
+/// Writes the decision under the agent's lock, after looking once more whether it may be made. What
+/// needs a program of the user's, to sign it or to verify others, is done before; if the branch moves
+/// meanwhile, all is done again.
+fn record(
+    space: &SessionSpace,
+    start: &StartRecord,
+    decision: &Decision,
+    decider: Decider<'_>,
+) -> Result<Recorded> {
+    let (agent, request) = (&start.agent, &decision.request);
+    let signing = signing_of(space, decision)?;
+    for _ in 0..RACES_MAX {
+        let early = match signing {
+            Signing::Plain => None,
+            Signing::Signed => {
+                let found = trust::find(space, start, request, Look::Free)?;
+                if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
+                    return Ok(answer);
+                }
+                let head = space.head(agent)?;
+                Some((head, transaction(space, start, decision, (head, signing))?))
+            }
+        };
+        let (writer, head) = space.writer(agent)?;
+        let found = trust::find(space, start, request, Look::Locked)?;
+        if !found.unseen.is_empty() {
+            drop(writer);
+            trust::find(space, start, request, Look::Free)?;
+            continue;
+        }
+        if let Some(answer) = answered_before(space, start, decision, decider, &found)? {
+            return Ok(answer);
+        }
+        let transaction = match early {
+            Some((made_on, transaction)) if made_on == head => transaction,
+            Some(_) => continue,
+            None => transaction(space, start, decision, (head, signing))?,
+        };
+        // The trees are equal: no file changes.
+        let following = match space.repository().worktree_of(&agent.branch_ref())? {
+            Some(worktree) => Following::content(worktree, head)?,
+            None => None,
+        };
+        // A decision is never less than fully durable.
+        let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
+        return Ok(Recorded::New { commit: moved.head, written: moved.written });
+    }
+    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
+    Err(agentic_space::Error::HeadMoved { branch, expected, found: None }.into())
+}
+
+/// Tells why a decision may not be made any more. The engine's own decisions only look whether
+/// the hold is settled already.
+fn answered_before(
+    space: &SessionSpace,
+    start: &StartRecord,
+    decision: &Decision,
+    decider: Decider<'_>,
+    found: &Found,
+) -> Result<Option<Recorded>> {
+    let found = &found.counted;
+    let (Decider::Human(policy) | Decider::Engine(policy)) = decider;
+    let settled = policy.settle(found);
+    let voted = || match decider {
+        Decider::Human(_) => {
+            let vote = found.iter().find(|(_, vote)| vote.principal == decision.principal);
+            vote.map(|(commit, vote)| (*commit, vote))
+        }
+        Decider::Engine(_) => None,
+    };
+    if let Some((commit, earlier)) = settled.or_else(voted) {
+        return Ok(Some(Recorded::Before { commit, decision: earlier.clone() }));
+    }
+    if let Decider::Engine(_) = decider {
+        return Ok(None);
+    }
+    let journal = read_journal(space, &start.session)?;
+    let holds = summary::holds(space, &journal)?;
+    let Some(hold) = holds.iter().find(|hold| hold.id == decision.request) else {
+        return Ok(Some(Recorded::Closed));
+    };
+    if !decision.answers(hold) {
+        return Ok(Some(Recorded::Other));
+    }
+    Ok(policy.is_overdue(space.now()).then_some(Recorded::Overdue))
+}
+
+/// Makes the commit of a decision on top of a head, with its trace. If it is signed a program of the
+/// user's runs: not under a lock.
+fn transaction(
+    space: &SessionSpace,
+    start: &StartRecord,
+    decision: &Decision,
+    (head, signing): (Oid, Signing),
+) -> Result<Transaction> {
+    let agent = &start.agent;
+    let person = match decision.principal.strip_prefix("user:") {
+        Some(_) => space.repository().committer()?,
+        None => Person::new(&decision.principal, "system@agents.invalid"),
+    };
+    let signatures = space.signatures_of(person)?;
+    let at = signatures.committer.at;
+    let hold_head = standing_head(space, decision.published(), head)?;
+    let (fields, fields_object) = OpenFields::place(decision.fields(hold_head, at))?;
+    let claims = Claims {
+        kind: Kind::parse("decision").ok(),
+        agent: Some(agent.clone()),
+        session: Some(start.session.to_string()),
+        request: Some(decision.request.to_string()),
+        fields,
+        ..Claims::default()
+    };
+    let data = CommitData {
+        tree: space.read_commit(head)?.tree,
+        parents: vec![head],
+        author: signatures.author.clone(),
+        committer: signatures.committer.clone(),
+        message: claims.write(&decision.message()).map_err(agentic_space::Error::from)?,
+    };
+    let (new, object) = signing.make(space.repository(), &data)?;
+    let (trace_objects, note) = trace_of(decision, agent, at)?;
+    let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
+    kept.extend(trace_objects);
+    Ok(Transaction {
+        verb: DECIDE.to_owned(),
+        objects: vec![object],
+        branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
+        notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
+        taken: Taken::default(),
+        follow: None,
+        fold: None,
+        author: signatures.author,
+        committer: signatures.committer,
+    })
+}
+
+/// Decisions of people are signed if git's configuration says so.
+fn signing_of(space: &SessionSpace, decision: &Decision) -> Result<Signing> {
+    match decision.principal.starts_with("user:") {
+        true => Ok(Signing::of_people(space)?),
+        false => Ok(Signing::Plain),
+    }
+}
+
+/// The trace of a decision: one entry, bound to its commit.
+fn trace_of(
+    decision: &Decision,
+    agent: &agentic_model::AgentName,
+    at: Instant,
+) -> Result<(Vec<KeptObject>, String)> {
+    let text = format!(
+        "decided {} {} by {}",
+        &decision.request.to_string()[..12],
+        decision.action.name(),
+        decision.principal
+    );
+    let trace = ConsoleTrace { agent: agent.clone(), entries: vec![decision_entry(text, at)] };
+    let objects = trace.to_objects()?;
+    let cid = objects.last().expect("a trace has a naming object").cid();
+    Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))
+}

@@ -1,0 +1,333 @@
+//! What a decision is, and how it stands in its commit.
+
+use agentic_model::commit::{Claims, OpenFields};
+use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
+use agentic_replay::{Answer, Hold, RequestId, Withdrawn};
+use agentic_store::user_id;
+
+use crate::OpenHold;
+use crate::decide::Draft;
+use crate::policy::Policy;
+use crate::{Result, SessionSpace};
+
+/// The version of the decision record.
+const VERSION: i64 = 1;
+
+/// What decisions from the command line name as their client.
+pub const COMMAND_LINE: &str = "cli";
+
+/// The field that names the head on which the hold was put before people.
+const HOLD_HEAD: &str = "hold_head";
+
+/// What a decision does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Action {
+    /// Yes, as it was asked.
+    Approve,
+    /// No.
+    Reject,
+    /// Yes, with this instead.
+    Edit,
+    /// This is the answer.
+    Respond,
+    /// Nobody answered in time.
+    Expire,
+    /// Nobody waits for the answer any more.
+    Withdrawn,
+}
+
+/// A decision, as its commit records it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// What it does.
+    pub action: Action,
+    /// The value.
+    pub value: Option<Value>,
+    /// Who decided.
+    pub principal: String,
+    /// Why, in free text; the message of the commit.
+    pub rationale: String,
+    /// Everything else that is recorded.
+    pub record: Map,
+    /// The id of the request.
+    pub request: RequestId,
+}
+
+/// For how long an approval counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ApprovalScope {
+    /// For this request.
+    #[default]
+    Once,
+    /// For later requests like it of the same session too.
+    RestOfSession,
+}
+
+impl ApprovalScope {
+    /// Parses the name.
+    pub fn parse(text: &str) -> Option<ApprovalScope> {
+        [ApprovalScope::Once, ApprovalScope::RestOfSession]
+            .into_iter()
+            .find(|scope| scope.name() == text)
+    }
+
+    /// Returns the name, as decisions record it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ApprovalScope::Once => "once",
+            ApprovalScope::RestOfSession => "rest-of-session",
+        }
+    }
+}
+
+impl Action {
+    /// Parses an action that a human may take.
+    pub fn parse(text: &str) -> Option<Action> {
+        match text {
+            "approve" => Some(Action::Approve),
+            "reject" => Some(Action::Reject),
+            "edit" => Some(Action::Edit),
+            "respond" => Some(Action::Respond),
+            _ => None,
+        }
+    }
+
+    /// Returns the name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Action::Approve => "approve",
+            Action::Reject => "reject",
+            Action::Edit => "edit",
+            Action::Respond => "respond",
+            Action::Expire => "expire",
+            Action::Withdrawn => "withdrawn",
+        }
+    }
+
+    fn parse_any(text: &str) -> Option<Action> {
+        Action::parse(text).or(match text {
+            "expire" => Some(Action::Expire),
+            "withdrawn" => Some(Action::Withdrawn),
+            _ => None,
+        })
+    }
+}
+
+impl Decision {
+    /// Returns the message of the commit: why, or in short what.
+    pub(crate) fn message(&self) -> String {
+        if !self.rationale.trim().is_empty() {
+            return self.rationale.clone();
+        }
+        let mut name = self.action.name().to_owned();
+        name[..1].make_ascii_uppercase();
+        format!("{name} by {}", self.principal)
+    }
+
+    /// What the program gets from a hold that it asked for itself.
+    pub fn outcome(&self, policy: &Policy) -> Answer {
+        let value = match self.action {
+            Action::Approve => self.value.clone().or(policy.subject.clone()),
+            Action::Edit | Action::Respond | Action::Reject | Action::Expire => self.value.clone(),
+            Action::Withdrawn => None,
+        };
+        Answer::Ok(Value::map([
+            ("action", Value::text(self.action.name())),
+            ("value", value.unwrap_or(Value::Null)),
+            ("principal", Value::text(&self.principal)),
+        ]))
+    }
+
+    /// Makes the decision that closes a hold which nobody waits for.
+    pub fn system(action: Action, principal: &str, withdrawn: &Withdrawn) -> Decision {
+        let record = Map::from([("path".to_owned(), Value::text(withdrawn.request.path.as_str()))]);
+        Decision {
+            action,
+            value: None,
+            principal: principal.to_owned(),
+            rationale: "Nobody waits for the answer any more".to_owned(),
+            record,
+            request: withdrawn.id,
+        }
+    }
+
+    /// Makes the decision of a hold that nobody answered in time.
+    pub fn expired(hold: &Hold, policy: &Policy, now: Instant) -> Decision {
+        let deadline = policy.deadline.unwrap_or(now);
+        let record = Map::from([
+            ("path".to_owned(), Value::text(hold.request.path.as_str())),
+            ("request_hash".to_owned(), Value::text(hold.hash.to_string())),
+            ("deadline".to_owned(), Value::text(deadline.to_string())),
+            ("escalated".to_owned(), count(policy.level)),
+        ]);
+        Decision {
+            action: Action::Expire,
+            value: policy.on_expiry.clone(),
+            principal: "system:expiry".to_owned(),
+            rationale: format!("Nobody answered until {deadline}"),
+            record,
+            request: hold.id,
+        }
+    }
+
+    pub(crate) fn of_human(draft: &Draft, hold: &OpenHold, policy: &Policy) -> Decision {
+        let offered = policy.actions.iter().map(|action| Value::text(action.name()));
+        let mut record = Map::from([
+            ("path".to_owned(), Value::text(hold.ask.path.as_str())),
+            ("kind".to_owned(), Value::text(&hold.ask.kind)),
+            ("reason".to_owned(), Value::text(hold.reason.name())),
+            ("request_hash".to_owned(), Value::text(hold.ask.hash.to_string())),
+            ("payload".to_owned(), Value::text(hold.ask.payload.cid().to_string())),
+            ("offered".to_owned(), Value::List(offered.collect())),
+            ("scope".to_owned(), Value::text(draft.scope.name())),
+            ("client".to_owned(), Value::text(draft.client)),
+            ("preselected".to_owned(), Value::Bool(preselects(draft.client, policy))),
+            ("authn".to_owned(), Value::text(format!("uid:{}", user_id()))),
+            ("requested_at".to_owned(), Value::text(hold.asked_at.to_string())),
+        ]);
+        if let Some(schema) = hold.ask.schema {
+            record.insert("schema".to_owned(), Value::text(schema.to_string()));
+        }
+        if let Some(deadline) = policy.deadline {
+            record.insert("deadline".to_owned(), Value::text(deadline.to_string()));
+        }
+        record.extend(policy_of(hold, policy));
+        if let (Action::Edit, Some(value)) = (draft.action, &draft.value) {
+            record.insert("edited".to_owned(), Value::Bool(true));
+            let edited = canonical::encode(value).map(|bytes| Cid::of(&bytes).to_string());
+            record.extend(edited.ok().map(|cid| ("edited_payload".to_owned(), Value::text(cid))));
+        }
+        if let Some(shown) = &draft.shown {
+            record.insert("shown".to_owned(), Value::text(&shown.hash));
+            record.insert("renderer".to_owned(), Value::text(shown.renderer));
+            record.insert("shown_at".to_owned(), Value::text(shown.at.to_string()));
+        }
+        if let Some((commit, principal)) = &draft.accepts {
+            record.insert("accepts".to_owned(), Value::text(commit.to_string()));
+            record.insert("on_behalf_of".to_owned(), Value::text(principal));
+        }
+        Decision {
+            action: draft.action,
+            value: policy.effective_value(draft.action, draft.value.as_ref()),
+            principal: draft.principal.clone(),
+            rationale: draft.rationale.clone(),
+            record,
+            request: hold.id,
+        }
+    }
+
+    /// Names the head on which the hold was put before people.
+    pub(crate) fn on(mut self, published: Option<&str>) -> Decision {
+        self.record.extend(published.map(|head| (HOLD_HEAD.to_owned(), Value::text(head))));
+        self
+    }
+
+    /// Returns the head on which the hold was put before people, as far as it is known.
+    pub(crate) fn published(&self) -> Option<&str> {
+        self.record.get(HOLD_HEAD).and_then(Value::as_text)
+    }
+
+    /// Returns for how long it counts; nothing where it says so in a word that nobody here knows.
+    pub fn scope(&self) -> Option<ApprovalScope> {
+        match self.record.get("scope") {
+            None => Some(ApprovalScope::Once),
+            Some(scope) => ApprovalScope::parse(scope.as_text()?),
+        }
+    }
+
+    /// Tells whether it answers this very question. An effect that is in doubt a second time is asked
+    /// about under the same id, and what was said of the first time is not about the second.
+    pub(crate) fn answers(&self, hold: &OpenHold) -> bool {
+        let asked_at = self.record.get("requested_at").and_then(Value::as_text);
+        asked_at.and_then(Instant::parse) == Some(hold.asked_at)
+    }
+
+    /// Returns until when it could be made, where that was said.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.record.get("deadline").and_then(Value::as_text).and_then(Instant::parse)
+    }
+
+    /// Returns when it was made, as its commit says.
+    pub fn decided_at(&self) -> Option<&str> {
+        self.record.get("decided_at").and_then(Value::as_text)
+    }
+
+    /// Returns the record for a commit that is made at that time, of a hold that stands on that head.
+    pub(crate) fn fields(&self, hold_head: Oid, at: Instant) -> Map {
+        let mut map = self.record.clone();
+        let asked_at = map.get("requested_at").and_then(Value::as_text).and_then(Instant::parse);
+        if let Some(asked_at) = asked_at {
+            let latency_ms = (at.millis() - asked_at.millis()).max(0);
+            map.insert("latency_ms".to_owned(), Value::Int(latency_ms));
+        }
+        map.extend([
+            ("v".to_owned(), Value::Int(VERSION)),
+            ("action".to_owned(), Value::text(self.action.name())),
+            ("value".to_owned(), self.value.clone().unwrap_or(Value::Null)),
+            ("principal".to_owned(), Value::text(&self.principal)),
+            (HOLD_HEAD.to_owned(), Value::text(hold_head.to_string())),
+            ("decided_at".to_owned(), Value::text(at.to_string())),
+        ]);
+        map
+    }
+
+    /// Reads the decision that a commit claims to be. Whether it counts is another question.
+    ///
+    /// # Errors
+    /// Fails when the commit cannot be read.
+    pub fn of_commit(space: &SessionSpace, commit: Oid) -> Result<Option<Decision>> {
+        Ok(Decision::read(space, &space.read_commit(commit)?.message))
+    }
+
+    pub(crate) fn read(space: &SessionSpace, message: &str) -> Option<Decision> {
+        let claims = Claims::read(message);
+        if claims.kind.as_ref()?.as_str() != "decision" {
+            return None;
+        }
+        let map = match claims.fields {
+            OpenFields::Inline(map) => map,
+            OpenFields::Object(cid) => {
+                space.object(cid).ok()?.map().get("fields")?.as_map()?.clone()
+            }
+        };
+        Some(Decision {
+            action: Action::parse_any(map.get("action")?.as_text()?)?,
+            value: map.get("value").filter(|value| **value != Value::Null).cloned(),
+            principal: map.get("principal")?.as_text()?.to_owned(),
+            rationale: agentic_model::trailer::strip(message),
+            request: RequestId::parse(&claims.request?)?,
+            record: map,
+        })
+    }
+}
+
+/// Says what the hold asked of its decision: until when, of how many, and what happens without one.
+fn policy_of(hold: &OpenHold, policy: &Policy) -> Map {
+    let mut map = Map::new();
+    if policy.need > 1 {
+        map.insert("need".to_owned(), count(policy.need));
+        let votes = hold.votes.iter().map(|vote| Value::text(&vote.decision)).collect();
+        map.insert("votes".to_owned(), Value::List(votes));
+    }
+    let role = policy.role.as_ref().map(|role| ("role".to_owned(), Value::text(role)));
+    map.extend(role);
+    if policy.level > 0 {
+        map.insert("escalated".to_owned(), count(policy.level));
+    }
+    let on_expiry = hold.payload.get("on_expiry").cloned();
+    map.extend(on_expiry.map(|form| ("on_expiry".to_owned(), form)));
+    map
+}
+
+/// Tells whether the answer was filled in before the person came: a form of another protocol shows
+/// the defaults of the schema. Our own dialog and command line have none.
+fn preselects(client: &str, policy: &Policy) -> bool {
+    let properties = policy.schema.as_ref().and_then(|schema| schema.get("properties"));
+    let parts = properties.and_then(Value::as_map).into_iter().flat_map(Map::values);
+    let has_default = |schema: &Value| schema.get("default").is_some();
+    client != COMMAND_LINE && parts.chain(&policy.schema).any(has_default)
+}
+
+fn count(count: usize) -> Value {
+    Value::Int(i64::try_from(count).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,293 @@
+//! The doctor: checks everything that other verbs rely on, and mends what can be mended.
+
+use std::path::PathBuf;
+
+use agentic_model::{AgentName, Object};
+use agentic_store::git::Repository;
+use agentic_store::recovery::{self, Checkpoint};
+use agentic_store::{Mended, Recovered};
+use agentic_store::{Stream, Writer, journal};
+
+use crate::hold::{self, Filter};
+use crate::{Result, SessionSpace};
+
+/// What the doctor may do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Treatment {
+    /// Whether every journal is replayed, as after a power cut.
+    pub replay: Replay,
+    /// What happens to locks of git that nobody seems to hold.
+    pub locks: Locks,
+}
+
+/// Whether journals are replayed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Replay {
+    /// Only what is unfinished is finished.
+    #[default]
+    AsNeeded,
+    /// Every journal is replayed from its beginning.
+    Always,
+}
+
+/// What happens to locks of git on refs of agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Locks {
+    /// They are reported.
+    #[default]
+    Reported,
+    /// They are removed.
+    Broken,
+}
+
+/// What the doctor found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What was mended.
+    pub mended: Vec<Recovered>,
+    /// What is damaged and could not be mended.
+    pub damaged: Vec<String>,
+    /// Whether nothing can be written here, so that nothing was mended.
+    pub is_read_only: bool,
+    /// Open holds that nobody could ask so any more, and what is wrong with them. They keep their
+    /// meaning.
+    pub questionable: Vec<String>,
+    /// Locks of git on refs of agents.
+    pub locks: Vec<PathBuf>,
+    /// How many journals were looked at.
+    pub n_journals: usize,
+    /// How many journals were cut, because git itself holds everything they recorded.
+    pub n_cut: usize,
+    /// How many objects were checked against their ids.
+    pub n_objects: usize,
+    /// How many sessions were read.
+    pub n_sessions: usize,
+    /// How many of them went on.
+    pub n_resumed: usize,
+}
+
+/// Examines a space.
+///
+/// # Errors
+/// Fails when the repository cannot be read at all; damage is reported, not an error.
+pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<Report> {
+    let mut report = Report::default();
+    break_locks(space, treatment.locks, &mut report)?;
+    let streams = recovery::all_streams(space.repository())?;
+    // One stream may have forked from, or merged, what only the journal of another still has.
+    for stream in &streams {
+        let kept = recovery::keep_objects_of(space.repository(), stream);
+        report.is_read_only |= kept.as_ref().is_err_and(agentic_store::Error::is_read_only);
+        // What is wrong with a journal itself is told by what follows.
+        report.note(stream, kept.unwrap_or_default());
+    }
+    let recovered = recovery::recover(space.repository(), space.now());
+    let recovered = report.unless_damaged(recovered).unwrap_or_default();
+    report.mended.extend(recovered);
+    if !report.is_read_only {
+        for stream in &streams {
+            salvage(space, stream, &mut report);
+        }
+    }
+    if treatment.replay == Replay::Always {
+        let replayed = recovery::replay(space.repository(), &streams, space.now());
+        let replayed = report.unless_damaged(replayed).unwrap_or_default();
+        report.mended.extend(replayed);
+        let followed = recovery::catch_up(space.repository(), space.now());
+        let followed = report.unless_damaged(followed).unwrap_or_default();
+        report.mended.extend(followed);
+    }
+    let mut sound = Vec::new();
+    for stream in streams {
+        report.n_journals += 1;
+        match treat(space, &stream, &mut report) {
+            Ok(()) => sound.push(stream),
+            Err(error) => report.damaged.push(error.to_string()),
+        }
+    }
+    cut_logs(space, &sound, &mut report)?;
+    check_sessions(space, &mut report)?;
+    for (agent, _) in space.agent_names()? {
+        check_agent(space, &agent, &mut report);
+    }
+    if let Err(error) = check_archive(space) {
+        report.damaged.push(format!("the archive: {error}"));
+    }
+    if !report.is_read_only {
+        space.repository().sweep_begun_packs();
+    }
+    // What keeps several steps from being done is one thing.
+    let mut told = std::collections::BTreeSet::new();
+    report.damaged.retain(|what| told.insert(what.clone()));
+    Ok(report)
+}
+
+/// Sets the journal of a stream aside if it is damaged. What its bad records said is lost.
+fn salvage(space: &SessionSpace, stream: &Stream, report: &mut Report) {
+    match recovery::salvage(space.repository(), stream, space.now()) {
+        Ok(None) => {}
+        Ok(Some(mended)) => {
+            for one in &mended {
+                if let Mended::Salvaged { n_lost, .. } = &one.mended {
+                    let lost = format!(
+                        "the journal of `{stream}`: {n_lost} of its records cannot be read"
+                    );
+                    report.damaged.push(lost);
+                }
+            }
+            report.mended.extend(mended);
+        }
+        Err(error) => report.damaged.push(error.to_string()),
+    }
+}
+
+fn treat(space: &SessionSpace, stream: &Stream, report: &mut Report) -> Result<()> {
+    let repository = space.repository();
+    let records = journal::records(repository.layout(), stream)?;
+    if report.is_read_only {
+        report.damaged.extend(recovery::lacks(repository, stream, &records)?);
+    }
+    for record in records {
+        check_decision(repository, record)?;
+    }
+    if report.is_read_only {
+        return Ok(());
+    }
+    let writer = Writer::open(repository, stream, space.now())?;
+    let findings = writer.findings().iter().cloned().map(Mended::Opened).collect();
+    report.note(stream, findings);
+    let kept = recovery::keep(repository, stream, space.now())?;
+    report.note(stream, kept);
+    Ok(())
+}
+
+/// Checks that the record of a decision holds the commit that it names.
+fn check_decision(repository: &Repository, record: journal::Record) -> Result<()> {
+    for (commit, objects) in record.into_decisions() {
+        let Some(objects) = objects else { continue };
+        if !objects.iter().any(|object| repository.name_object(object) == commit) {
+            let what = format!("the record of decision {commit}");
+            return Err(agentic_store::Error::corrupt(what, "it does not hold that commit").into());
+        }
+    }
+    Ok(())
+}
+
+impl Report {
+    /// Notes what was mended of a stream.
+    fn note(&mut self, stream: &Stream, mended: Vec<Mended>) {
+        let recovered = |mended| Recovered { stream: stream.clone(), mended };
+        self.mended.extend(mended.into_iter().map(recovered));
+    }
+
+    /// Reports what went wrong: as damage, unless it is just that nothing can be written here.
+    fn unless_damaged<T>(&mut self, outcome: agentic_store::Result<T>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(error) if error.is_read_only() => {
+                self.is_read_only = true;
+                None
+            }
+            Err(error) => {
+                self.damaged.push(error.to_string());
+                None
+            }
+        }
+    }
+}
+
+fn cut_logs(space: &SessionSpace, streams: &[Stream], report: &mut Report) -> Result<()> {
+    if report.is_read_only {
+        return Ok(());
+    }
+    for (_, outcome) in recovery::checkpoint(space.repository(), streams, space.now())? {
+        match report.unless_damaged(outcome) {
+            Some(Checkpoint::Cut) => report.n_cut += 1,
+            Some(Checkpoint::TooEarly | Checkpoint::Nothing) | None => {}
+        }
+    }
+    for stream in streams {
+        if let Some(agent) = stream.agent()
+            && space.archived_agent(agent)?.is_some()
+        {
+            let dropped = agentic_store::drop_journal(space.repository(), stream, space.now());
+            report.unless_damaged(dropped);
+        }
+    }
+    Ok(())
+}
+
+/// Reads every session, holds its records against their other witnesses, and goes on with those that
+/// a crash left.
+fn check_sessions(space: &SessionSpace, report: &mut Report) -> Result<()> {
+    for id in space.sessions()? {
+        report.n_sessions += 1;
+        if let Err(error) = crate::prove(space, &id) {
+            report.damaged.push(format!("session {}: {error}", id.short()));
+        }
+    }
+    if !report.is_read_only {
+        report.n_resumed = crate::tick(space)?.len();
+    }
+    for pending in hold::pending(space, &Filter::default())? {
+        let request = pending.hold.session.short_request(&pending.hold.id);
+        if let Some(why) = pending.flaw(space)? {
+            report.questionable.push(format!("{request}: {why}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_agent(space: &SessionSpace, agent: &AgentName, report: &mut Report) {
+    let check = || -> Result<usize> {
+        check_commits(space, agent)?;
+        let notes = space.repository().notes(&agent.notes_ref())?;
+        notes.all_notes()?;
+        let cids = notes.objects(None)?;
+        for cid in &cids {
+            let bytes = notes.object(*cid)?.unwrap_or_default();
+            Object::decode(&bytes)?;
+        }
+        Ok(cids.len())
+    };
+    match check() {
+        Ok(n) => report.n_objects += n,
+        Err(error) => report.damaged.push(format!("agent `{agent}`: {error}")),
+    }
+}
+
+/// Reads every commit of an agent and hashes it.
+fn check_commits(space: &SessionSpace, agent: &AgentName) -> Result<()> {
+    for commit in space.own_commits(agent, space.head(agent)?)? {
+        space.repository().verify_object(commit.oid)?;
+    }
+    Ok(())
+}
+
+/// Checks that what the archive keeps is there. Commits of a chain hold each other, so only their
+/// ends are looked at.
+fn check_archive(space: &SessionSpace) -> Result<()> {
+    for entry in space.archived_agents()? {
+        space.read_commit(entry.archived.head)?;
+        space.repository().notes_at(entry.archived.notes)?;
+    }
+    Ok(())
+}
+
+fn break_locks(space: &SessionSpace, locks: Locks, report: &mut Report) -> Result<()> {
+    let folders = ["refs/heads/agents", "refs/notes/agentic", "refs/agentic"];
+    for folder in folders {
+        let folder = space.repository().common_dir().join(folder);
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|extension| extension == "lock") {
+                if locks == Locks::Broken {
+                    std::fs::remove_file(&path)
+                        .map_err(agentic_store::Error::io("remove", &path))?;
+                }
+                report.locks.push(path);
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,431 @@
+//! The driver: makes records durable, performs effects, applies decisions.
+//!
+//! Whoever drives a session holds its lock. Every step follows one order: records first, durable;
+//! then whatever they allow to happen. Only the answers of pure requests and of timers that are due
+//! wait for the next barrier, to share its sync. While the session has open holds an answer is appended under
+//! the agent's lock, after the decisions that came in before it, so that both sides agree on who
+//! was first.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::mpsc;
+use std::time::Instant as Moment;
+
+use agentic_model::{Instant, Object, Value};
+use agentic_providers::provider::Response;
+use agentic_replay::{
+    Answer, Body, By, EffectClass, Failure, Journal, Path, Performance, Program, Progress, Request,
+    RequestId, Session, SessionId, Signalled,
+};
+use agentic_store::Lock;
+use agentic_store::journal::Log;
+
+use super::effect::{Performed, ended_child, perform, ready_child};
+use super::executor::Executor;
+use super::flow_of;
+use super::folder::Folder;
+use super::inbox::LOOK_EVERY;
+use super::load::{Ran, replayed};
+use super::recent::restore_journal;
+use super::retry::Backlog;
+use super::unsynced::Unsynced;
+use super::work::{Came, Order, Task, Work};
+use crate::{Error, Result, SessionSpace};
+
+/// What work under way has come to.
+type Arrived = (Path, Came);
+
+/// An effect that a thread works on.
+pub(super) struct Running {
+    pub(super) work: Work,
+    pub(super) performance: Performance,
+}
+
+/// A session being driven.
+pub struct Driver<'a> {
+    pub(super) space: &'a SessionSpace,
+    pub(super) folder: Folder,
+    _lock: Lock,
+    pub(super) log: Log,
+    pub(super) session: Session<Box<dyn Program>>,
+    pub(super) executor: Executor,
+    /// Records that may wait for the next barrier.
+    pub(super) unsynced: Unsynced,
+    /// Effects that may begin.
+    pub(super) ready: VecDeque<Performance>,
+    /// Effects that may begin once more, later.
+    pub(super) backlog: Backlog,
+    /// Programs, calls and children under way.
+    pub(super) running: BTreeMap<Path, Running>,
+    pub(super) timers: BTreeMap<Path, Instant>,
+    arrivals: (mpsc::Sender<Arrived>, mpsc::Receiver<Arrived>),
+    /// Effects that a fault of our own store stopped: they have no answer, and whoever drives the
+    /// session next performs them again.
+    pub(super) faulted: BTreeMap<Path, Error>,
+    /// The holds that the trace has been told of.
+    pub(super) told: BTreeSet<RequestId>,
+    /// When the inbox was looked at last.
+    pub(super) looked_at: Moment,
+    /// Whether the session was told to stop.
+    pub(super) is_cancelled: bool,
+    /// Whether its program has asked people since.
+    pub(super) asks_too_late: bool,
+    /// Whether the session was over when it was loaded.
+    was_over: bool,
+}
+
+impl<'a> Driver<'a> {
+    /// Takes over a session that was just started: nothing of it is durable yet.
+    pub fn begin(
+        space: &'a SessionSpace,
+        folder: Folder,
+        lock: Lock,
+        (session, progress): (Session<Box<dyn Program>>, Progress),
+    ) -> Result<Driver<'a>> {
+        let flow = flow_of(space, &folder, &session.flow())?;
+        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
+        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
+        driver.take_in(progress)?;
+        Ok(driver)
+    }
+
+    /// Makes the start of a session durable and nothing else: what it asks first is asked again by
+    /// whoever loads it.
+    pub fn begin_later(
+        space: &'a SessionSpace,
+        folder: Folder,
+        lock: Lock,
+        (session, mut progress): (Session<Box<dyn Program>>, Progress),
+    ) -> Result<()> {
+        progress.links.truncate(1);
+        let flow = flow_of(space, &folder, &session.flow())?;
+        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
+        let mut driver = Driver::new(space, folder, lock, (session, executor))?;
+        driver.append(&progress.objects, progress.links)
+    }
+
+    /// Loads a session and brings it to the end of its records.
+    ///
+    /// # Errors
+    /// Fails when the records are damaged, and with [`Error::Diverged`] when its program does
+    /// something else than was recorded; nothing is performed then.
+    pub fn load(space: &'a SessionSpace, id: &SessionId) -> Result<Driver<'a>> {
+        let (folder, lock) = Folder::lock(space, id)?;
+        Driver::load_locked(space, folder, lock)
+    }
+
+    /// Does the same if nobody else drives the session.
+    ///
+    /// # Errors
+    /// Fails as [`Driver::load`] does.
+    pub fn try_load(space: &'a SessionSpace, id: &SessionId) -> Result<Option<Driver<'a>>> {
+        match Folder::try_lock(space, id)? {
+            Some((folder, lock)) => Driver::load_locked(space, folder, lock).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Loads a session whose lock is held.
+    pub fn load_locked(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
+        let journal = restore_journal(space, &folder)?;
+        let flow = flow_of(space, &folder, &journal.flow())?;
+        let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
+        driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
+        driver.was_over = driver.session.end().is_some();
+        driver.is_cancelled = is_cancelled(&journal);
+        driver.take_in(progress)?;
+        Ok(driver)
+    }
+
+    /// Loads a session with another program than its own, which must make every recorded request.
+    pub fn load_with(space: &'a SessionSpace, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
+        let (folder, lock) = Folder::lock(space, id)?;
+        let journal = restore_journal(space, &folder)?;
+        let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
+        // A program that is refused leaves nothing behind.
+        folder.keep_object(&flow.cid(), flow.bytes())?;
+        let mut driver = Driver::new(space, folder, lock, ran)?;
+        driver.take_in(progress)?;
+        Ok(driver)
+    }
+
+    fn new(
+        space: &'a SessionSpace,
+        folder: Folder,
+        lock: Lock,
+        (session, executor): Ran,
+    ) -> Result<Driver<'a>> {
+        let (log, cut) = Log::open(&folder.log())?;
+        if cut > 0 {
+            let id = folder.id.short();
+            space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
+        }
+        Ok(Driver {
+            space,
+            folder,
+            _lock: lock,
+            log,
+            session,
+            executor,
+            unsynced: Unsynced::default(),
+            ready: VecDeque::new(),
+            backlog: Backlog::default(),
+            running: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            arrivals: mpsc::channel(),
+            faulted: BTreeMap::new(),
+            told: BTreeSet::new(),
+            looked_at: Moment::now(),
+            is_cancelled: false,
+            asks_too_late: false,
+            was_over: false,
+        })
+    }
+
+    /// Returns the id of the session.
+    pub fn id(&self) -> SessionId {
+        self.folder.id
+    }
+
+    /// Returns the session.
+    pub fn session(&self) -> &Session<Box<dyn Program>> {
+        &self.session
+    }
+
+    /// Runs the session as far as it goes without a human, an instant or a child.
+    ///
+    /// # Errors
+    /// Fails when a record cannot be written. A fault of the store in one effect leaves that effect
+    /// without an answer; everything else goes on as far as it can before the fault is returned.
+    pub fn run(&mut self) -> Result<()> {
+        if self.was_over {
+            return self.folder.retire(self.space);
+        }
+        let ran = self.run_on();
+        self.or_put_off(ran)?;
+        let settled = self.settle_down();
+        match std::mem::take(&mut self.faulted).pop_first() {
+            Some((_, fault)) => Err(fault),
+            None => settled,
+        }
+    }
+
+    fn run_on(&mut self) -> Result<()> {
+        self.look_after_orphans()?;
+        if let Some(remark) = self.executor.configure(|| self.work_folder()) {
+            self.space.note_mended(remark);
+        }
+        self.take_letters()?;
+        self.apply_decisions()?;
+        self.probe_doubts()?;
+        loop {
+            if self.space.is_stopping() {
+                self.put_off()?;
+                self.leave_orphans();
+            }
+            self.take_up_retries();
+            self.start_ready()?;
+            if let Some(signalled) = self.session.signalled() {
+                let Signalled { seq, path, value } = signalled;
+                self.answer(&path, Answer::Ok(value), By::Signal(seq))?;
+            } else if let Some(path) = self.due_timer() {
+                self.timers.remove(&path);
+                let (answer, by) = self.timer_answer(&path);
+                self.answer_again(&path, answer, by)?;
+            } else if !self.running.is_empty() {
+                self.flush()?;
+                self.wait_for_work()?;
+            } else if self.ready.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what some work under way has come to, unless that takes longer than letters wait.
+    fn wait_for_work(&mut self) -> Result<()> {
+        match self.arrivals.1.recv_timeout(LOOK_EVERY) {
+            Ok((path, came)) => match self.running.remove(&path) {
+                Some(running) => match came {
+                    Came::Orphans { are_over } => self.orphaned(running.performance, are_over),
+                    came => self.arrived(&running, came),
+                },
+                None => Ok(()),
+            },
+            // The driver holds a sender of its own, so nothing has come yet.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Records that the session goes on with another program.
+    pub fn upgraded(&mut self, to: agentic_model::Cid) -> Result<()> {
+        let progress = self.session.upgraded(to, self.space.now());
+        self.take_in(progress)
+    }
+
+    /// Begins everything that may begin.
+    fn start_ready(&mut self) -> Result<()> {
+        loop {
+            self.look_for_letters()?;
+            let Some(performance) = self.ready.pop_front() else { return Ok(()) };
+            let path = performance.request.path.clone();
+            if performance.class != EffectClass::Pure {
+                // What was asked is durable before anything of it begins.
+                self.flush()?;
+            }
+            let Some(performance) = self.look_first(performance)? else { continue };
+            if let Some(task) = self.to_work(&performance) {
+                self.flush()?;
+                self.note_retry(&performance)?;
+                agentic_store::fault::point("before-effect")?;
+                let work = task.begin(self.order(&performance), &performance);
+                self.running.insert(path, Running { work, performance });
+                continue;
+            }
+            if let Some(answer) = self.executor.compute(&performance.request) {
+                self.computed(&performance, answer)?;
+                continue;
+            }
+            self.flush()?;
+            match perform(self.space, &self.session, &performance) {
+                Ok(Performed::Answered(answer, by)) => self.answer(&path, answer, by)?,
+                Ok(Performed::Waiting) => {}
+                Err(fault) => {
+                    self.faulted.insert(path, fault);
+                }
+            }
+        }
+    }
+
+    /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
+    /// for a child that is not over.
+    fn arrived(&mut self, running: &Running, came: Came) -> Result<()> {
+        if let Came::Exec(ended) = &came
+            && let Some(fault) = &ended.fault
+            && self.tries_again(&running.performance, fault)?
+        {
+            return Ok(());
+        }
+        let path = &running.performance.request.path;
+        let answer = match came {
+            // What it takes to know the program again could not be kept: nothing began.
+            Came::Exec(super::process::Ended { no_room: Some(source), .. }) => {
+                let path = self.work_folder();
+                let doing = "start a program in";
+                let fault = agentic_store::Error::Io { doing, path, source };
+                self.faulted.insert(running.performance.request.path.clone(), fault.into());
+                return Ok(());
+            }
+            Came::Exec(ended) => ended.answer,
+            Came::Probe(ended) => return self.probed(&running.performance, ended),
+            Came::Orphans { .. } => return Ok(()),
+            Came::Answer(response) => return self.responded(path, response),
+            Came::Program { name, outcome } => {
+                return self.responded(path, self.executor.printed(&name, outcome));
+            }
+            Came::Reply { url, reply } => {
+                return self.responded(path, self.executor.responded(&url, reply));
+            }
+            Came::Child(ran) => {
+                let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
+                return match ended {
+                    Ok(Some((answer, by))) => self.answer(path, answer, by),
+                    Ok(None) => Ok(()),
+                    Err(fault) => {
+                        self.faulted.insert(path.clone(), fault);
+                        Ok(())
+                    }
+                };
+            }
+        };
+        self.answer(path, answer, By::Executor)
+    }
+
+    /// Takes in what somebody outside answered, or that nobody could.
+    fn responded(&mut self, path: &Path, response: Response) -> Result<()> {
+        match response.unanswered {
+            // A session that is to stop does not wait for anybody.
+            Some(why) if !self.is_cancelled => self.put_aside(path, &why),
+            Some(_) | None => self.answer(path, response.answer, By::Executor),
+        }
+    }
+
+    /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.
+    fn to_work(&self, performance: &Performance) -> Option<Task> {
+        let request = &performance.request;
+        if let Some(command) = self.executor.command(request) {
+            return Some(Task::Program(command, self.work_folder()));
+        }
+        if let Some(call) = self.executor.call(request) {
+            return Some(Task::Call(call));
+        }
+        if let Some(call) = self.provider_call(performance) {
+            return Some(Task::Provider(Box::new(call), self.space.terminal()));
+        }
+        if let Some(child) = ready_child(self.space, &self.session, performance) {
+            return Some(Task::Child(child, self.space.opener()));
+        }
+        let is_plain = request.kind == "exec" && !self.executor.is_scripted(request);
+        is_plain.then(|| Task::Exec(self.work_folder()))
+    }
+
+    fn order(&self, performance: &Performance) -> Order {
+        let request = &performance.request;
+        Order {
+            path: request.path.clone(),
+            key: performance.id.to_string(),
+            charge: self.charge(performance),
+            timeout_ms: request.timeout_ms,
+            grace: self.space.grace(),
+            caller: self.executor.caller(request, self.work_folder(), self.folder.id.to_string()),
+            waiting: self.arrivals(),
+        }
+    }
+
+    /// Returns where work under way tells what it came to.
+    pub(super) fn arrivals(&self) -> mpsc::Sender<Arrived> {
+        self.arrivals.0.clone()
+    }
+
+    /// Programs run in the agent's worktree if it has one, else where the repository is.
+    pub(super) fn work_folder(&self) -> std::path::PathBuf {
+        let worktree = self.space.worktree_of(&self.session.started().agent).ok();
+        let repository = self.space.repository();
+        let top = repository.work_dir().unwrap_or(repository.common_dir());
+        worktree.map_or(top.to_owned(), |worktree| worktree.path)
+    }
+
+    /// Says whether a request has no answer yet.
+    pub(super) fn is_open(&self, path: &Path) -> bool {
+        self.session.unanswered().any(|request| request.path == *path)
+    }
+
+    /// Returns how often an effect is tried again unless its request says so itself.
+    pub(super) fn retries_max(&self, request: &Request) -> u32 {
+        self.executor.kinds().rule(request).retries_max
+    }
+
+    /// Returns what a timer that is due gives: a failure where its request names no instant.
+    fn timer_answer(&self, path: &Path) -> (Answer, By) {
+        let request = self.session.unanswered().find(|request| request.path == *path);
+        match request.and_then(|request| request.sleeps_until()) {
+            Some(_) => (Answer::Ok(Value::Null), By::Timer),
+            None => {
+                let needs = "`sleep` needs `until`, an instant as a number of milliseconds";
+                (Answer::Failed(Failure::new("bad-request", needs)), By::Executor)
+            }
+        }
+    }
+
+    fn due_timer(&self) -> Option<Path> {
+        let now = self.space.now();
+        let due = self.timers.iter().filter(|(_, until)| **until <= now);
+        due.min_by_key(|(path, until)| (*until, *path)).map(|(path, _)| path.clone())
+    }
+}
+
+/// Says whether a session was told to stop.
+fn is_cancelled(journal: &Journal) -> bool {
+    let own = journal.records().iter().rev();
+    let mut own = own.take_while(|record| !matches!(record.body, Body::Start(_)));
+    own.any(|record| matches!(record.body, Body::Cancel(_)))
+}

@@ -1,0 +1,187 @@
+//! The embedded engine: runs of plans as sessions of this repository.
+//!
+//! What is its own about it stands here and nowhere above: a run is found by its session, its agent
+//! or its key; without an agent it runs as one that is made for it; a process drives it and sits out
+//! its short pauses; a decision is a commit on the agent's branch.
+
+mod agent;
+mod decide;
+mod due;
+mod history;
+mod message;
+mod pause;
+mod performer;
+mod stored;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use agentic_lang_pipeline::engine::{
+    Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
+    RunEvent, RunHold, RunId, RunStart, RunStatus,
+};
+use agentic_model::Value;
+use agentic_replay::{End, SessionId};
+
+use self::due::Looked;
+use self::pause::next_pause;
+use crate::{Begin, OpenHold, Pinned, State, Summary, blocks, find_run, pin};
+use crate::{Error, SessionSpace};
+
+pub use self::agent::{AgentFailure, ensure_agent, fresh_key, key_or_fresh, own_agent};
+pub use self::decide::request_at;
+pub use self::message::message_of;
+pub use self::pause::sit_out;
+pub use self::performer::unperformed;
+pub use self::stored::stored_plan;
+
+/// The engine that keeps runs as sessions of a repository.
+pub struct Embedded<'a> {
+    space: &'a SessionSpace,
+    /// Through what people decide.
+    client: &'static str,
+    /// How the sessions were that a worker was told of.
+    looked: RefCell<BTreeMap<SessionId, Looked>>,
+}
+
+impl<'a> Embedded<'a> {
+    /// Makes the engine of a space; people decide through `client`.
+    pub fn new(space: &'a SessionSpace, client: &'static str) -> Embedded<'a> {
+        Embedded { space, client, looked: RefCell::default() }
+    }
+
+    fn session(&self, run: &RunId) -> Result<SessionId> {
+        self.space.find_session(run.as_str()).map_err(refused)
+    }
+
+    fn begin(&self, start: RunStart) -> Result<Begin> {
+        let RunStart { run, input, key, agent } = start;
+        let run = performer::with_flows(self.space, run).map_err(refused)?;
+        if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
+            return Err(refused(Error::Unperformed { reason }));
+        }
+        let Pinned { flow, parts } = pin(&run).map_err(refused)?;
+        let (key, key_source) = key_or_fresh(self.space, key);
+        let agent = match agent.or_else(|| self.space.current_agent()) {
+            Some(agent) => agent,
+            None => own_agent(self.space, &key, &run.source)
+                .map_err(|failure| EngineError::new(Refusal::Own, failure))?,
+        };
+        // What a program can do is what its builtins are, and those were named.
+        let allow = vec!["*".to_owned()];
+        Ok(Begin { agent, flow, parts, input, key, key_source, allow })
+    }
+}
+
+impl DurableEngine for Embedded<'_> {
+    fn start(&self, start: RunStart, attendance: Attendance) -> Result<RunId> {
+        let begin = self.begin(start)?;
+        let id = match attendance {
+            Attendance::Detached => crate::record(self.space, begin).map_err(refused)?,
+            Attendance::Attended => {
+                let id = crate::start(self.space, begin).map_err(refused)?;
+                sit_out(self.space, &id).map_err(refused)?;
+                id
+            }
+        };
+        Ok(RunId::new(id.to_string()))
+    }
+
+    fn find(&self, name: &str) -> Result<RunId> {
+        Ok(RunId::new(find_run(self.space, name).map_err(refused)?.to_string()))
+    }
+
+    fn go_on(&self, run: &RunId) -> Result<()> {
+        let id = self.session(run)?;
+        crate::resume(self.space, &id).map_err(refused)
+    }
+
+    fn due(&self) -> Result<Vec<RunId>> {
+        let due = due::list(self.space, &mut self.looked.borrow_mut()).map_err(refused)?;
+        Ok(due.iter().map(|id| RunId::new(id.to_string())).collect())
+    }
+
+    fn status(&self, run: &RunId) -> Result<RunStatus> {
+        let id = self.session(run)?;
+        let summary = self.space.session(&id).map_err(refused)?;
+        let blocks = blocks(self.space, &id).map_err(refused)?;
+        let unanswered = crate::unanswered(self.space, &summary);
+        Ok(RunStatus {
+            id: RunId::new(id.to_string()),
+            state: standing(self.space, &summary),
+            holds: summary.holds.iter().map(|hold| open_hold(&id, hold)).collect(),
+            key: summary.key,
+            agent: summary.agent,
+            blocks,
+            until: next_pause(self.space, &id).map_err(refused)?.map(|(until, _)| until),
+            unanswered: unanswered.map(|(_, failure)| failure),
+        })
+    }
+
+    fn result(&self, run: &RunId) -> Result<Option<End>> {
+        let summary = self.space.session(&self.session(run)?).map_err(refused)?;
+        Ok(match summary.state {
+            State::Done => summary.result.map(End::Done),
+            State::Failed => summary.failure.map(End::Failed),
+            State::Cancelled => Some(End::Cancelled),
+            State::Running | State::Held | State::Waiting | State::Diverged => None,
+        })
+    }
+
+    fn history(&self, run: &RunId) -> Result<Vec<RunEvent>> {
+        history::of(self.space, &self.session(run)?).map_err(refused)
+    }
+
+    fn cancel(&self, run: &RunId, cancellation: &Cancellation) -> Result<()> {
+        let id = self.session(run)?;
+        let Cancellation { who, why, mode } = cancellation;
+        crate::cancel(self.space, &id, *mode, who, why).map_err(refused)
+    }
+
+    fn decide(&self, run: &RunId, decision: &RunDecision) -> Result<Decided> {
+        let id = self.session(run)?;
+        decide::decide(self.space, self.client, &id, decision).map_err(refused)
+    }
+}
+
+/// Says how a run stands; one that waits for a held child is held too.
+fn standing(space: &SessionSpace, summary: &Summary) -> State {
+    let waits_for_child = summary.state == State::Waiting && summary.until.is_none();
+    match waits_for_child && has_held_child(space, &summary.id) {
+        true => State::Held,
+        false => summary.state,
+    }
+}
+
+fn has_held_child(space: &SessionSpace, id: &SessionId) -> bool {
+    let children = crate::children(space, id).unwrap_or_default();
+    let mut summaries = children.iter().filter_map(|id| space.session(id).ok());
+    summaries.any(|child| standing(space, &child) == State::Held)
+}
+
+fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {
+    RunHold {
+        request: id.short_request(&hold.id),
+        path: hold.ask.path.clone(),
+        question: hold.payload.get("question").and_then(Value::as_text).map(str::to_owned),
+        choices: hold.payload.get("choices").cloned(),
+    }
+}
+
+/// Says in the words of all engines what was refused, and keeps our own.
+fn refused(error: Error) -> EngineError {
+    let refusal = match &error {
+        Error::UnknownSession { .. } => Refusal::UnknownRun,
+        Error::KeyTaken { .. } => Refusal::KeyTaken,
+        Error::SessionOver { .. } => Refusal::RunOver,
+        Error::UnknownRequest { .. } | Error::NoHold { .. } => Refusal::HoldNotOpen,
+        Error::AlreadyDecided { .. } | Error::HoldExpired { .. } => Refusal::HoldClosed,
+        Error::ValueMisfit { .. } => Refusal::ChoiceNotOffered,
+        Error::NotAllowed { .. } => Refusal::NotAuthorised,
+        _ => Refusal::Own,
+    };
+    EngineError::new(refusal, error)
+}
+
+#[cfg(test)]
+mod tests;

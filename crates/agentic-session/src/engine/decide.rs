@@ -1,0 +1,166 @@
+//! Decisions as pipelines speak of them: the node of a run, and a choice.
+
+use agentic_lang_pipeline::engine::{Decided, RunDecision, RunId};
+use agentic_model::{Oid, Value};
+use agentic_replay::{HOLD, Path, RequestId, SessionId};
+
+use crate::decide::{self, Action, ApprovalScope, Decision, Draft};
+use crate::go_on;
+use crate::hold::{Filter, Named, Pending, find_hold, pending, winner};
+use crate::{Error, Result, SessionSpace};
+
+/// Decides a hold of a session.
+pub(super) fn decide(
+    space: &SessionSpace,
+    client: &'static str,
+    id: &SessionId,
+    decision: &RunDecision,
+) -> Result<Decided> {
+    let (action, value) = action_of(&decision.choice);
+    let pending = match named(space, id, decision)? {
+        Named::Open(pending) => pending,
+        Named::Decided { session, id, commit, decision: earlier, cancelled_by } => {
+            let earlier = earlier.map(|made| *made);
+            let earlier = Earlier { session, id, commit, decision: earlier, cancelled_by };
+            return repeated(space, earlier, (action, value), &decision.actor);
+        }
+    };
+    let session = pending.hold.session;
+    let draft = Draft {
+        action,
+        value,
+        scope: ApprovalScope::Once,
+        rationale: decision.note.clone(),
+        expect: decision.expect.clone(),
+        principal: decision.actor.clone(),
+        client,
+        shown: None,
+        accepts: None,
+    };
+    match decide::decide(space, &pending, &draft) {
+        Ok(done) => Ok(Decided {
+            run: RunId::new(session.to_string()),
+            request: session.short_request(&pending.hold.id),
+            action: done.decision.action.name().to_owned(),
+            actor: done.decision.principal,
+            receipt: done.commit.to_string(),
+            remark: done.written.deferred.map(|why| {
+                format!("it is durable but not visible yet: {why}; the next command finishes it")
+            }),
+        }),
+        Err(error) => {
+            if matches!(error, Error::HoldExpired { .. }) {
+                // The session records the expiry and goes on; then it can be said who won.
+                go_on(space, &session)?;
+                let named = find_hold(space, &session.short_request(&pending.hold.id));
+                if let Ok(Named::Decided { session, id, commit, decision: made, cancelled_by }) =
+                    named
+                {
+                    let made = made.map(|made| *made);
+                    let earlier = Earlier { session, id, commit, decision: made, cancelled_by };
+                    return repeated(space, earlier, (action, draft.value), &decision.actor);
+                }
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Returns the action of a choice, with its value.
+fn action_of(choice: &str) -> (Action, Option<Value>) {
+    match choice {
+        "accept" => (Action::Approve, None),
+        "reject" => (Action::Reject, None),
+        other => (Action::Respond, Some(Value::text(other))),
+    }
+}
+
+/// Finds the hold that is meant, open or decided.
+fn named(space: &SessionSpace, id: &SessionId, decision: &RunDecision) -> Result<Named> {
+    if let Some(node) = &decision.hold {
+        return match node.contains('.') {
+            true => find_hold(space, node),
+            false => find_hold(space, &request_at(space, id, node)?),
+        };
+    }
+    let open = pending(space, &Filter::default())?;
+    let mut own: Vec<Pending> =
+        open.into_iter().filter(|pending| pending.hold.session == *id).collect();
+    match own.len() {
+        1 => Ok(Named::Open(Box::new(own.remove(0)))),
+        0 => {
+            // The agent's other sessions may be its children, and what was decided is told as such.
+            let agent = space.session(id)?.agent;
+            find_hold(space, agent.as_str())
+        }
+        _ => {
+            let request = |pending: &Pending| id.short_request(&pending.hold.id);
+            let candidates = own.iter().map(request).collect();
+            Err(Error::AmbiguousRequest { id: id.short(), candidates })
+        }
+    }
+}
+
+/// Finds the request of the hold that a session has at a node, open or decided.
+///
+/// # Errors
+/// Fails when there is none, or several.
+pub fn request_at(space: &SessionSpace, id: &SessionId, node: &str) -> Result<String> {
+    let summary = space.session(id)?;
+    let stands_there = |path: &Path| path.as_str().split('/').any(|part| part == node);
+    let holds = summary.asked.iter().filter(|asked| asked.kind == HOLD);
+    let found: Vec<String> = holds
+        .filter(|asked| asked.path.as_str() == node || stands_there(&asked.path))
+        .map(|asked| id.short_request(&asked.id))
+        .collect();
+    match found.as_slice() {
+        [only] => Ok(only.clone()),
+        [] => Err(Error::NoHold { run: id.short(), node: node.to_owned() }),
+        _ => Err(Error::AmbiguousRequest { id: node.to_owned(), candidates: found }),
+    }
+}
+
+/// What was decided before.
+struct Earlier {
+    session: SessionId,
+    id: RequestId,
+    commit: Option<Oid>,
+    decision: Option<Decision>,
+    cancelled_by: Option<String>,
+}
+
+/// Says who was first; the same person repeating the same choice succeeds.
+fn repeated(
+    space: &SessionSpace,
+    earlier: Earlier,
+    (action, value): (Action, Option<Value>),
+    actor: &str,
+) -> Result<Decided> {
+    let Earlier { session, id, commit, decision, cancelled_by } = earlier;
+    let request = session.short_request(&id);
+    if let (Some(decision), Some(commit)) = (&decision, commit)
+        && (decision.action, &decision.value) == (action, &value)
+        && decision.principal == actor
+    {
+        return Ok(Decided {
+            run: RunId::new(session.to_string()),
+            request,
+            action: decision.action.name().to_owned(),
+            actor: decision.principal.clone(),
+            receipt: commit.to_string(),
+            remark: None,
+        });
+    }
+    let (principal, action) = match decision {
+        Some(decision) if decision.action == Action::Expire => {
+            return Err(Error::HoldExpired {
+                request,
+                deadline: decision.deadline().unwrap_or(space.now()),
+                value: decision.value.clone(),
+                commit,
+            });
+        }
+        decision => winner(decision.as_ref(), cancelled_by.as_deref()),
+    };
+    Err(Error::AlreadyDecided { request, principal, action, commit })
+}

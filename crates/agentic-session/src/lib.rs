@@ -1,0 +1,260 @@
+//! Sessions: durable runs of flows on behalf of agents; the holds of theirs that wait for people, and
+//! the decisions that answer them.
+//!
+//! What a session is, and what every record means, is decided in `agentic-replay`. Here is what
+//! surrounds it: the folder that keeps its records (`folder`), how it is found (`listing`), the summary that is read from them
+//! without running anything ([`summary`]), and the driver that makes records durable, performs
+//! effects and applies decisions.
+
+mod admission;
+mod apply;
+pub mod archive;
+mod beginning;
+mod block;
+mod children;
+mod consequence;
+mod context;
+pub mod decide;
+mod decision;
+pub mod doctor;
+mod drive;
+mod effect;
+pub mod engine;
+mod error;
+mod executor;
+mod folder;
+mod fork;
+pub mod hold;
+mod inbox;
+mod language;
+mod listener;
+mod listing;
+mod load;
+pub mod log;
+mod look;
+mod orphan;
+pub mod outlook;
+mod overtaken;
+mod own;
+mod performer;
+mod pipeline;
+mod policy;
+mod probe;
+mod process;
+mod proof;
+mod publish;
+mod rebuild;
+mod recent;
+mod recording;
+mod replay;
+mod reply;
+mod retell;
+mod retry;
+mod roster;
+mod run;
+mod script;
+mod seal;
+mod segment;
+mod space;
+mod start;
+mod stop;
+pub mod summary;
+mod terminal;
+pub mod ticket;
+mod trace;
+pub mod tree;
+mod trust;
+mod unanswered;
+mod unsynced;
+mod watch;
+mod work;
+
+pub use agentic_space::{AgentBranch, Clock, Durability, Written};
+
+pub use self::children::children;
+pub(crate) use self::children::parent_of;
+pub use self::context::{Cast, ContextFlow, Models, Tools};
+pub use self::error::{Error, Result};
+pub use self::executor::{CommandLine, Executor};
+pub use self::fork::{Children, ForkPlan, fork, upgrade};
+pub use self::language::{AgentLangFlow, agents_of, flow_object, pinned_adapter};
+pub use self::listener::Listener;
+pub use self::overtaken::{Overtaken, decisions, overtaken};
+pub use self::performer::ProviderCall;
+pub use self::pipeline::{Pinned, pin};
+pub use self::proof::{Proof, prove};
+pub use self::rebuild::rebuild;
+pub use self::replay::{Difference, Verdict, diff, replay};
+pub use self::retell::retell;
+pub use self::run::{blocks, find_run};
+pub use self::space::{Options, SessionSpace};
+pub use self::start::{Begin, KeySource, cancel, go_on, record, resume, signal, start, tick};
+pub use self::summary::{Asked, OpenHold, Summary};
+pub use self::terminal::Terminal;
+pub use self::unanswered::unanswered;
+pub use self::watch::{Noted, Watch};
+pub use agentic_replay::State;
+
+use std::collections::BTreeMap;
+
+use agentic_flow::Flow;
+use agentic_lang_agent::Capture;
+use agentic_model::{Cid, Object, Value};
+use agentic_replay::{Engine, Failure, Program, SessionId};
+
+use self::language::Language;
+use self::pipeline::Shelf;
+
+/// How many characters the printed form of an id has.
+const CID_CHARS: usize = 59;
+/// How many flows one flow may import, directly or not.
+const MODULES_MAX: usize = 1024;
+
+impl SessionSpace {
+    /// Reads how a session stands, from its records alone.
+    ///
+    /// # Errors
+    /// Fails when there is no such session or its records are damaged.
+    pub fn session(&self, id: &SessionId) -> Result<Summary> {
+        let mut summary = summary::read(self, id)?;
+        if summary.state.is_over() {
+            return Ok(summary);
+        }
+        // A pinned program can differ from its records only where its language means another thing.
+        let flow = flow_of(self, &folder::Folder::of(self, id), &summary.flow);
+        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine_since(&summary.engine)));
+        if here.is_ok_and(|here| here != summary.engine) {
+            let Engine { language, semantics } = &summary.engine;
+            let message = format!("nothing here runs version {semantics} of `{language}`");
+            summary.state = State::Diverged;
+            summary.failure = Some(Failure::new("ENGINE", message));
+        }
+        Ok(summary)
+    }
+
+    /// Reads how a session stood after so many records.
+    ///
+    /// # Errors
+    /// Fails as [`Space::session`] does.
+    pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
+        let journal = recent::read_journal(self, id)?;
+        summary::of_past(self, &journal.up_to(n_records))
+    }
+
+    /// Lists the sessions of this space, oldest first.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionId>> {
+        listing::list_all(self)
+    }
+
+    /// Counts the sessions of this space.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn n_sessions(&self) -> Result<usize> {
+        Ok(listing::list_known(self)?.len())
+    }
+
+    /// Finds the session that a text names: an id or a unique prefix of eight or more digits, or
+    /// an agent's only session that is not over, else its newest.
+    ///
+    /// # Errors
+    /// Fails when there is none, or several.
+    pub fn find_session(&self, text: &str) -> Result<SessionId> {
+        listing::find(self, text)
+    }
+}
+
+/// Makes a run of the flow that an object holds, with the flows that it imports, as a version of its
+/// language runs it.
+pub(crate) fn program_of(
+    space: &SessionSpace,
+    folder: &folder::Folder,
+    flow: &Object,
+    engine: &Engine,
+) -> Result<Box<dyn Program>> {
+    program_heard(Shelf { space, folder, given: &[] }, flow, engine)
+}
+
+/// Makes such a run, which traces what it does if somebody wants to hear that.
+fn program_heard(shelf: Shelf<'_>, flow: &Object, engine: &Engine) -> Result<Box<dyn Program>> {
+    let trace = shelf.space.listener().map_or(Capture::Off, |listener| listener.trace);
+    program_with(shelf, flow, trace, engine)
+}
+
+/// Makes such a run, which traces what it does where its language can.
+fn program_with(
+    shelf: Shelf<'_>,
+    flow: &Object,
+    trace: Capture,
+    engine: &Engine,
+) -> Result<Box<dyn Program>> {
+    let cid = flow.cid();
+    let language = Language::of(flow)?;
+    if language == Language::Pipeline {
+        return Ok(Box::new(shelf.program(flow)?));
+    }
+    let source = source_of(flow)?;
+    match language {
+        Language::Rhai => {}
+        Language::AgentLang => return language::agentlang(flow, source, trace),
+        Language::Pipeline => unreachable!("BUG: pipelines are made above"),
+        Language::Context => return context::program(flow, source),
+    }
+    let mut modules = BTreeMap::new();
+    collect_modules(shelf.space, shelf.folder, source, &mut modules)?;
+    let flow = Flow::parse_as(source, modules, engine.semantics).map_err(|findings| {
+        Error::BrokenFlow {
+            id: cid.to_string(),
+            reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
+        }
+    })?;
+    Ok(Box::new(flow.program()))
+}
+
+fn source_of(flow: &Object) -> Result<&str> {
+    let source = flow.map().get("source").and_then(Value::as_text);
+    source.ok_or_else(|| Error::NotAFlow { id: flow.cid().to_string() })
+}
+
+/// Finds the flows that a source names by their ids, and those that these name. An id that leads
+/// nowhere is left to the run, which fails at the import.
+fn collect_modules(
+    space: &SessionSpace,
+    folder: &folder::Folder,
+    source: &str,
+    modules: &mut BTreeMap<Cid, String>,
+) -> Result<()> {
+    let mut todo = vec![source.to_owned()];
+    while let Some(source) = todo.pop() {
+        for (at, _) in source.match_indices(Cid::PREFIX) {
+            let cid = source.get(at..at + CID_CHARS).and_then(|text| Cid::parse(text).ok());
+            let Some(cid) = cid.filter(|cid| !modules.contains_key(cid)) else { continue };
+            if modules.len() >= MODULES_MAX {
+                return Err(Error::BadRequest {
+                    reason: "a flow imports too many others".to_owned(),
+                });
+            }
+            if let Ok(module) = flow_of(space, folder, &cid)
+                && let Ok(source) = source_of(&module)
+            {
+                modules.insert(cid, source.to_owned());
+                todo.push(source.to_owned());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Reads the object of a flow: from the session's own folder, else from wherever the space has it.
+pub(crate) fn flow_of(space: &SessionSpace, folder: &folder::Folder, cid: &Cid) -> Result<Object> {
+    match folder.read_object(cid)? {
+        Some(bytes) => Ok(Object::decode(&bytes)?),
+        None => Ok(space.object(*cid)?),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! Which sessions there are, and which one a text names.
+//!
+//! There is no index to keep true: the folders are listed, of each session no more than its first
+//! record is read ([`Beginning`]), once for all commands ([`roster`]), and the journal only of those
+//! that come into question, those that are not over before those that are.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use agentic_model::{AgentName, Instant};
+use agentic_replay::SessionId;
+
+use super::beginning::Beginning;
+use super::recent::read_journal;
+use super::{roster, seal};
+use crate::{Error, Result, SessionSpace};
+
+/// The fewest digits of an id that are accepted.
+const PREFIX_DIGITS_MIN: usize = 8;
+
+/// Lists the sessions that are not over.
+pub fn list_open(space: &SessionSpace) -> Result<Vec<SessionId>> {
+    let layout = space.repository().layout();
+    let mut ids = list(&layout.open_sessions())?;
+    // Of an agent that nothing was written to here, sessions may have come by fetch alone.
+    for (agent, _) in space.agent_names()? {
+        if !layout.journal(&agentic_store::Stream::Agent(agent.clone())).exists() {
+            let sealed = seal::sessions_of(space, &agent)?;
+            let is_open =
+                |id: &SessionId| read_journal(space, id).is_ok_and(|journal| !journal.is_over());
+            ids.extend(sealed.into_iter().filter(is_open));
+        }
+    }
+    ids.sort();
+    ids.dedup();
+    Ok(ids)
+}
+
+/// Lists the sessions of some agents that are not over, with their agents.
+pub fn open_sessions_of(
+    space: &SessionSpace,
+    agents: &BTreeSet<&AgentName>,
+) -> Result<Vec<(SessionId, AgentName)>> {
+    let layout = space.repository().layout();
+    let mut ids = list(&layout.open_sessions())?;
+    for agent in agents {
+        // Nothing was written to it here; its sessions may have come by fetch alone.
+        if !layout.journal(&agentic_store::Stream::Agent((*agent).clone())).exists() {
+            ids.extend(seal::sessions_of(space, agent)?);
+        }
+    }
+    let wanted: BTreeSet<_> = agents.iter().map(|agent| roster::hash_of_agent(agent)).collect();
+    let mut open = Vec::new();
+    for id in roster::select(space, ids, |mark| wanted.contains(&mark.agent)) {
+        // One that is damaged is nobody's.
+        let Ok(Beginning { start, .. }) = Beginning::of(space, &id) else { continue };
+        if agents.contains(&start.agent)
+            && read_journal(space, &id).is_ok_and(|journal| !journal.is_over())
+        {
+            open.push((id, start.agent));
+        }
+    }
+    Ok(open)
+}
+
+/// Lists all sessions that are known here, in no order.
+pub fn list_known(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
+    let mut ids = list_local(space)?;
+    ids.extend(seal::sessions(space)?);
+    Ok(ids)
+}
+
+/// Lists all sessions that are known here, oldest first. A folder in which nothing was recorded is
+/// what is left of a start that was broken off: there is no such session.
+pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
+    let begun = |id: SessionId| match Beginning::of(space, &id) {
+        Ok(beginning) => Some((beginning.at.millis(), id)),
+        Err(Error::UnknownSession { .. }) => None,
+        Err(_) => Some((i64::MAX, id)),
+    };
+    let mut ids: Vec<(i64, SessionId)> = list_known(space)?.into_iter().filter_map(begun).collect();
+    ids.sort();
+    Ok(ids.into_iter().map(|(_, id)| id).collect())
+}
+
+/// Finds the sessions that were started, by nobody's fork, as an agent with a key.
+pub fn with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Vec<SessionId>> {
+    let mut ids = list_local(space)?;
+    ids.extend(seal::sessions_of(space, agent)?);
+    let (of_agent, of_key) = (roster::hash_of_agent(agent), roster::hash_of_key(key));
+    let may_be = roster::select(space, ids, |mark| mark.agent == of_agent && mark.key == of_key);
+    let has_key = |id: &SessionId| {
+        Beginning::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
+    };
+    Ok(may_be.into_iter().filter(has_key).collect())
+}
+
+/// Finds the newest session of any agent that was started with a key.
+pub fn newest_with_key(space: &SessionSpace, key: &str) -> Result<Option<SessionId>> {
+    let mut newest: Option<(Instant, SessionId)> = None;
+    let of_key = roster::hash_of_key(key);
+    for id in roster::select(space, list_known(space)?, |mark| mark.key == of_key) {
+        match Beginning::of(space, &id) {
+            Ok(beginning) if beginning.start.key == key => {
+                newest = newest.max(Some((beginning.at, id)));
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(newest.map(|(_, id)| id))
+}
+
+/// Finds the session that a text names.
+pub fn find(space: &SessionSpace, text: &str) -> Result<SessionId> {
+    let unknown = || Error::UnknownSession { id: text.to_owned() };
+    let is_prefix = text.len() >= PREFIX_DIGITS_MIN
+        && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+    if is_prefix {
+        let layout = space.repository().layout();
+        // One that comes to its end meanwhile is seen in both places, and is one all the same.
+        let mut found: BTreeSet<SessionId> = list_prefix(&layout.open_sessions(), text)?.collect();
+        found.extend(list_prefix(&layout.ended_sessions(), text)?);
+        if found.is_empty() {
+            let sealed = seal::sessions(space)?.into_iter();
+            found.extend(sealed.filter(|id| id.to_string().starts_with(text)));
+        }
+        if found.len() > 1 {
+            let candidates = found.iter().map(SessionId::short).collect();
+            return Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates });
+        }
+        if let Some(only) = found.pop_first() {
+            return Ok(only);
+        }
+    }
+    let agent = AgentName::parse(text).map_err(|_| unknown())?;
+    Search { space, agent: &agent, damage: None }.run()?.ok_or_else(unknown)
+}
+
+/// The search for the session that the name of an agent means.
+struct Search<'a> {
+    space: &'a SessionSpace,
+    agent: &'a AgentName,
+    /// What was wrong with a session that may be the agent's.
+    damage: Option<Error>,
+}
+
+impl Search<'_> {
+    /// Returns the agent's newest session that is not over, else its newest.
+    fn run(mut self) -> Result<Option<SessionId>> {
+        let layout = self.space.repository().layout();
+        // In this order, so that one that comes to its end meanwhile is in one of them.
+        let mut open: BTreeSet<SessionId> = list(&layout.open_sessions())?.into_iter().collect();
+        let mut ended: BTreeSet<SessionId> = list(&layout.ended_sessions())?.into_iter().collect();
+        open.extend(seal::sessions_of(self.space, self.agent)?);
+        open.retain(|id| !ended.contains(id));
+        for id in self.own_newest_first(open) {
+            match self.is_over(&id) {
+                Some(false) => return Ok(Some(id)),
+                // Fetched, or its folder was about to be put to the others.
+                Some(true) => _ = ended.insert(id),
+                None => {}
+            }
+        }
+        let own = self.own_newest_first(ended);
+        let newest = own.into_iter().find(|id| self.is_over(id).is_some());
+        // One that is damaged is nobody's newest; but where nothing else is found it may be meant.
+        match (newest, self.damage) {
+            (None, Some(damage)) if self.space.head(self.agent).is_ok() => Err(damage),
+            (newest, _) => Ok(newest),
+        }
+    }
+
+    fn own_newest_first(&mut self, ids: BTreeSet<SessionId>) -> Vec<SessionId> {
+        let mut own = Vec::new();
+        let of_agent = roster::hash_of_agent(self.agent);
+        for id in roster::select(self.space, ids, |mark| mark.agent == of_agent) {
+            match Beginning::of(self.space, &id) {
+                Ok(beginning) if beginning.start.agent == *self.agent => {
+                    own.push((beginning.at, id));
+                }
+                Ok(_) | Err(Error::UnknownSession { .. }) => {}
+                Err(error) => self.damage = Some(error),
+            }
+        }
+        own.sort();
+        own.into_iter().rev().map(|(_, id)| id).collect()
+    }
+
+    /// Says whether a session is over; nothing if its records are damaged.
+    fn is_over(&mut self, id: &SessionId) -> Option<bool> {
+        match read_journal(self.space, id) {
+            Ok(journal) => Some(journal.is_over()),
+            Err(error) => {
+                self.damage = Some(error);
+                None
+            }
+        }
+    }
+}
+
+/// Lists the sessions that have a folder here.
+fn list_local(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
+    let layout = space.repository().layout();
+    let mut ids: BTreeSet<SessionId> = list(&layout.open_sessions())?.into_iter().collect();
+    ids.extend(list(&layout.ended_sessions())?);
+    Ok(ids)
+}
+
+/// Lists the sessions that have a folder below one, in no order.
+fn list(root: &Path) -> Result<Vec<SessionId>> {
+    let mut ids = Vec::new();
+    for shard in entries(root)? {
+        ids.extend(entries(&root.join(&shard))?.iter().filter_map(|name| SessionId::parse(name)));
+    }
+    Ok(ids)
+}
+
+fn list_prefix(root: &Path, prefix: &str) -> Result<impl Iterator<Item = SessionId>> {
+    let shard = root.join(&prefix[..2]);
+    let names = entries(&shard)?.into_iter().filter(move |name| name.starts_with(prefix));
+    Ok(names.filter_map(|name| SessionId::parse(&name)))
+}
+
+fn entries(folder: &Path) -> Result<Vec<String>> {
+    let listing = match std::fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
+    };
+    Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+}
+
+#[cfg(test)]
+mod tests;

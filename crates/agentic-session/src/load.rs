@@ -1,0 +1,46 @@
+//! Loading: a program brought to the end of its records.
+
+use agentic_model::Object;
+use agentic_replay::{
+    Answer, Fold, Journal, Loaded, Program, Progress, ReplayError, Request, Session, SessionId,
+    Setting,
+};
+
+use super::executor::Executor;
+use super::folder::{Folder, Values, damaged};
+use super::language::engine_of;
+use super::program_of;
+use crate::{Error, Result, SessionSpace};
+
+/// A session, and who performs what it asks for.
+pub type Ran = (Session<Box<dyn Program>>, Executor);
+
+/// Brings a program to the end of a journal: all of it, or without the scopes that are over.
+pub type Load = fn(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>;
+
+/// Runs a program over the records of a session.
+pub fn replayed(
+    space: &SessionSpace,
+    folder: &Folder,
+    (journal, flow): (&Journal, &Object),
+    load: Load,
+) -> Result<(Ran, Progress)> {
+    let values = Values::of(space, journal);
+    let mut executor = Executor::of_session(space, folder, (flow, journal.start()))?;
+    let engine = engine_of(flow, journal.start())?;
+    let kinds = executor.kinds().clone();
+    let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let mut fold = |request: &Request, answer: &Answer| executor.fold(request, answer);
+    let loaded = load(journal, program_of(space, folder, flow, &engine)?, setting, &mut fold);
+    let (session, progress) = loaded.map_err(|error| replay_error(&folder.id, error))?;
+    Ok(((session, executor), progress))
+}
+
+/// Turns the error of a replay into ours.
+pub fn replay_error(id: &SessionId, error: ReplayError) -> Error {
+    match error {
+        ReplayError::Diverged(divergence) => Error::Diverged { id: id.short(), divergence },
+        ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
+        ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
+    }
+}

@@ -1,0 +1,157 @@
+//! The log: an agent's own commits, with what counts of their claims.
+
+use agentic_model::commit::{Claims, OpenFields, subject};
+use agentic_model::trace::cid_in_note;
+use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
+use agentic_store::git::CommitInfo;
+
+use crate::{AgentBranch, Error, Result, SessionSpace, trust};
+use agentic_space::agent::kind_on;
+
+/// The kind of a human's decision.
+const DECISION: &str = "decision";
+
+/// One commit of a log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Logged {
+    /// The commit as git has it.
+    pub info: CommitInfo,
+    /// Its kind on this branch.
+    pub kind: Kind,
+    /// The first line of its message.
+    pub subject: String,
+    /// The rest of its message, without trailers of ours.
+    pub body: String,
+    /// Open fields.
+    pub fields: Map,
+    /// The agent whose commit it was before it was copied here, if it was.
+    pub copied_from: Option<AgentName>,
+    /// The agent whose work it merged.
+    pub merged: Option<AgentName>,
+    /// The trace that is bound to it.
+    pub trace: Option<Cid>,
+    /// Whether it looks like a decision, and nothing here says that it is one.
+    pub is_unverified: bool,
+}
+
+impl SessionSpace {
+    /// Lists the own commits on an agent's branch, newest first, each one read when it is asked for; with `kind`,
+    /// those of the kind or of one that specialises it.
+    ///
+    /// # Errors
+    /// Fails when there is no such agent or the kind is not registered.
+    pub fn log<'a>(
+        &'a self,
+        branch: &'a AgentBranch,
+        kind: Option<&'a Kind>,
+    ) -> Result<impl Iterator<Item = Result<Logged>> + 'a> {
+        let (agent, head) = (&branch.agent, self.branch_head(branch)?);
+        let kinds = self.kinds()?;
+        if let Some(kind) = kind {
+            self.check_kind(kind, agentic_model::kind::AGENT_COMMIT)?;
+        }
+        let notes = self.repository().notes(&branch.notes_ref())?;
+        let describe = move |(info, claims): (CommitInfo, Claims)| {
+            let found = kind_on(agent, &claims);
+            if kind.is_some_and(|kind| !kinds.is_a(&found, kind)) {
+                return Ok(None);
+            }
+            let trace = notes.note(info.oid)?.as_deref().and_then(cid_in_note);
+            self.logged(agent, info, found, claims, trace).map(Some)
+        };
+        let steps = self.walk_own_commits(agent, head);
+        Ok(steps
+            .map(move |step| step.map_err(Error::from).and_then(&describe))
+            .filter_map(Result::transpose))
+    }
+
+    /// Describes one commit as it stands on an agent's branch.
+    pub(crate) fn logged(
+        &self,
+        agent: &AgentName,
+        info: CommitInfo,
+        kind: Kind,
+        claims: Claims,
+        trace: Option<Cid>,
+    ) -> Result<Logged> {
+        let text = trailer::strip(&info.message);
+        let body = text.split_once('\n').map_or("", |(_, body)| body).trim().to_owned();
+        let is_decision = kind.as_str() == DECISION;
+        Ok(Logged {
+            is_unverified: is_decision && !trust::is_recorded(self, agent, info.oid, &claims)?,
+            subject: subject(&text).to_owned(),
+            body,
+            fields: self.fields(&claims.fields)?,
+            copied_from: claims.agent.filter(|claimed| claimed != agent),
+            merged: claims.merged,
+            kind,
+            trace,
+            info,
+        })
+    }
+
+    /// Reads open fields, which may stand in an object. One that is not here shows as its id.
+    fn fields(&self, fields: &OpenFields) -> Result<Map> {
+        match fields {
+            OpenFields::Inline(map) => Ok(map.clone()),
+            OpenFields::Object(cid) => Ok(self
+                .object(*cid)
+                .ok()
+                .and_then(|object: Object| object.map().get("fields")?.as_map().cloned())
+                .unwrap_or_else(|| Map::from([("object".to_owned(), Value::Link(*cid))]))),
+        }
+    }
+}
+
+/// What an id names.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// An agent.
+    Agent(agentic_space::agent::Agent),
+    /// A typed object.
+    Object(Cid, Object),
+    /// A commit.
+    Commit(Box<Logged>),
+}
+
+impl SessionSpace {
+    /// Finds what an id names: an agent, an object or a commit.
+    ///
+    /// # Errors
+    /// Fails when it names nothing, or several things.
+    pub fn show(&self, id: &str) -> Result<Found> {
+        if let Ok(name) = AgentName::parse(id)
+            && self.repository().find_ref(&name.branch_ref())?.is_some()
+        {
+            return Ok(Found::Agent(self.agent(&name)?));
+        }
+        if let Ok(name) = AgentName::parse(id)
+            && self.archived_agent(&name)?.is_some()
+        {
+            return Err(agentic_space::Error::AgentArchived { name }.into());
+        }
+        if let Some(branch) = self.remote_branch(id)? {
+            let head = self.branch_head(&branch)?;
+            return Ok(Found::Agent(self.describe(branch.agent, head)?));
+        }
+        if id.starts_with(Cid::PREFIX) {
+            let cid = self.find_object(id)?;
+            return Ok(Found::Object(cid, self.object(cid)?));
+        }
+        let oid: Oid = self.repository().resolve_commit(id)?;
+        let info = self.read_commit(oid)?;
+        let claims = Claims::read(&info.message);
+        let stands_on = match &claims.agent {
+            Some(agent) => match self.repository().find_ref(&agent.branch_ref())? {
+                Some(head) => self.repository().is_ancestor(oid, head)?.then(|| agent.clone()),
+                None => None,
+            },
+            None => None,
+        };
+        let trace = self.trace_of_commit(oid).ok().map(|shown| shown.cid);
+        let nobody = AgentName::parse("0").expect("a valid name");
+        let agent = stands_on.unwrap_or(nobody);
+        let kind = kind_on(&agent, &claims);
+        Ok(Found::Commit(Box::new(self.logged(&agent, info, kind, claims, trace)?)))
+    }
+}

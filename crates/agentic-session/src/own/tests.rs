@@ -1,0 +1,92 @@
+//! Logs that do not say what was sealed of them.
+
+use agentic_model::{AgentName, Briefing, Value};
+use agentic_replay::{Body, Chain, Journal, SessionId};
+use agentic_store::Durability;
+use agentic_store::git::run_git;
+use agentic_store::journal::Log;
+
+use super::super::folder::Folder;
+use super::super::recent::read_journal;
+use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
+use crate::{Error, Options, SessionSpace};
+use agentic_space::spawn::{Origin, spawn};
+
+/// Makes a repository with one session that waits for a human, and opens it as a new command does.
+fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
+    for arguments in [
+        &["init", "--quiet", "."][..],
+        &["config", "user.name", "Alice"],
+        &["config", "user.email", "alice@example.com"],
+    ] {
+        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
+    }
+    let space = SessionSpace::open(folder, Options::default()).expect("it is a repository");
+    let agent = AgentName::parse("alice").expect("a valid name");
+    let briefing = Briefing::of_text("x").to_object().expect("it is short");
+    spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+    let flow = flow_object("hold(\"Go on?\")").expect("it is short");
+    let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
+    let begin =
+        Begin { agent, flow, parts, input: Value::Null, key, key_source: KeySource::Named, allow };
+    let id = start(&space, begin).expect("it runs to its question");
+    (SessionSpace::open(folder, Options::default()).expect("it is a repository"), id)
+}
+
+/// Puts other records in the place of a session's log.
+fn replace_log(space: &SessionSpace, id: &SessionId, frames: &[Vec<u8>]) {
+    let log = Folder::of(space, id).log();
+    std::fs::remove_dir_all(&log).expect("it is there");
+    let (mut log, _) = Log::open(&log).expect("writable");
+    let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+    log.append(&frames, Durability::Full).expect("writable");
+}
+
+#[test]
+fn a_log_that_was_chained_anew_is_damaged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (space, id) = held_session(folder.path());
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
+    let journal = Journal::read(&frames).expect("they are sound");
+    let mut chain = Chain::empty();
+    let forged = journal.records().iter().map(|record| {
+        let mut body = record.body.clone();
+        if let Body::Ask(ask) = &mut body {
+            ask.position = None;
+        }
+        chain.append(record.at, body).bytes
+    });
+    let forged: Vec<Vec<u8>> = forged.collect();
+    assert!(Journal::read(&forged).is_ok());
+    replace_log(&space, &id, &forged);
+
+    let is_damage = |error: Error| {
+        matches!(
+            error,
+            Error::Space(agentic_space::Error::Store(agentic_store::Error::Corrupt { .. }))
+        )
+    };
+    assert!(read_journal(&space, &id).is_err_and(is_damage));
+    assert!(resume(&space, &id).is_err_and(is_damage));
+    assert!(prove(&space, &id).is_err_and(is_damage));
+}
+
+#[test]
+fn a_log_that_lost_sealed_records_is_found_and_gets_them_back() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (space, id) = held_session(folder.path());
+    let (frames, _) = Folder::of(&space, &id).frames(&space).expect("they are readable");
+    for n_left in 0..frames.len() {
+        replace_log(&space, &id, &frames[..n_left]);
+        let space =
+            SessionSpace::open(folder.path(), Options::default()).expect("it is a repository");
+        // Whoever only reads restores nothing.
+        let summary = space.session(&id).expect("what is sealed is readable");
+        assert_eq!((summary.state, summary.n_records), (State::Held, frames.len() as u64));
+        assert!(prove(&space, &id).is_err(), "{n_left} records are left");
+
+        resume(&space, &id).expect("it waits again");
+        assert_eq!(Folder::of(&space, &id).frames(&space).expect("readable").0, frames);
+        assert_eq!(prove(&space, &id).expect("all is there").n_sealed, frames.len());
+    }
+}

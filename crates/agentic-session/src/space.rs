@@ -1,0 +1,112 @@
+//! The handle through which sessions, holds and decisions are worked with.
+
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentic_providers::host::GRACE_DEFAULT;
+use agentic_space::Space;
+
+use crate::recent::Recent;
+use crate::trust::Verified;
+use crate::{Listener, Result, Terminal};
+
+/// How a space is opened for sessions.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How the space itself is opened.
+    pub space: agentic_space::Options,
+    /// The person at the terminal, if there is one.
+    pub terminal: Option<Terminal>,
+    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
+    pub stopping: Option<fn() -> bool>,
+    /// Who hears at once what programs say; what is only replayed is not said again.
+    pub listener: Option<Listener>,
+    /// How long a program of a pipeline may take to end once nobody waits for it any more; without
+    /// one 5 seconds.
+    pub grace: Option<Duration>,
+}
+
+/// A space with what is known of its sessions. Whatever can be done with the space can be done with
+/// this. Threads share it by reference.
+pub struct SessionSpace {
+    space: Space,
+    terminal: Option<Terminal>,
+    stopping: Option<fn() -> bool>,
+    listener: Option<Listener>,
+    grace: Option<Duration>,
+    /// The journals of the sessions that verbs looked at last.
+    recent: Recent,
+    /// What was seen of the signatures of decisions.
+    verified: Verified,
+}
+
+impl SessionSpace {
+    /// Finds the repository that `directory` is inside of, and finishes what an earlier crash left.
+    ///
+    /// # Errors
+    /// Fails when there is none, when it cannot be kept safely, and when a journal is damaged.
+    pub fn open(directory: &Path, options: Options) -> Result<SessionSpace> {
+        Ok(SessionSpace::with(Space::open(directory, options.space)?, options))
+    }
+
+    /// Opens a repository without looking for unfinished work; for `doctor`, which reports it.
+    ///
+    /// # Errors
+    /// Fails when there is no repository, or it cannot be kept safely, and when its configuration asks
+    /// for a durability that there is none of.
+    pub fn open_as_is(directory: &Path, options: Options) -> Result<SessionSpace> {
+        Ok(SessionSpace::with(Space::open_as_is(directory, options.space)?, options))
+    }
+
+    fn with(space: Space, options: Options) -> SessionSpace {
+        let Options { space: _, terminal, stopping, listener, grace } = options;
+        let (recent, verified) = (Recent::default(), Verified::default());
+        SessionSpace { space, terminal, stopping, listener, grace, recent, verified }
+    }
+
+    /// Returns the journals of sessions that were read already.
+    pub(crate) fn recent(&self) -> &Recent {
+        &self.recent
+    }
+
+    /// Returns what was seen of signatures already.
+    pub(crate) fn verified(&self) -> &Verified {
+        &self.verified
+    }
+
+    /// Returns how long a program may take to end once nobody waits for it any more.
+    pub(crate) fn grace(&self) -> Duration {
+        self.grace.unwrap_or(GRACE_DEFAULT)
+    }
+
+    /// Returns the person at the terminal.
+    pub(crate) fn terminal(&self) -> Option<Terminal> {
+        self.terminal
+    }
+
+    /// Says whether sessions are to be put down.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stopping.is_some_and(|stopping| stopping())
+    }
+
+    /// Returns who hears what programs say.
+    pub(crate) fn listener(&self) -> Option<Listener> {
+        self.listener
+    }
+
+    /// Returns how this space is opened once more, by another thread.
+    pub(crate) fn opener(&self) -> (PathBuf, Options) {
+        let SessionSpace { terminal, stopping, listener, grace, .. } = *self;
+        let (folder, space) = self.space.opener();
+        (folder, Options { space, terminal, stopping, listener, grace })
+    }
+}
+
+impl Deref for SessionSpace {
+    type Target = Space;
+
+    fn deref(&self) -> &Space {
+        &self.space
+    }
+}

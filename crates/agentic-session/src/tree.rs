@@ -1,0 +1,179 @@
+//! The family of agents: who was forked from whom, how each stands, what it did, what it took in and
+//! where its own work went.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentic_model::commit::Claims;
+use agentic_model::edge::Party;
+use agentic_model::{AgentName, Kind, Oid};
+use agentic_relations::MERGED_INTO;
+
+use crate::State;
+use crate::{Result, SessionSpace};
+use crate::{listing, summary};
+use agentic_space::agent::kind_on;
+
+/// How an agent stands, as its sessions say; of several, what needs attention most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Standing {
+    /// It has no session that is not over.
+    Idle,
+    /// Something can be done for it, or is being done.
+    Running,
+    /// It waits for an instant or for a child.
+    Waiting,
+    /// The records of a session were made by a version of its language that does not run here.
+    Diverged,
+    /// It waits for a human.
+    Held,
+}
+
+/// One agent with everything that was forked from it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// The agent.
+    pub agent: AgentName,
+    /// Its head.
+    pub head: Oid,
+    /// How it stands.
+    pub standing: Standing,
+    /// How many commits it made, the genesis included.
+    pub n_commits: usize,
+    /// How many of each kind.
+    pub kinds: BTreeMap<Kind, usize>,
+    /// The agents whose work it took in, oldest first.
+    pub merges: Vec<AgentName>,
+    /// The agents and branches that took its work in, by name.
+    pub merged_into: BTreeSet<Party>,
+    /// The agents forked from it, by name.
+    pub children: Vec<Family>,
+}
+
+/// What is gathered of one agent before the families are put together.
+struct Member {
+    family: Family,
+    parent: Option<AgentName>,
+}
+
+impl SessionSpace {
+    /// Puts the families together: agents without a parent here first, each with its descendants.
+    ///
+    /// # Errors
+    /// Fails when refs, commits or notes cannot be read.
+    pub fn families(&self) -> Result<Vec<Family>> {
+        let mut members = BTreeMap::new();
+        for (name, head) in self.agent_names()? {
+            members.insert(name.clone(), self.member(name, head)?);
+        }
+        for (name, standing) in self.standings()? {
+            if let Some(member) = members.get_mut(&name) {
+                member.family.standing = member.family.standing.max(standing);
+            }
+        }
+        for fact in self.relations()?.facts().filter(|fact| fact.relation.as_str() == MERGED_INTO) {
+            if let Some(member) = fact.source.agent().and_then(|name| members.get_mut(name)) {
+                member.family.merged_into.insert(fact.target.clone());
+            }
+        }
+        let names: BTreeSet<AgentName> = members.keys().cloned().collect();
+        let mut children = BTreeMap::<AgentName, Vec<AgentName>>::new();
+        let mut roots = Vec::new();
+        for (name, member) in &members {
+            match member.parent.clone().filter(|parent| names.contains(parent) && parent != name) {
+                Some(parent) => children.entry(parent).or_default().push(name.clone()),
+                None => roots.push(name.clone()),
+            }
+        }
+        let mut families: Vec<Family> =
+            roots.iter().map(|root| assemble(root, &mut members, &children)).collect();
+        // Parents written by hand can form a cycle, which has no root of its own.
+        while let Some(name) = members.keys().next().cloned() {
+            families.push(assemble(&name, &mut members, &children));
+        }
+        Ok(families)
+    }
+
+    /// Says for each session that is not over whose it is and how it stands; a damaged one is nobody's.
+    fn standings(&self) -> Result<Vec<(AgentName, Standing)>> {
+        let summaries = listing::list_open(self)?.into_iter();
+        let summaries = summaries.filter_map(|id| summary::read(self, &id).ok());
+        Ok(summaries.map(|summary| (summary.agent, Standing::of(summary.state))).collect())
+    }
+
+    fn member(&self, name: AgentName, head: Oid) -> Result<Member> {
+        let commits = self.own_commits(&name, head)?;
+        let mut kinds = BTreeMap::new();
+        let (mut merges, mut parent) = (Vec::new(), None);
+        for commit in commits.iter().rev() {
+            let claims = Claims::read(&commit.message);
+            *kinds.entry(kind_on(&name, &claims)).or_default() += 1;
+            if agentic_space::agent::is_genesis_of(&name, &claims) {
+                parent = claims.parent.clone();
+            }
+            merges.extend(claims.merged.filter(|_| commit.parents.len() > 1));
+        }
+        let family = Family {
+            agent: name,
+            head,
+            standing: Standing::Idle,
+            n_commits: commits.len(),
+            kinds,
+            merges,
+            merged_into: BTreeSet::new(),
+            children: Vec::new(),
+        };
+        Ok(Member { family, parent })
+    }
+}
+
+impl Standing {
+    fn of(state: State) -> Standing {
+        match state {
+            State::Held => Standing::Held,
+            State::Diverged => Standing::Diverged,
+            State::Waiting => Standing::Waiting,
+            State::Running => Standing::Running,
+            State::Done | State::Failed | State::Cancelled => Standing::Idle,
+        }
+    }
+
+    /// Returns its name, as users see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Standing::Idle => "idle",
+            Standing::Running => "running",
+            Standing::Waiting => "waiting",
+            Standing::Diverged => "diverged",
+            Standing::Held => "held",
+        }
+    }
+}
+
+/// Takes a member out and puts its descendants below it, without recursion: chains may be long.
+fn assemble(
+    root: &AgentName,
+    members: &mut BTreeMap<AgentName, Member>,
+    children: &BTreeMap<AgentName, Vec<AgentName>>,
+) -> Family {
+    let mut order = vec![root.clone()];
+    let mut seen = BTreeSet::from([root]);
+    let mut at = 0;
+    while at < order.len() {
+        let below = children.get(&order[at]).into_iter().flatten();
+        order.extend(below.filter(|name| seen.insert(*name)).cloned());
+        at += 1;
+    }
+    let mut done = BTreeMap::<AgentName, Vec<Family>>::new();
+    for name in order.into_iter().rev() {
+        let Some(member) = members.remove(&name) else { continue };
+        let mut family = member.family;
+        family.children = done.remove(&name).unwrap_or_default();
+        family.children.sort_by(|left, right| left.agent.cmp(&right.agent));
+        if name == *root {
+            return family;
+        }
+        let parent = member.parent.expect("only the root of a family has no parent in it");
+        done.entry(parent).or_default().push(family);
+    }
+    unreachable!("BUG: the root is the last to be assembled")
+}

@@ -1,0 +1,371 @@
+//! Which of the commits that look like decisions count.
+//!
+//! A decision counts because its record is in the agent's journal here, because the session has
+//! noted it as a vote, or because it is signed by a key that git's configuration names for the
+//! person who it says decided (`agentic.deciders`, values `user:NAME SSH-KEY`) and that person
+//! could have decided so. That is the only way for decisions that arrive by push. Everything else
+//! is shown, and decides nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use agentic_model::commit::Claims;
+use agentic_model::{AgentName, Instant, Oid, Value};
+use agentic_replay::{Body, By, Journal, Path, RequestId, SessionId, StartRecord};
+use agentic_store::Stream;
+use agentic_store::journal::{self, GitObject};
+
+use crate::decide::{Draft, check};
+use crate::decision::Decision;
+use crate::policy::Policy;
+use crate::{OpenHold, recent, summary};
+use crate::{Result, SessionSpace};
+use agentic_space::locked;
+
+/// The setting that names who may decide by push, and with which keys.
+const DECIDERS: &str = "agentic.deciders";
+/// After how many commits of a branch one more is looked at of what it was when a hold was put
+/// before people.
+const COMMITS_PER_LOOK: usize = 4;
+
+/// Whether signatures may be looked at: a program of the user's may run for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// They may.
+    Free,
+    /// They may not, because a lock is held: what was seen before counts.
+    Locked,
+}
+
+/// What was seen of signatures: the message of a commit if one of some keys signed it. There are no
+/// more than there are commits that say they decide something.
+#[derive(Debug, Default)]
+pub(crate) struct Verified(Mutex<BTreeMap<Question, Option<String>>>);
+
+/// Which commit, and by which keys.
+type Question = (Oid, Vec<String>);
+
+/// The commits that say they decide one request, oldest first.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Those that count.
+    pub counted: Vec<(Oid, Decision)>,
+    /// Those that do not.
+    pub unverified: Vec<(Oid, Decision)>,
+    /// Those whose signatures must be looked at first, when no lock is held.
+    pub unseen: Vec<(Oid, Decision)>,
+}
+
+/// Finds the commits that say they decide a request.
+///
+/// # Errors
+/// Fails when history or the journal cannot be read.
+pub fn find(
+    space: &SessionSpace,
+    start: &StartRecord,
+    id: &RequestId,
+    look: Look,
+) -> Result<Found> {
+    let mut found = Found::default();
+    let journal = recent::read_journal(space, &start.session)?;
+    let claimed = claimed(space, start, (id, published(&journal, start, id)))?;
+    if claimed.is_empty() {
+        return Ok(found);
+    }
+    let used = used(&journal, start, id);
+    let claims: BTreeSet<Oid> = claimed.iter().map(|(commit, _)| *commit).collect();
+    let stream = Stream::Agent(start.agent.clone());
+    let recorded = journal::decided(space.repository().layout(), &stream, &claims)?;
+    for (commit, objects) in &recorded {
+        check_record(space, *commit, objects.as_deref())?;
+    }
+    let mut recorded: BTreeSet<Oid> = recorded.into_keys().collect();
+    if !claims.is_subset(&recorded) {
+        recorded.extend(noted(space, &journal)?);
+    }
+    for (commit, decision) in claimed {
+        if used.contains(&commit) {
+            continue;
+        }
+        if recorded.contains(&commit) {
+            found.counted.push((commit, decision));
+            continue;
+        }
+        let list = match signed(space, start, id, (commit, &decision), look)? {
+            Signed::Yes(decision) => {
+                found.counted.push((commit, *decision));
+                continue;
+            }
+            Signed::No => &mut found.unverified,
+            Signed::Unseen => &mut found.unseen,
+        };
+        list.push((commit, decision));
+    }
+    Ok(found)
+}
+
+/// Tells whether records here say that a commit of an agent is a decision: the journal of the agent,
+/// or those of the session that the commit names.
+///
+/// # Errors
+/// Fails when the journal of the agent is damaged. Records of a session that cannot be read say
+/// nothing.
+pub fn is_recorded(
+    space: &SessionSpace,
+    agent: &AgentName,
+    commit: Oid,
+    claims: &Claims,
+) -> Result<bool> {
+    let stream = Stream::Agent(agent.clone());
+    let wanted = BTreeSet::from([commit]);
+    if journal::decided(space.repository().layout(), &stream, &wanted)?.contains_key(&commit) {
+        return Ok(true);
+    }
+    let session = claims.session.as_deref().and_then(SessionId::parse);
+    let Some(Ok(journal)) = session.map(|id| recent::read_journal(space, &id)) else {
+        return Ok(false);
+    };
+    let commit = commit.to_string();
+    Ok(journal.records().iter().any(|record| match &record.body {
+        Body::Answer(answer) => answer.by == By::Decision(commit.clone()),
+        Body::Vote(vote) => vote.decision == commit,
+        Body::Permit(permit) => permit.decision == commit,
+        _ => false,
+    }))
+}
+
+/// Checks that the record of a decision holds the commit that it names: then the record and the
+/// commit that was hashed say the same. A record that was cut away says only that it was one.
+fn check_record(space: &SessionSpace, commit: Oid, objects: Option<&[GitObject]>) -> Result<()> {
+    let Some(objects) = objects else { return Ok(()) };
+    if objects.iter().any(|object| space.repository().name_object(object) == commit) {
+        return Ok(());
+    }
+    let what = format!("the record of decision {commit}");
+    Err(agentic_store::Error::corrupt(what, "it does not hold that commit").into())
+}
+
+/// Finds the head of the branch on which a hold was put before people last.
+fn published(journal: &Journal, start: &StartRecord, id: &RequestId) -> Option<Oid> {
+    let session = start.session.to_string();
+    let mut heads: BTreeMap<&Path, &str> = BTreeMap::new();
+    for record in journal.records().iter().rev() {
+        match &record.body {
+            Body::Publish(publish) => _ = heads.entry(&publish.path).or_insert(&publish.head),
+            Body::Ask(ask) => {
+                if let Some(head) = heads.get(&ask.path)
+                    && RequestId::derive(&session, &ask.path, &ask.hash) == *id
+                {
+                    return Oid::parse(head).ok();
+                }
+            }
+            // What a fork shares was asked under other ids.
+            Body::Start(_) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Lists what looks like a decision of the request on the branch since it was put before people;
+/// since the session began where that is not known.
+fn claimed(
+    space: &SessionSpace,
+    start: &StartRecord,
+    (id, published): (&RequestId, Option<Oid>),
+) -> Result<Vec<(Oid, Decision)>> {
+    let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
+    let mut line = CommonLine::new(space, published);
+    let mut claimed = Vec::new();
+    let mut next = Some(head);
+    while let Some(oid) = next {
+        if start.head.as_deref() == Some(oid.to_string().as_str()) || line.has(oid)? {
+            break;
+        }
+        // Whatever stands here may decide, or hide what does: it is hashed first.
+        let commit = space.repository().read_sound_commit(oid)?;
+        let decision = Decision::read(space, &commit.message);
+        let decision = decision.filter(|decision| decision.request == *id);
+        claimed.extend(decision.map(|decision| (oid, decision)));
+        next = commit.parents.first().copied();
+    }
+    claimed.retain(|(oid, _)| !line.is_below(oid));
+    claimed.reverse();
+    Ok(claimed)
+}
+
+/// The line of the branch as it was when a hold was put before people, and that of today, down to
+/// where they meet.
+struct CommonLine<'a> {
+    space: &'a SessionSpace,
+    /// What is known of the line of then.
+    then: BTreeSet<Oid>,
+    /// Where that goes on.
+    next: Option<Oid>,
+    /// What was seen of the line of today, in order.
+    today: Vec<Oid>,
+    /// How much of the line of today stands above the place where they meet, once that is known.
+    n_above: Option<usize>,
+}
+
+impl CommonLine<'_> {
+    fn new(space: &SessionSpace, published: Option<Oid>) -> CommonLine<'_> {
+        let then = published.into_iter().collect();
+        CommonLine { space, then, next: published, today: Vec::new(), n_above: None }
+    }
+
+    /// Takes in the next commit of the line of today, and tells whether the lines have met.
+    fn has(&mut self, oid: Oid) -> Result<bool> {
+        if self.then.contains(&oid) {
+            return Ok(true);
+        }
+        self.today.push(oid);
+        // The lines mostly meet in the head of then; only where today's is long already, or has left
+        // that, is it worth looking for where else.
+        if self.today.len().is_multiple_of(COMMITS_PER_LOOK)
+            && let Some(next) = self.next
+        {
+            let commit = self.space.repository().read_sound_commit(next);
+            self.next = commit.ok().and_then(|commit| commit.parents.first().copied());
+            self.then.extend(self.next);
+            self.n_above = self.next.and_then(|it| self.today.iter().position(|oid| *oid == it));
+        }
+        Ok(self.n_above.is_some())
+    }
+
+    /// Tells whether a commit of the line of today stands where the lines have met, or below.
+    fn is_below(&self, oid: &Oid) -> bool {
+        self.n_above.is_some_and(|n_above| self.today[n_above..].contains(oid))
+    }
+}
+
+/// Lists the decisions of a request that have let its effect begin. A decision counts once: an
+/// effect that a crash then caught is a new question.
+fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid> {
+    let mut session = start.session.to_string();
+    let mut path = None;
+    let mut used = BTreeSet::new();
+    if !journal.records().iter().any(|record| matches!(record.body, Body::Permit(_))) {
+        return used;
+    }
+    for record in journal.records() {
+        match &record.body {
+            Body::Start(start) => session = start.session.to_string(),
+            Body::Ask(ask) if RequestId::derive(&session, &ask.path, &ask.hash) == *id => {
+                path = Some(ask.path.clone());
+            }
+            Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
+                used.extend(Oid::parse(&permit.decision).ok());
+            }
+            _ => {}
+        }
+    }
+    used
+}
+
+/// Lists the commits that the session has noted as votes.
+fn noted(space: &SessionSpace, journal: &Journal) -> Result<BTreeSet<Oid>> {
+    let holds = summary::holds(space, journal)?;
+    let votes = holds.iter().flat_map(|hold| &hold.votes);
+    Ok(votes.filter_map(|vote| Oid::parse(&vote.decision).ok()).collect())
+}
+
+/// What a signature makes of a decision.
+enum Signed {
+    /// It counts, as its signer signed it.
+    Yes(Box<Decision>),
+    No,
+    Unseen,
+}
+
+/// Tells whether a commit is signed by the person who it says decided, and that person could have
+/// decided so.
+fn signed(
+    space: &SessionSpace,
+    start: &StartRecord,
+    id: &RequestId,
+    (commit, claim): (Oid, &Decision),
+    look: Look,
+) -> Result<Signed> {
+    let keys = keys_of(space, &claim.principal)?;
+    if keys.is_empty() {
+        return Ok(Signed::No);
+    }
+    let message = match space.verified().message(space, commit, keys, look)? {
+        Seen::Signed(message) => message,
+        Seen::NotSigned => return Ok(Signed::No),
+        Seen::Nothing => return Ok(Signed::Unseen),
+    };
+    // What counts is what was signed, not what another tool shows in its place.
+    let Some(decision) = Decision::read(space, &message) else { return Ok(Signed::No) };
+    let journal = recent::read_journal(space, &start.session)?;
+    let holds = summary::holds_at_rest(space, &journal)?;
+    let hold = holds.into_iter().find(|hold| hold.id == *id);
+    let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
+    let counts = may && decision.principal == claim.principal;
+    Ok(if counts { Signed::Yes(Box::new(decision)) } else { Signed::No })
+}
+
+/// What is known of the signature of a commit.
+enum Seen {
+    Signed(String),
+    NotSigned,
+    Nothing,
+}
+
+impl Verified {
+    fn message(
+        &self,
+        space: &SessionSpace,
+        commit: Oid,
+        keys: Vec<String>,
+        look: Look,
+    ) -> Result<Seen> {
+        let question = (commit, keys);
+        let known = match look {
+            Look::Locked => locked(&self.0).get(&question).cloned(),
+            // What a key ring holds may be different now.
+            Look::Free => {
+                let found = space.repository().message_signed_by(commit, &question.1)?;
+                locked(&self.0).insert(question, found.clone());
+                Some(found)
+            }
+        };
+        Ok(match known {
+            Some(Some(message)) => Seen::Signed(message),
+            Some(None) => Seen::NotSigned,
+            None => Seen::Nothing,
+        })
+    }
+}
+
+/// Lists the keys by which a person may decide from elsewhere.
+fn keys_of(space: &SessionSpace, principal: &str) -> Result<Vec<String>> {
+    let settings = space.repository().git(&["config", "--get-all", DECIDERS])?.stdout;
+    let named = settings.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
+    let keys = named.filter(|(name, _)| *name == principal);
+    Ok(keys.map(|(_, key)| key.trim().to_owned()).collect())
+}
+
+/// Tells whether the person could have made this decision when they say that they made it.
+fn may(space: &SessionSpace, hold: &OpenHold, decision: &Decision) -> bool {
+    let text = |key: &str| decision.record.get(key).and_then(Value::as_text);
+    let Some(decided_at) = text("decided_at").and_then(Instant::parse) else { return false };
+    let Some(scope) = decision.scope() else { return false };
+    let policy = Policy::of_payload(hold.reason, &hold.payload);
+    let policy = policy.at(hold.n_escalations, decided_at.min(space.now()));
+    let draft = Draft {
+        action: decision.action,
+        value: decision.value.clone(),
+        scope,
+        rationale: String::new(),
+        expect: Some(text("request_hash").unwrap_or_default().to_owned()),
+        principal: decision.principal.clone(),
+        client: "push",
+        shown: None,
+        accepts: None,
+    };
+    let same_question = text("reason") == Some(hold.reason.name());
+    let same_question = same_question && decision.answers(hold);
+    same_question && !policy.is_overdue(decided_at) && check(space, hold, &policy, &draft).is_ok()
+}
