@@ -12,7 +12,8 @@ use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
-use crate::space::{Signatures, Written};
+use crate::space::Signatures;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// The most agents that one write archives. Each write makes git write all packed refs again, so the

@@ -18,7 +18,7 @@ use crate::commit::{
 };
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// Commits drafts one after the other on top of the head, in one write. Each must be made of edits

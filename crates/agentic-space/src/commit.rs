@@ -1,105 +1,29 @@
 //! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
 
 mod base;
+mod draft;
 mod made;
 mod retry;
 mod source;
 
-use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Map, Oid};
+use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Oid};
 pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
 use agentic_store::journal::{self, KeptObject, Taken};
 use agentic_store::{Durability, Stream, WorktreeLock, Writer};
 
 use self::base::{overtaken, settled_base};
+pub use self::draft::{Asker, Capture, Committed, Draft, Edit, Emptiness, Source};
 pub(crate) use self::made::{Made, Making};
 use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply, shown};
-pub use self::source::{Edit, Source};
 use crate::batch::may_prepare_locked;
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
-use crate::space::Written;
 use crate::{Error, Result, Space};
 
 /// How often edits are applied again to a head that somebody else moved meanwhile.
 pub const RACES_MAX: usize = 1000;
-
-/// What is to be committed.
-#[derive(Debug, Clone)]
-pub struct Draft {
-    /// The message, without trailers of ours.
-    pub message: String,
-    /// The kind; `agent-commit` without one.
-    pub kind: Option<Kind>,
-    /// Open fields.
-    pub fields: Map,
-    /// Where the new tree comes from.
-    pub source: Source,
-    /// Whether the pending trace is bound to the commit.
-    pub capture: Capture,
-    /// The head that the caller has seen; another one is a conflict.
-    pub expect: Option<Oid>,
-    /// Whether a commit without changes is made.
-    pub emptiness: Emptiness,
-    /// The request of a session that asks for the commit, if one does.
-    pub asker: Option<Asker>,
-}
-
-/// Who asks for an effect: written into commits, so that one that happened before a crash is
-/// recognised.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asker {
-    /// The id of the session.
-    pub session: String,
-    /// The id of the request; none for what a session needs before it asks anything.
-    pub request: Option<String>,
-}
-
-/// Whether the pending trace is bound.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Capture {
-    /// The trace stays pending.
-    #[default]
-    Nothing,
-    /// All pending entries are bound to the commit.
-    WithTrace,
-}
-
-/// Whether a commit may leave the tree as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Emptiness {
-    /// No: there is nothing to commit then.
-    #[default]
-    Refused,
-    /// Yes.
-    Allowed,
-}
-
-/// What became of a commit.
-#[derive(Debug)]
-pub struct Committed {
-    /// The commit.
-    pub commit: Oid,
-    /// The agent.
-    pub agent: AgentName,
-    /// Its kind.
-    pub kind: Kind,
-    /// Its tree.
-    pub tree: Oid,
-    /// Its parents.
-    pub parents: Vec<Oid>,
-    /// The paths that it changes.
-    pub changed: Vec<String>,
-    /// The trace that is bound to it.
-    pub trace: Option<Cid>,
-    /// Whether everything is visible.
-    pub written: Written,
-    /// Git repositories in the folder that are no submodules, so that no commit holds them.
-    pub left_out: Vec<String>,
-    /// Why a worktree could not follow, if one could not.
-    pub worktree_left_behind: Option<agentic_store::Error>,
-}
 
 /// Commits what an agent did. The order is that of `docs/` and DESIGN § 6: trees are built, and the
 /// commit is made and signed, outside any lock; under the agent's lock everything is checked again;

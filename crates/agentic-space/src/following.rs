@@ -8,7 +8,7 @@ use agentic_store::git::{IndexUpdate, Worktree};
 use agentic_store::journal::{Follow, Transaction};
 use agentic_store::{Durability, WorktreeLock, Writer, follow};
 
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// A worktree that must come along, and how.

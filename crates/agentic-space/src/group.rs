@@ -4,39 +4,16 @@
 //! one of those who wait commits all that were left. Nobody is told of a commit before it is
 //! durable, and a draft that cannot be committed is its own caller's error.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard};
+pub(crate) mod queue;
+
+use std::sync::mpsc::Sender;
 
 use agentic_model::AgentName;
 
+use self::queue::{GroupReply, Turn, WaitingDraft};
 use crate::batch::{commit_all, edits};
 use crate::commit::{Committed, Draft, commit_alone};
-use crate::mutex::locked;
 use crate::{Result, Space};
-
-/// How many drafts go into one write.
-const GROUP_MAX: usize = 128;
-
-/// The agents that are being written to, and who waits for each.
-#[derive(Debug, Default)]
-pub(crate) struct Queues(Mutex<BTreeMap<AgentName, VecDeque<WaitingDraft>>>);
-
-/// A draft that was left.
-#[derive(Debug)]
-struct WaitingDraft {
-    draft: Draft,
-    told: Sender<GroupReply>,
-}
-
-/// What somebody who waits is told.
-#[derive(Debug)]
-enum GroupReply {
-    /// What became of the draft.
-    Done(Box<Result<Committed>>),
-    /// It is this one's turn to write; the draft is its own again.
-    Turn(Box<Draft>),
-}
 
 /// Commits a draft, together with those of other threads if they are at the same agent.
 pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
@@ -58,28 +35,6 @@ pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committ
             // Whoever had the draft panicked; what it began is finished by the next writer.
             Err(_) => commit_alone(space, agent, draft),
         },
-    }
-}
-
-impl Queues {
-    /// Takes the turn if nobody has it, else leaves the draft.
-    fn enter(&self, agent: &AgentName, draft: &Draft) -> Option<Receiver<GroupReply>> {
-        let mut queues = self.locked();
-        match queues.get_mut(agent) {
-            Some(waiting) => {
-                let (told, hears) = channel();
-                waiting.push_back(WaitingDraft { draft: draft.clone(), told });
-                Some(hears)
-            }
-            None => {
-                queues.insert(agent.clone(), VecDeque::new());
-                None
-            }
-        }
-    }
-
-    fn locked(&self) -> MutexGuard<'_, BTreeMap<AgentName, VecDeque<WaitingDraft>>> {
-        locked(&self.0)
     }
 }
 
@@ -118,31 +73,4 @@ fn lead(
 fn tell(told: &Sender<GroupReply>, outcome: Result<Committed>) {
     // Somebody who waits never goes away before being told.
     let _ = told.send(GroupReply::Done(Box::new(outcome)));
-}
-
-/// The right to write, passed on when dropped.
-struct Turn<'a> {
-    queues: &'a Queues,
-    agent: &'a AgentName,
-}
-
-impl Turn<'_> {
-    fn take_waiting(&self) -> Vec<WaitingDraft> {
-        let mut queues = self.queues.locked();
-        let Some(waiting) = queues.get_mut(self.agent) else { return Vec::new() };
-        let n_taken = waiting.len().min(GROUP_MAX - 1);
-        waiting.drain(..n_taken).collect()
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        let mut queues = self.queues.locked();
-        while let Some(next) = queues.get_mut(self.agent).and_then(VecDeque::pop_front) {
-            if next.told.send(GroupReply::Turn(Box::new(next.draft))).is_ok() {
-                return;
-            }
-        }
-        queues.remove(self.agent);
-    }
 }

@@ -5,7 +5,7 @@ use agentic_model::{Kind, KindEntry, KindTree, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 use agentic_store::{Stream, Writer};
 
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// The ref that holds the registered kinds.

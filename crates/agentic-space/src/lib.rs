@@ -25,6 +25,7 @@ pub mod spawn;
 pub mod sync;
 pub mod trace;
 pub mod worktree;
+mod written;
 
 pub use agentic_model as model;
 pub use agentic_relations as relations;
@@ -34,4 +35,5 @@ pub use crate::branch::AgentBranch;
 pub use crate::clock::Clock;
 pub use crate::error::{Error, Result};
 pub use crate::mutex::locked;
-pub use crate::space::{Options, Signatures, Space, Written};
+pub use crate::space::{Options, Signatures, Space};
+pub use crate::written::Written;

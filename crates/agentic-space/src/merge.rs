@@ -12,7 +12,8 @@ use agentic_store::{Stream, Writer};
 use crate::commit::{Capture, RACES_MAX, take_trace};
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
-use crate::space::{Signatures, Written};
+use crate::space::Signatures;
+use crate::written::Written;
 use crate::{AgentBranch, Error, Result, Space};
 
 /// What work is merged into.

@@ -5,7 +5,7 @@ use agentic_model::{AgentName, Cid, Kind, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::kind::REGISTRY_REF;
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// The shortest prefix of an id that is accepted, in characters.

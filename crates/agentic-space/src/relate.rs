@@ -5,7 +5,7 @@ use agentic_model::{AgentName, Cid, Edge, Kind, Map};
 use agentic_relations::is_derived;
 use agentic_store::journal::{KeptObject, Transaction};
 
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// What became of an assertion or retraction.

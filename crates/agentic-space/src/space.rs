@@ -1,15 +1,15 @@
 //! The handle on one repository with its journals.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock};
 
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
 use agentic_store::git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
-use agentic_store::{Durability, Outcome, Stream, Writer, journal};
+use agentic_store::{Durability, Stream, Writer, journal};
 use agentic_store::{Recovered, recovery};
 use thread_local::ThreadLocal;
 
-use crate::group::Queues;
+use crate::group::queue::Queues;
 use crate::mutex::locked;
 use crate::{Clock, Error, Result};
 
@@ -279,34 +279,4 @@ pub struct Signatures {
     pub author: Signature,
     /// Who runs the command, as git knows them.
     pub committer: Signature,
-}
-
-/// What is left to tell about a write that went through.
-#[derive(Debug, Clone, Default)]
-pub struct Written {
-    /// Why the write is decided but not visible yet; nothing if it is.
-    pub deferred: Option<Arc<agentic_store::Error>>,
-}
-
-impl Written {
-    /// Takes a write for done only once it is visible.
-    ///
-    /// # Errors
-    /// Fails with what stood in the way; the write is decided all the same.
-    pub fn visible(self) -> Result<()> {
-        self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
-    }
-
-    /// Turns an outcome into the answer of a verb.
-    pub fn from_outcome(outcome: Outcome, branch: &str, expected: Option<Oid>) -> Result<Written> {
-        match outcome {
-            Outcome::Done => Ok(Written::default()),
-            Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
-            Outcome::Lost { found } => Err(Error::HeadMoved {
-                branch: branch.to_owned(),
-                expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),
-                found,
-            }),
-        }
-    }
 }

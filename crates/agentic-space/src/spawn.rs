@@ -9,7 +9,8 @@ use agentic_store::{Stream, Writer};
 
 use crate::commit::{Asker, durability_of};
 use crate::signing::Signing;
-use crate::space::{Signatures, Written};
+use crate::space::Signatures;
+use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// Where a new agent begins.

@@ -6,7 +6,7 @@ use agentic_store::journal::{self, NotesEdit, Taken, Transaction};
 use agentic_store::{PendingAside, Stream, Writer};
 
 use crate::commit::take_trace;
-use crate::space::Written;
+use crate::written::Written;
 use crate::{AgentBranch, Error, Result, Space};
 
 /// How many whole entries are pending after one was added.

@@ -5,7 +5,7 @@ use agentic_store::Mended;
 use agentic_store::{Finding, Writer};
 
 use super::{Committed, Draft};
-use crate::space::Written;
+use crate::written::Written;
 use crate::{Result, Space};
 
 /// Recognises that the write that was just rolled forward is the very one being retried.

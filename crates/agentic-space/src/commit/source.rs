@@ -1,48 +1,16 @@
 //! Sources: where the tree of a commit comes from.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::{
-    FileMode, IndexUpdate, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit, Worktree,
-    check_path,
+    IndexUpdate, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path,
 };
 use agentic_store::journal::GitObject;
 
+use super::draft::{Edit, Source};
 use crate::{Error, Result, Space};
-
-/// Where the tree of a commit comes from.
-#[derive(Debug, Clone)]
-pub enum Source {
-    /// Everything in a worktree of the agent.
-    Worktree(Worktree),
-    /// Everything in a folder.
-    Folder(PathBuf),
-    /// Some paths of a folder, on top of the head.
-    Paths {
-        /// The folder that the paths are relative to.
-        root: PathBuf,
-        /// The paths.
-        paths: Vec<Vec<u8>>,
-    },
-    /// Changes to files, on top of the head.
-    Edits(BTreeMap<String, Edit>),
-}
-
-/// What becomes of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Edit {
-    /// It has this content.
-    Write {
-        /// The content; of a link, its target.
-        content: Vec<u8>,
-        /// What sort of file.
-        mode: FileMode,
-    },
-    /// It is gone.
-    Delete,
-}
 
 /// What a source gives on top of a tree.
 pub(crate) struct Built {

@@ -1,0 +1,38 @@
+//! What is left to tell about a write that went through.
+
+use std::sync::Arc;
+
+use agentic_model::Oid;
+use agentic_store::Outcome;
+
+use crate::{Error, Result};
+
+/// What is left to tell about a write that went through.
+#[derive(Debug, Clone, Default)]
+pub struct Written {
+    /// Why the write is decided but not visible yet; nothing if it is.
+    pub deferred: Option<Arc<agentic_store::Error>>,
+}
+
+impl Written {
+    /// Takes a write for done only once it is visible.
+    ///
+    /// # Errors
+    /// Fails with what stood in the way; the write is decided all the same.
+    pub fn visible(self) -> Result<()> {
+        self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
+    }
+
+    /// Turns an outcome into the answer of a verb.
+    pub fn from_outcome(outcome: Outcome, branch: &str, expected: Option<Oid>) -> Result<Written> {
+        match outcome {
+            Outcome::Done => Ok(Written::default()),
+            Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
+            Outcome::Lost { found } => Err(Error::HeadMoved {
+                branch: branch.to_owned(),
+                expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),
+                found,
+            }),
+        }
+    }
+}
