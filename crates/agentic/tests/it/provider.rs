@@ -202,28 +202,38 @@ fn a_recorded_call_says_what_it_cost_and_the_next_node_sees_its_text() {
 
 /// A model that fails: how often it is asked, and with which code the node fails.
 #[test]
-fn calls_of_models_that_fail_are_recorded_attempts_or_final() {
-    let retry = r#""retry":{"max_attempts":3,"initial_ms":1,"backoff":1}"#;
+fn replies_that_do_not_count_are_final() {
     let status = |status, body: &str| Reply::Status(status, body.to_owned());
-    let cases = [
-        (Reply::Busy, 3, "ModelUnavailable"),
-        (status(401, "{}"), 1, "ConfigurationError"),
-        (status(200, "{\"choices\":"), 1, "InvalidLLMResponse"),
-        (Reply::Says("I think so.".to_owned()), 1, "InvalidLLMResponse"),
-    ];
-    for (reply, n_asked, code) in cases {
-        let server = Model::new(move |_, _| reply.clone());
-        let registry = format!(
-            r#"{{"name":"say","agent":"t/say","backends":["temporal"],{retry},"run":{{"model":"m"}}}}"#
-        );
-        let body = if code == "InvalidLLMResponse" { r#"tool_agent ( task: "t" )"# } else { "say" };
-        let sandbox = sandbox(&server.url, "temporal", body, &registry);
-        let finished = flow_run(&sandbox, "f", None);
-        assert_eq!(finished.ending, Ending::Exit(1), "{code}: {}", text(&finished));
+    for reply in [status(200, "{\"choices\":"), Reply::Says("I think so.".to_owned())] {
+        let (server, finished) = failing_call(reply, r#"tool_agent ( task: "t" )"#);
+        assert_eq!(finished.ending, Ending::Exit(1), "{}", text(&finished));
         let said: Json = serde_json::from_slice(&finished.stdout).expect("the result so far");
-        assert_eq!(said["blocks"][0]["error"]["details"]["cause"]["code"], code, "{said}");
-        assert_eq!(server.take_n_asked(), n_asked, "{code}");
+        let code = &said["blocks"][0]["error"]["details"]["cause"]["code"];
+        assert_eq!(code, "InvalidLLMResponse", "{said}");
+        assert_eq!(server.take_n_asked(), 1);
     }
+}
+
+#[test]
+fn a_model_that_cannot_be_asked_is_waited_for() {
+    for (reply, reason) in [(Reply::Busy, "429"), (Reply::Status(401, "{}".to_owned()), "401")] {
+        let (server, finished) = failing_call(reply, "say");
+        assert_eq!(finished.ending, Ending::Exit(4), "{reason}: {}", text(&finished));
+        assert!(text(&finished).contains(reason), "{reason}: {}", text(&finished));
+        assert!(server.take_n_asked() >= 1, "{reason}");
+    }
+}
+
+/// Runs a durable pipeline whose model always replies so.
+fn failing_call(reply: Reply, body: &str) -> (Model, Finished) {
+    let server = Model::new(move |_, _| reply.clone());
+    let retry = r#""retry":{"max_attempts":3,"initial_ms":1,"backoff":1}"#;
+    let registry = format!(
+        r#"{{"name":"say","agent":"t/say","backends":["temporal"],{retry},"run":{{"model":"m"}}}}"#
+    );
+    let sandbox = sandbox(&server.url, "temporal", body, &registry);
+    let finished = flow_run(&sandbox, "f", None);
+    (server, finished)
 }
 
 #[test]
