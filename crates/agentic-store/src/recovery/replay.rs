@@ -82,8 +82,8 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
     Ok(report)
 }
 
-/// Takes a step of the replay for each stream. One whose journal turns out to be damaged is reported
-/// and left out of later steps: nobody else has to wait for what only the doctor mends.
+/// Takes a step of the replay for each stream. One whose journal turns out to be damaged, or whose
+/// branch git holds, is reported and left out of later steps: nobody else has to wait for it.
 fn each_sound(
     repository: &Repository,
     streams: &mut Vec<Stream>,
@@ -101,6 +101,11 @@ fn each_sound(
             Err(error @ (Error::Corrupt { .. } | Error::Git { .. })) => {
                 leave_out(repository, &stream)?;
                 vec![Mended::LeftOut(error.to_string())]
+            }
+            // Whoever needs the branch waits for git as well; the next command tries again.
+            Err(error @ Error::BranchOccupied { .. }) => {
+                leave_out(repository, &stream)?;
+                vec![Mended::NotYet(error.to_string())]
             }
             Err(error) => return Err(error),
         };
@@ -220,6 +225,9 @@ fn break_stale_locks(repository: &Repository, decided: &[Decided]) -> Result<()>
 }
 
 /// Moves a branch forward along its recorded chain, if it stands on it and nobody moved it away.
+///
+/// # Errors
+/// Fails with [`Error::BranchOccupied`] while git is about to move the branch by itself.
 pub(super) fn restore_branch(
     repository: &Repository,
     stream: &Stream,
@@ -245,11 +253,15 @@ pub(super) fn restore_branch(
         }
         RefState::Absent => !history.is_deleted(repository.layout(), stream, &last.name),
         // Nothing better is known: where it was moved to cannot be read.
-        RefState::Damaged => {
-            repository.forget_damaged_ref(&last.name)?;
-            true
-        }
+        RefState::Damaged => true,
     };
+    if follows_chain {
+        // Git moves a branch by itself when it is done rebasing or bisecting it, and undoes ours.
+        repository.worktree_of(&last.name)?;
+    }
+    if state == RefState::Damaged {
+        repository.forget_damaged_ref(&last.name)?;
+    }
     repository.mend_log(&last.name)?;
     if follows_chain {
         let expect = repository.find_ref(&last.name)?;
@@ -261,6 +273,16 @@ pub(super) fn restore_branch(
         };
         return Ok((moved == RefMove::Moved).then_some(mended));
     }
+    rescue(repository, stream, last, transaction)
+}
+
+/// Keeps the last commit of a branch that somebody moved away or deleted.
+fn rescue(
+    repository: &Repository,
+    stream: &Stream,
+    last: &BranchMove,
+    transaction: &Transaction,
+) -> Result<Option<Mended>> {
     let name = stream.rescue_ref(last.new);
     if repository.find_ref(&name)? == Some(last.new) {
         // Said when it was kept.
