@@ -26,6 +26,8 @@ pub(super) struct Edited {
 struct Merged {
     noted: NotedMerge,
     before: Vec<u8>,
+    /// The result, unless an earlier process wrote it. No ref names it, so a prune may take it away.
+    blobs: Vec<GitObject>,
 }
 
 impl Edited {
@@ -60,7 +62,7 @@ impl WorktreeLock {
         fault::point("merges-noted")?;
         let mut left = Vec::new();
         for one in merged {
-            if !self.place_merged(&one)? {
+            if !self.place_merged(repository, &one)? {
                 left.push(one.noted.path);
             }
             fault::point("merge-placed")?;
@@ -89,15 +91,17 @@ impl WorktreeLock {
         };
         if let Some(noted) = trail.merge_of(path) {
             let is = |entry| is_same(repository, entry, *found);
-            return Ok(match (is(noted.result), is(noted.found)) {
-                (true, _) => Some(Outcome::Placed),
-                (false, true) => {
-                    let before = self.read_raw(path)?;
-                    Some(Outcome::ToPlace(Merged { noted: noted.clone(), before }))
+            match (is(noted.result), is(noted.found)) {
+                (true, _) => return Ok(Some(Outcome::Placed)),
+                (false, true) if repository.has_object(noted.result.oid) => {
+                    let (noted, before) = (noted.clone(), self.read_raw(path)?);
+                    return Ok(Some(Outcome::ToPlace(Merged { noted, before, blobs: Vec::new() })));
                 }
+                // A prune took the result away; the file is as it was, so it is made once more.
+                (false, true) => {}
                 // Nobody can tell whether it was edited before the result came or after.
-                (false, false) => None,
-            });
+                (false, false) => return Ok(None),
+            }
         }
         let before = self.read_raw(path)?;
         let here = repository.at_worktree(&self.worktree)?;
@@ -119,7 +123,7 @@ impl WorktreeLock {
         here.write_loose(&blobs)?;
         let result = FileEntry { mode: mode_of(mode), oid };
         let noted = NotedMerge { path: path.clone(), found: *found, result };
-        Ok(Some(Outcome::ToPlace(Merged { noted, before })))
+        Ok(Some(Outcome::ToPlace(Merged { noted, before, blobs })))
     }
 
     /// Keeps the content of an edited file as an object, to be merged.
@@ -135,7 +139,8 @@ impl WorktreeLock {
     }
 
     /// Replaces a file by what the merge made of it, if it is what was merged; tells whether it was.
-    fn place_merged(&self, merged: &Merged) -> Result<bool> {
+    fn place_merged(&self, repository: &Repository, merged: &Merged) -> Result<bool> {
+        repository.write_loose(&merged.blobs)?;
         let NotedMerge { path, result, .. } = &merged.noted;
         let content = match result.mode {
             LINK => self.git_raw(&["cat-file", "blob"], &[result.oid.to_string().as_bytes()])?,

@@ -254,6 +254,20 @@ pub const VERBS: &[Verb] = &[
         "agentic archive --restore alice",
     ),
     Verb {
+        whole: Whole::EachPart,
+        ..on_alice(
+            "worktree sync where a write died before the files followed that were edited then",
+            "agentic spawn alice -m x --at main --worktree ../alice
+             seq 9 >../alice/n; seq 9 >../alice/m; agentic -C ../alice commit -m nine
+             text=$(printf '%s\\\\n' $(seq 10))
+             printf '{\"n\":\"%s\",\"m\":\"%s\"}' \"$text\" \"$text\" >../ten",
+            "env -u AGENTIC_FAIL_AT AGENTIC_CRASH_AT=before-follow \\
+                 agentic commit --agent alice -m ten --stdin <../ten || true
+             sed -i 's/^1$/one/' ../alice/n ../alice/m
+             agentic worktree sync alice",
+        )
+    },
+    Verb {
         name: "worktree add",
         setup: Setup::Repository,
         before: "agentic spawn alice -m x --at main
