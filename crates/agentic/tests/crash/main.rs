@@ -19,6 +19,8 @@ use crate::scenario::Scenario;
 
 /// The points that a walk visits. A torn write needs preparation, so `*` does not count it.
 const POINTS: [&str; 2] = [ANY_POINT, "mid-session-record"];
+/// The points of a log that is written anew; its other steps are those of every session, hundreds.
+const LONG_POINTS: [&str; 2] = ["before-shorter-log", "after-shorter-log"];
 /// How many schedules are named for each thing that is wrong.
 const SHOWN_MAX: usize = 4;
 /// How much of what is wrong is shown, in characters.
@@ -28,11 +30,16 @@ const ID_DIGITS_MIN: usize = 9;
 
 /// Walks one scenario and fails with everything that is wrong after some schedule.
 fn check_scenario(scenario: &Scenario) {
+    check_points(&POINTS, scenario);
+}
+
+/// Walks some points of one scenario.
+fn check_points(points: &[&'static str], scenario: &Scenario) {
     let templates = Templates::default();
     let mut wrongs: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut n_failed = 0;
     let started = Instant::now();
-    let n_tried = walk(&POINTS, |schedule: &Schedule| {
+    let n_tried = walk(points, |schedule: &Schedule| {
         let (met, found) = scenario.attempt(schedule, &templates);
         n_failed += usize::from(!found.is_empty());
         for wrong in found {
@@ -144,4 +151,14 @@ fn resume_a_retry() {
 #[test]
 fn tick_escalates_a_hold() {
     check_scenario(&scenario::ESCALATE);
+}
+
+#[test]
+fn start_of_a_long_log() {
+    check_points(&LONG_POINTS, &scenario::LONG_START);
+}
+
+#[test]
+fn decide_on_a_long_log() {
+    check_points(&LONG_POINTS, &scenario::LONG_DECIDE);
 }

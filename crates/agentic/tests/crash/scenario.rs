@@ -26,6 +26,7 @@ const WAIT_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --
 const CAREFUL_LINE: &str = r#"agentic session start alice --flow "$FLOW" --key k --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const FLAKY_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":true}" --json"#;
 const SCOPED_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":false}" --json"#;
+const LONG_LINE: &str = r#"agentic session start alice --flow "$LONG" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const UPGRADE_LINE: &str = r#"agentic session upgrade alice --flow "$NEXT" --json"#;
 const RESUME_LINE: &str = "agentic session resume alice --json";
 const HAPPENED: &str = r#"'{"status":0,"stdout":"","stderr":""}'"#;
@@ -240,6 +241,13 @@ pub const ESCALATE: Scenario = Scenario {
     end: End::Approved,
     n_escalations: 1,
 };
+
+/// The log is written anew, shorter, when the session holds.
+pub const LONG_START: Scenario = Scenario { name: "start of a long log", verb: LONG_LINE, ..START };
+
+/// It is once more when the session ends.
+pub const LONG_DECIDE: Scenario =
+    Scenario { name: "decide on a long log", before: Some(LONG_LINE), ..DECIDE };
 
 impl Scenario {
     /// Runs the verb with the faults of a schedule, goes on as a person would, and checks.

@@ -50,6 +50,16 @@ commit(#{message: "Result", files: #{"result.txt": answer.action}});
 answer.action
 "#;
 
+/// How many steps come before and after the hold of the long flow: enough that each part of the
+/// session's log is written anew, shorter, once it is sealed.
+const LONG_STEPS: usize = 100;
+
+/// Makes the flow whose log is long.
+fn long_flow() -> String {
+    let steps = format!("for n in 0..{LONG_STEPS} {{ sleep(0); }}\n");
+    format!("{steps}{}", FLOW.replacen("commit(", &format!("{steps}commit("), 1))
+}
+
 /// A repository with the agent `alice` and the flow, and a log outside the store.
 pub struct World {
     sandbox: Sandbox,
@@ -63,7 +73,13 @@ impl World {
         let binary = Path::new(env!("CARGO_BIN_EXE_agentic"));
         sandbox.install("agentic", binary).map_err(|error| error.to_string())?;
         let next = FLOW.replacen("\nanswer.action\n", NEXT_END, 1);
-        let flows = [("flow.rhai", FLOW), ("scoped.rhai", SCOPED), ("next.rhai", next.as_str())];
+        let long = long_flow();
+        let flows = [
+            ("flow.rhai", FLOW),
+            ("scoped.rhai", SCOPED),
+            ("next.rhai", next.as_str()),
+            ("long.rhai", long.as_str()),
+        ];
         for (name, flow) in flows {
             fs::write(sandbox.root().join(name), flow).map_err(|error| error.to_string())?;
         }
@@ -85,6 +101,7 @@ impl World {
         command.env("FLOW", self.sandbox.root().join("flow.rhai"));
         command.env("SCOPED", self.sandbox.root().join("scoped.rhai"));
         command.env("NEXT", self.sandbox.root().join("next.rhai"));
+        command.env("LONG", self.sandbox.root().join("long.rhai"));
         command.env("LOG", self.log());
         if let Some(fault) = fault {
             fault.arm(&mut command);
