@@ -7,6 +7,10 @@
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
+use agentic_space::Written;
+use agentic_space::commit::RACES_MAX;
+use agentic_space::following::{Following, carry_out};
+use agentic_space::signing::Signing;
 use agentic_store::Durability;
 use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, Transaction};
 
@@ -20,10 +24,6 @@ use crate::summary;
 use crate::trace::decision_entry;
 use crate::trust::{self, Found, Look};
 use crate::{Error, Result, SessionSpace};
-use agentic_space::Written;
-use agentic_space::commit::RACES_MAX;
-use agentic_space::following::{Following, carry_out};
-use agentic_space::signing::Signing;
 
 /// The longest value of an answer, as JSON, in bytes.
 pub const VALUE_BYTES_MAX: usize = 256 << 10;

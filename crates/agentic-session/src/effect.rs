@@ -7,6 +7,8 @@ use agentic_lang_pipeline::run::{AgentCall, RunResult};
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
+use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
+use agentic_space::spawn::{Origin, spawn_for};
 use agentic_store::git::FileMode;
 
 use super::children::{Child, adopted, begins_a_session, child_key, close_policy, run_id};
@@ -19,8 +21,6 @@ use super::recent::read_journal;
 use super::start::{Begin, KeySource, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::{Error, Result, SessionSpace};
-use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
-use agentic_space::spawn::{Origin, spawn_for};
 
 /// How much of an agent's name its children bear, so that those of children stay short enough.
 const STEM_BYTES_MAX: usize = 45;

@@ -6,6 +6,8 @@ use agentic_replay::{
     Answer, Body, By, ForkDraft, ForkError, Journal, Parted, Path, Program, Progress, Record,
     Session, SessionId, Setting,
 };
+use agentic_space::commit::Asker;
+use agentic_space::spawn::{Origin, spawn_for};
 
 use super::children::{WITH_CHILDREN, child_key, open_spawns};
 use super::drive::Driver;
@@ -18,8 +20,6 @@ use super::recent::read_journal;
 use super::summary::Answered;
 use super::{flow_of, program_of, seal};
 use crate::{Error, Result, SessionSpace};
-use agentic_space::commit::Asker;
-use agentic_space::spawn::{Origin, spawn_for};
 
 /// How much of the parent's name the name of a fork begins with, in characters.
 const NAME_CHARS_SHARED: usize = 50;

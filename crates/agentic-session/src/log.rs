@@ -3,10 +3,10 @@
 use agentic_model::commit::{Claims, OpenFields, subject};
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
+use agentic_space::agent::kind_on;
 use agentic_store::git::CommitInfo;
 
 use crate::{AgentBranch, Error, Result, SessionSpace, trust};
-use agentic_space::agent::kind_on;
 
 /// The kind of a human's decision.
 const DECISION: &str = "decision";

@@ -9,13 +9,13 @@ use std::path::Path as FilePath;
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{Instant, Kind, Oid, Person, Signature, Value};
 use agentic_replay::SessionId;
+use agentic_space::commit::Edit;
 use agentic_store::git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_store::journal::{GitKind, GitObject};
 
 use super::effect::edits;
 use super::summary::{Answered, Asked, Summary};
 use crate::{Error, Result, SessionSpace};
-use agentic_space::commit::Edit;
 
 /// Makes the commits of a session again in an empty repository at `folder`, and returns their ids.
 ///

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use agentic_replay::{Body, Journal, Link, SessionId};
+use agentic_space::locked;
 use agentic_store::journal::{self, Place};
 
 use super::beginning::Beginning;
@@ -16,7 +17,6 @@ use super::block;
 use super::folder::{Folder, damaged};
 use super::own::{self, OwnRecords};
 use crate::{Error, Result, SessionSpace};
-use agentic_space::locked;
 
 /// How many journals are remembered: a session, those that wait for each other with it, and those
 /// that it is compared with.

@@ -1,7 +1,10 @@
 //! Sessions whose records were made by another version.
 
+use std::path::Path;
+
 use agentic_model::{AgentName, Briefing, Value};
 use agentic_replay::{Engine, Kinds, Opening, Session};
+use agentic_space::spawn::{Origin, spawn};
 use agentic_store::Durability;
 use agentic_store::git::run_git;
 use agentic_store::journal::Log;
@@ -12,7 +15,6 @@ use crate::decide::{Action, ApprovalScope, Draft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::hold::{Filter, pending};
 use crate::{Error, Options, SessionSpace};
-use agentic_space::spawn::{Origin, spawn};
 
 const SOURCE: &str = "hold(\"Go on?\")";
 
@@ -46,20 +48,31 @@ fn session_of(
     id
 }
 
-/// Makes a space with an agent.
-pub(super) fn space_with_an_agent() -> (tempfile::TempDir, SessionSpace, AgentName) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+/// Makes a repository in a folder.
+pub(super) fn repository(folder: &Path) -> SessionSpace {
     for arguments in [
         &["init", "--quiet", "."][..],
         &["config", "user.name", "Alice"],
         &["config", "user.email", "alice@example.com"],
     ] {
-        run_git(folder.path(), arguments).expect("git runs").checked(arguments).expect("it works");
+        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
     }
-    let space = SessionSpace::open(folder.path(), Options::default()).expect("it is a repository");
-    let agent = AgentName::parse("alice").expect("a valid name");
+    SessionSpace::open(folder, Options::default()).expect("it is a repository")
+}
+
+/// Makes an agent in it.
+pub(super) fn agent_in(space: &SessionSpace, name: &str) -> AgentName {
+    let agent = AgentName::parse(name).expect("a valid name");
     let briefing = Briefing::of_text("x").to_object().expect("it is short");
-    spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+    spawn(space, &agent, &briefing, &Origin::Root).expect("the name is free");
+    agent
+}
+
+/// Makes a space with an agent.
+pub(super) fn space_with_an_agent() -> (tempfile::TempDir, SessionSpace, AgentName) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let space = repository(folder.path());
+    let agent = agent_in(&space, "alice");
     (folder, space, agent)
 }
 
@@ -105,11 +118,9 @@ fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() 
     assert_eq!(summary.result, Some(Value::text("approve")));
 }
 
-/// Decides the one open hold of a session.
-pub(super) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, action: Action) {
-    let open = pending(space, &Filter::default()).expect("the sessions can be read");
-    let of_it = open.iter().find(|pending| pending.hold.session == *id).expect("it is held");
-    let draft = Draft {
+/// Makes the draft of a decision that says nothing else.
+fn draft_of(action: Action) -> Draft {
+    Draft {
         action,
         value: None,
         scope: ApprovalScope::Once,
@@ -119,8 +130,14 @@ pub(super) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, 
         client: "test",
         shown: None,
         accepts: None,
-    };
-    decide(space, of_it, &draft).expect("nobody was faster");
+    }
+}
+
+/// Decides the one open hold of a session.
+pub(super) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, action: Action) {
+    let open = pending(space, &Filter::default()).expect("the sessions can be read");
+    let of_it = open.iter().find(|pending| pending.hold.session == *id).expect("it is held");
+    decide(space, of_it, &draft_of(action)).expect("nobody was faster");
 }
 
 #[test]
@@ -132,17 +149,7 @@ fn what_was_said_of_one_doubt_does_not_answer_the_next() {
     let mut stale = open[0].clone();
     // As it stood when the same request was asked about before.
     stale.hold.asked_at = stale.hold.asked_at.plus_millis(-1);
-    let draft = Draft {
-        action: Action::Approve,
-        value: None,
-        scope: ApprovalScope::Once,
-        rationale: String::new(),
-        expect: None,
-        principal: "user:alice".to_owned(),
-        client: "test",
-        shown: None,
-        accepts: None,
-    };
+    let draft = draft_of(Action::Approve);
     let refused = decide(&space, &stale, &draft);
     assert!(matches!(refused, Err(Error::StaleState { .. })), "{refused:?}");
     decide(&space, &open[0], &draft).expect("this is what is asked");

@@ -7,11 +7,11 @@ use agentic_model::commit::Claims;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind, Oid};
 use agentic_relations::MERGED_INTO;
+use agentic_space::agent::kind_on;
 
 use crate::State;
 use crate::{Result, SessionSpace};
 use crate::{listing, summary};
-use agentic_space::agent::kind_on;
 
 /// How an agent stands, as its sessions say; of several, what needs attention most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{Body, By, Journal, Path, RequestId, SessionId, StartRecord};
+use agentic_space::locked;
 use agentic_store::Stream;
 use agentic_store::journal::{self, GitObject};
 
@@ -20,7 +21,6 @@ use crate::decision::Decision;
 use crate::policy::Policy;
 use crate::{OpenHold, recent, summary};
 use crate::{Result, SessionSpace};
-use agentic_space::locked;
 
 /// The setting that names who may decide by push, and with which keys.
 const DECIDERS: &str = "agentic.deciders";

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_model::{AgentName, Briefing, InvalidName};
+use agentic_space::spawn::{Origin, spawn};
 
 use crate::KeySource;
 use crate::{Error, SessionSpace};
-use agentic_space::spawn::{Origin, spawn};
 
 /// How much of a source the briefing of the agent of its run repeats, in bytes.
 const BRIEFING_BYTES_MAX: usize = 256 << 10;

@@ -2,35 +2,25 @@
 
 use std::path::Path;
 
-use agentic_model::{AgentName, Briefing, Value};
+use agentic_model::{AgentName, Value};
 use agentic_replay::record::CancelMode;
 use agentic_store::Durability;
-use agentic_store::git::run_git;
 use agentic_store::journal::Log;
 
 use super::{newest_with_key, with_key};
 use crate::folder::Folder;
 use crate::hold::{Filter, pending};
 use crate::recent::read_journal;
+use crate::tests::{agent_in, repository};
 use crate::{Begin, KeySource, cancel, flow_object, start};
 use crate::{Options, SessionSpace};
-use agentic_space::spawn::{Origin, spawn};
 
 /// Makes a repository with agents that each have a session of many records under their own name.
 fn space_with_long_sessions(folder: &Path, agents: &[&str]) -> SessionSpace {
-    for arguments in [
-        &["init", "--quiet", "."][..],
-        &["config", "user.name", "Alice"],
-        &["config", "user.email", "alice@example.com"],
-    ] {
-        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
-    }
-    let space = SessionSpace::open(folder, Options::default()).expect("it is a repository");
+    let space = repository(folder);
     let flow = flow_object("for n in 0..1200 { sleep(0); } hold(\"Go on?\")").expect("it is short");
     for name in agents {
-        let agent = AgentName::parse(name).expect("a valid name");
-        let briefing = Briefing::of_text("x").to_object().expect("it is short");
-        spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+        let agent = agent_in(&space, name);
         let (key, allow) = ((*name).to_owned(), Vec::new());
         let begin = Begin {
             agent,

@@ -1,30 +1,20 @@
 //! Logs that do not say what was sealed of them.
 
-use agentic_model::{AgentName, Briefing, Value};
+use agentic_model::Value;
 use agentic_replay::{Body, Chain, Journal, SessionId};
 use agentic_store::Durability;
-use agentic_store::git::run_git;
 use agentic_store::journal::Log;
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
+use super::super::tests::{agent_in, repository};
 use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
 use crate::{Error, Options, SessionSpace};
-use agentic_space::spawn::{Origin, spawn};
 
 /// Makes a repository with one session that waits for a human, and opens it as a new command does.
 fn held_session(folder: &std::path::Path) -> (SessionSpace, SessionId) {
-    for arguments in [
-        &["init", "--quiet", "."][..],
-        &["config", "user.name", "Alice"],
-        &["config", "user.email", "alice@example.com"],
-    ] {
-        run_git(folder, arguments).expect("git runs").checked(arguments).expect("it works");
-    }
-    let space = SessionSpace::open(folder, Options::default()).expect("it is a repository");
-    let agent = AgentName::parse("alice").expect("a valid name");
-    let briefing = Briefing::of_text("x").to_object().expect("it is short");
-    spawn(&space, &agent, &briefing, &Origin::Root).expect("the name is free");
+    let space = repository(folder);
+    let agent = agent_in(&space, "alice");
     let flow = flow_object("hold(\"Go on?\")").expect("it is short");
     let (parts, allow, key) = (Vec::new(), Vec::new(), "one".to_owned());
     let begin =
