@@ -1,17 +1,24 @@
 //! Sessions as JSON.
 
+mod proof;
+mod record;
+
+pub use self::proof::{ComparedView, VerifyView};
+pub use self::record::RecordView;
+
 use std::collections::BTreeMap;
 
-use crate::VoteView;
 use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
 use agentic_replay::{By, Failure, SessionId};
 use agentic_session::decide::{ApprovalScope, Decision, Policy};
 use agentic_session::summary::Answered;
-use agentic_session::{Asked, Difference, Noted, Overtaken, Proof, Summary, Verdict};
+use agentic_session::{Asked, Difference, Overtaken, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
+
+use crate::VoteView;
 
 /// A session.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -209,88 +216,6 @@ pub struct VerdictView {
     /// What differs, for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-}
-
-/// What the records of a session were compared with.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct ComparedView {
-    /// How many records are sealed, and the same there.
-    pub sealed: usize,
-    /// How many commits that they name were read and hashed.
-    pub commits: usize,
-    /// How many decisions say what the records say of them.
-    pub decisions: usize,
-    /// How many long values and programs were read and hashed.
-    pub objects: usize,
-}
-
-impl From<&Proof> for ComparedView {
-    fn from(proof: &Proof) -> ComparedView {
-        ComparedView {
-            sealed: proof.n_sealed,
-            commits: proof.n_commits,
-            decisions: proof.n_decisions,
-            objects: proof.n_objects,
-        }
-    }
-}
-
-/// The answer of `agentic session verify`.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct VerifyView {
-    /// The session.
-    pub session: String,
-    /// How many records were checked.
-    pub records: u64,
-    /// The hash of the last one.
-    pub chain: String,
-    /// What the records were compared with.
-    pub compared: ComparedView,
-    /// What could not be compared, each as a sentence.
-    pub uncompared: Vec<String>,
-    /// The commits that were made again, with the same ids.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rebuilt: Option<Vec<String>>,
-}
-
-/// A record, as `agentic session watch` prints it: one JSON value a line.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct RecordView {
-    /// Its position.
-    pub seq: u64,
-    /// When it was made.
-    pub at: String,
-    /// `start`, `ask`, `answer`, `attempt`, `found`, `signal`, `escalate`, `vote`, `publish`, `permit`,
-    /// `upgrade`, `withdraw`, `cancel`, `scope_end`, `continue` or `end`.
-    pub what: String,
-    /// Where in the program.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// Who answered, as in `session show`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub by: Option<String>,
-    /// How long the answer, or at the end the session, took, in milliseconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub took_ms: Option<i64>,
-    /// What else it says.
-    pub record: Json,
-}
-
-impl From<&Noted> for RecordView {
-    fn from(noted: &Noted) -> RecordView {
-        let mut record = json::to_json(&noted.data);
-        let what = record.as_object_mut().and_then(|fields| fields.remove("kind"));
-        let what = what.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned();
-        RecordView {
-            seq: noted.seq,
-            at: noted.at.to_string(),
-            what,
-            path: noted.path.as_ref().map(ToString::to_string),
-            by: noted.by.as_ref().map(by_name),
-            took_ms: noted.took_ms,
-            record,
-        }
-    }
 }
 
 impl SessionView {
