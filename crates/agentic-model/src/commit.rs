@@ -4,6 +4,9 @@
 //! Trailers, not extra headers: they survive amend, rebase and cherry-pick, and every git tool
 //! shows them. They are claims; a reader decides by the branch they stand on whether they are facts.
 
+use std::borrow::Cow;
+
+use crate::guidance::{ErrorClass, Guidance};
 use crate::object::{Object, ObjectError};
 use crate::trailer::{self, Trailer};
 use crate::{AgentName, Cid, Kind, Map, Oid, Signature, Value, json};
@@ -65,6 +68,16 @@ pub enum MessageError {
     /// The message holds a NUL byte, which git does not store.
     #[error("the commit message holds a NUL byte")]
     Nul,
+}
+
+impl Guidance for MessageError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Refused
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        "give a message with `-m`, without lines that begin with `Agentic-` at its end".into()
+    }
 }
 
 impl Claims {

@@ -13,6 +13,7 @@ pub mod canonical;
 mod cid;
 pub mod commit;
 pub mod edge;
+pub mod guidance;
 pub mod json;
 pub mod kind;
 mod name;

@@ -1,6 +1,9 @@
 //! Typed objects: maps with a text field `type`, named by the hash of their canonical bytes.
 
+use std::borrow::Cow;
+
 use crate::canonical::{self, CanonicalError};
+use crate::guidance::{ErrorClass, Guidance};
 use crate::{Cid, Kind, Map, Value};
 
 /// The largest object that is stored, in bytes: 1 MiB. Larger things are split.
@@ -46,6 +49,16 @@ pub enum ObjectError {
         /// What the field must be.
         expected: &'static str,
     },
+}
+
+impl Guidance for ObjectError {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Schema
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        "an object is a map with a text field `type`; see `agentic kind list`".into()
+    }
 }
 
 impl Object {

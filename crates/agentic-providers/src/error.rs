@@ -1,6 +1,9 @@
 //! What can go wrong before anything is asked of a provider.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
+
+use agentic_model::guidance::{ErrorClass, Guidance};
 
 /// An error of the configuration.
 #[derive(Debug, thiserror::Error)]
@@ -33,4 +36,19 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl Guidance for Error {
+    fn class(&self) -> ErrorClass {
+        ErrorClass::Refused
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        match self {
+            Error::Unreadable { .. } => "check that the file may be read".into(),
+            Error::Malformed { .. } | Error::BadEntry { .. } => {
+                "docs/providers.md shows what the file may hold".into()
+            }
+        }
+    }
 }

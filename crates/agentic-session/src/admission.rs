@@ -6,6 +6,7 @@ use agentic_replay::HoldReason;
 use crate::OpenHold;
 use crate::decide::{Draft, VALUE_BYTES_MAX};
 use crate::decision::{Action, ApprovalScope};
+use crate::error::{DecisionError, RequestError};
 use crate::policy::Policy;
 use crate::{Error, Result, SessionSpace};
 
@@ -18,11 +19,16 @@ pub fn check(space: &SessionSpace, hold: &OpenHold, policy: &Policy, draft: &Dra
     if let Some(expected) = &draft.expect {
         let hash = hold.ask.hash.to_string();
         if expected.len() < 10 || !hash.starts_with(expected.as_str()) {
-            return Err(Error::OtherRequest { request, expected: expected.clone(), found: hash });
+            return Err(Error::Request(RequestError::Other {
+                request,
+                expected: expected.clone(),
+                found: hash,
+            }));
         }
     }
-    let not_allowed =
-        |reason: String| Error::NotAllowed { what: format!("decide {request}"), reason };
+    let not_allowed = |reason: String| {
+        Error::Decision(DecisionError::NotAllowed { what: format!("decide {request}"), reason })
+    };
     if draft.principal.strip_prefix("user:").is_none_or(str::is_empty) {
         return Err(not_allowed(format!("`{}` is not a person", draft.principal)));
     }
@@ -41,7 +47,7 @@ pub fn check(space: &SessionSpace, hold: &OpenHold, policy: &Policy, draft: &Dra
     let given = draft.value.as_ref().map_or(0, |value| json::to_text(value).len());
     if given > VALUE_BYTES_MAX {
         let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
-        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+        return Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }));
     }
     let value = policy.effective_value(draft.action, draft.value.as_ref());
     check_value(hold, policy, draft.action, value.as_ref())
@@ -61,7 +67,7 @@ fn check_scope(hold: &OpenHold, draft: &Draft) -> Result<()> {
         (ApprovalScope::RestOfSession, _, _) => "only an approval can count so long",
     };
     let request = hold.session.short_request(&hold.id);
-    Err(Error::NotForSession { request, reason })
+    Err(Error::Decision(DecisionError::NotForSession { request, reason }))
 }
 
 fn check_value(
@@ -70,8 +76,9 @@ fn check_value(
     action: Action,
     value: Option<&Value>,
 ) -> Result<()> {
-    let misfit =
-        |pointer: &str, reason: String| Error::ValueMisfit { pointer: pointer.to_owned(), reason };
+    let misfit = |pointer: &str, reason: String| {
+        Error::Request(RequestError::ValueMisfit { pointer: pointer.to_owned(), reason })
+    };
     let Some(value) = value else {
         return match action {
             Action::Edit | Action::Respond => {

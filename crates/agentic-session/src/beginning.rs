@@ -7,6 +7,7 @@ use agentic_model::{AgentName, Instant, canonical};
 use agentic_replay::{Body, Record, SessionId, StartRecord};
 
 use super::folder::{Folder, damaged};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// The first record that is a session's own.
@@ -27,7 +28,8 @@ impl Beginning {
     /// Fails when there is no such session, or when its first record is damaged.
     pub fn of(space: &SessionSpace, id: &SessionId) -> Result<Beginning> {
         let first = Folder::of(space, id).first_frame(space)?;
-        let first = first.ok_or_else(|| Error::UnknownSession { id: id.to_string() })?;
+        let first =
+            first.ok_or_else(|| Error::Session(SessionError::Unknown { id: id.to_string() }))?;
         Beginning::from_frame(id, &first)
     }
 

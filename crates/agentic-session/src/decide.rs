@@ -9,6 +9,7 @@ use agentic_model::{ConsoleTrace, Instant, Kind, Oid, Person, Value};
 use agentic_replay::{RequestId, StartRecord};
 use agentic_space::Written;
 use agentic_space::commit::RACES_MAX;
+use agentic_space::error::BranchError;
 use agentic_space::following::{Following, carry_out};
 use agentic_space::signing::Signing;
 use agentic_store::Durability;
@@ -16,6 +17,7 @@ use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, T
 
 pub use crate::admission::check;
 pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
+use crate::error::{DecisionError, RequestError};
 use crate::hold::{Pending, cancelled_by, winner};
 pub use crate::policy::Policy;
 use crate::publish::standing_head;
@@ -97,9 +99,11 @@ pub fn proposed(space: &SessionSpace, pending: &Pending, commit: Oid) -> Result<
     let start = read_journal(space, &hold.session)?.start().clone();
     let found = trust::find(space, &start, &hold.id, Look::Free)?.unverified;
     let proposed = found.into_iter().find(|(oid, _)| *oid == commit);
-    proposed.map(|(_, decision)| decision).ok_or_else(|| Error::NotADecision {
-        commit,
-        request: hold.session.short_request(&hold.id),
+    proposed.map(|(_, decision)| decision).ok_or_else(|| {
+        Error::Decision(DecisionError::NotADecision {
+            commit,
+            request: hold.session.short_request(&hold.id),
+        })
     })
 }
 
@@ -135,27 +139,34 @@ pub fn decide(space: &SessionSpace, pending: &Pending, draft: &Draft) -> Result<
                 let written = Written::default();
                 return Ok(Decided { commit, decision: earlier, session: hold.session, written });
             }
-            Err(Error::AlreadyDecided {
+            Err(Error::Decision(DecisionError::AlreadyDecided {
                 request: hold.session.short_request(&hold.id),
                 principal: earlier.principal,
                 action: earlier.action.name(),
                 commit: Some(commit),
-            })
+            }))
         }
         Recorded::Closed => {
             let journal = read_journal(space, &hold.session)?;
             let (principal, action) =
                 winner(None, cancelled_by(&journal, &hold.ask.path).as_deref());
             let request = hold.session.short_request(&hold.id);
-            Err(Error::AlreadyDecided { request, principal, action, commit: None })
+            Err(Error::Decision(DecisionError::AlreadyDecided {
+                request,
+                principal,
+                action,
+                commit: None,
+            }))
         }
-        Recorded::Other => Err(Error::StaleState { request: hold.session.short_request(&hold.id) }),
-        Recorded::Overdue => Err(Error::HoldExpired {
+        Recorded::Other => Err(Error::Request(RequestError::Stale {
+            request: hold.session.short_request(&hold.id),
+        })),
+        Recorded::Overdue => Err(Error::Decision(DecisionError::HoldExpired {
             request: hold.session.short_request(&hold.id),
             deadline: policy.deadline.unwrap_or(space.now()),
             value: policy.on_expiry.clone(),
             commit: None,
-        }),
+        })),
     }
 }
 
@@ -250,7 +261,8 @@ fn record(
         return Ok(Recorded::New { commit: moved.head, written: moved.written });
     }
     let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
-    Err(agentic_space::Error::HeadMoved { branch, expected, found: None }.into())
+    Err(agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found: None })
+        .into())
 }
 
 /// Tells why a decision may not be made any more. The engine's own decisions only look whether

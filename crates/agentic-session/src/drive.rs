@@ -106,7 +106,7 @@ impl<'a> Driver<'a> {
     /// Loads a session and brings it to the end of its records.
     ///
     /// # Errors
-    /// Fails when the records are damaged, and with [`Error::Diverged`] when its program does
+    /// Fails when the records are damaged, and with `SessionError::Diverged` when its program does
     /// something else than was recorded; nothing is performed then.
     pub fn load(space: &'a SessionSpace, id: &SessionId) -> Result<Driver<'a>> {
         let (folder, lock) = Folder::lock(space, id)?;

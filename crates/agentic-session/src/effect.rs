@@ -8,6 +8,7 @@ use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
 use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
+use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
 use agentic_store::git::FileMode;
 
@@ -20,6 +21,7 @@ use super::pipeline::{Shelf, part_of};
 use super::recent::read_journal;
 use super::start::{Begin, KeySource, start_child};
 use super::{flow_object, flow_of, program_of};
+use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
 /// How much of an agent's name its children bear, so that those of children stay short enough.
@@ -78,7 +80,7 @@ fn perform_commit(
     }
     let payload = &performance.request.payload;
     let text = |key: &str| payload.get(key).and_then(Value::as_text);
-    let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
+    let bad = |reason: &str| Error::Program(ProgramError::BadRequest { reason: reason.to_owned() });
     let kind = match text("kind") {
         Some(kind) => Some(Kind::parse(kind).map_err(|_| bad("`kind` is no kind"))?),
         None => None,
@@ -272,7 +274,7 @@ fn check_flow(
     }
     if close_policy(request).is_none() {
         let reason = "`close` is `cancel`, `abandon` or `wait`".to_owned();
-        return Err(Error::BadRequest { reason });
+        return Err(Error::Program(ProgramError::BadRequest { reason }));
     }
     let folder = Folder::of(space, &session.started().session);
     let flow = child_flow(space, session, request)?;
@@ -318,7 +320,7 @@ fn ensure_agent(
     asker: &Asker,
 ) -> Result<AgentName> {
     let (payload, id) = (&performance.request.payload, performance.id.to_string());
-    let bad = |reason: &str| Error::BadRequest { reason: reason.to_owned() };
+    let bad = |reason: &str| Error::Program(ProgramError::BadRequest { reason: reason.to_owned() });
     let mut found = None;
     for name in child_names(session, performance)? {
         if space.head(&name).is_err() {
@@ -326,7 +328,7 @@ fn ensure_agent(
         } else if find_by_request(space, &name, &id)?.is_some() {
             return Ok(name);
         } else if payload.get("name").is_some() {
-            return Err(agentic_space::Error::AgentExists { name }.into());
+            return Err(agentic_space::Error::Agent(AgentError::Exists { name }).into());
         }
     }
     let name = found.ok_or_else(|| bad("no name is left for the agent"))?;
@@ -351,7 +353,9 @@ fn child_names(
     let text = |key: &str| performance.request.payload.get(key).and_then(Value::as_text);
     let parse = |name: &str| AgentName::parse(name);
     let agent = &session.started().agent;
-    let bad = |error: agentic_model::InvalidName| Error::BadRequest { reason: error.to_string() };
+    let bad = |error: agentic_model::InvalidName| {
+        Error::Program(ProgramError::BadRequest { reason: error.to_string() })
+    };
     if let Some(name) = text("name") {
         return Ok(vec![parse(name).map_err(bad)?]);
     }

@@ -25,6 +25,7 @@ use agentic_replay::{End, SessionId};
 
 use self::due::Looked;
 use self::pause::next_pause;
+use crate::error::{DecisionError, ProgramError, RequestError, SessionError};
 use crate::{Begin, OpenHold, Pinned, State, Summary, blocks, find_run, pin};
 use crate::{Error, SessionSpace};
 
@@ -58,7 +59,7 @@ impl<'a> Embedded<'a> {
         let RunStart { run, input, key, agent } = start;
         let run = performer::with_flows(self.space, run).map_err(refused)?;
         if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
-            return Err(refused(Error::Unperformed { reason }));
+            return Err(refused(Error::Program(ProgramError::Unperformed { reason })));
         }
         let Pinned { flow, parts } = pin(&run).map_err(refused)?;
         let (key, key_source) = key_or_fresh(self.space, key);
@@ -171,13 +172,15 @@ fn open_hold(id: &SessionId, hold: &OpenHold) -> RunHold {
 /// Says in the words of all engines what was refused, and keeps our own.
 fn refused(error: Error) -> EngineError {
     let refusal = match &error {
-        Error::UnknownSession { .. } => Refusal::UnknownRun,
-        Error::KeyTaken { .. } => Refusal::KeyTaken,
-        Error::SessionOver { .. } => Refusal::RunOver,
-        Error::UnknownRequest { .. } | Error::NoHold { .. } => Refusal::HoldNotOpen,
-        Error::AlreadyDecided { .. } | Error::HoldExpired { .. } => Refusal::HoldClosed,
-        Error::ValueMisfit { .. } => Refusal::ChoiceNotOffered,
-        Error::NotAllowed { .. } => Refusal::NotAuthorised,
+        Error::Session(SessionError::Unknown { .. }) => Refusal::UnknownRun,
+        Error::Session(SessionError::KeyTaken { .. }) => Refusal::KeyTaken,
+        Error::Session(SessionError::Over { .. }) => Refusal::RunOver,
+        Error::Request(RequestError::Unknown { .. })
+        | Error::Request(RequestError::NoHold { .. }) => Refusal::HoldNotOpen,
+        Error::Decision(DecisionError::AlreadyDecided { .. })
+        | Error::Decision(DecisionError::HoldExpired { .. }) => Refusal::HoldClosed,
+        Error::Request(RequestError::ValueMisfit { .. }) => Refusal::ChoiceNotOffered,
+        Error::Decision(DecisionError::NotAllowed { .. }) => Refusal::NotAuthorised,
         _ => Refusal::Own,
     };
     EngineError::new(refusal, error)

@@ -7,6 +7,7 @@ use agentic_replay::{
     Session, SessionId, Setting,
 };
 use agentic_space::commit::Asker;
+use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
 
 use super::children::{WITH_CHILDREN, child_key, open_spawns};
@@ -19,6 +20,7 @@ use super::load::replay_error;
 use super::recent::read_journal;
 use super::summary::Answered;
 use super::{flow_of, program_of, seal};
+use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
 
 /// How much of the parent's name the name of a fork begins with, in characters.
@@ -139,7 +141,8 @@ impl Parting<'_> {
             let (id, standing) = self.standing(name)?;
             return match standing {
                 Standing::Foreign => {
-                    Err(agentic_space::Error::AgentExists { name: name.clone() }.into())
+                    Err(agentic_space::Error::Agent(AgentError::Exists { name: name.clone() })
+                        .into())
                 }
                 Standing::Absent | Standing::Made => Ok((name.clone(), id, standing)),
             };
@@ -165,8 +168,12 @@ impl Parting<'_> {
         let id = self.draft(name, None)?.session(self.journal, self.cut);
         match self.space.head(name) {
             Ok(_) => {}
-            Err(agentic_space::Error::UnknownAgent { .. }) => return Ok((id, Standing::Absent)),
-            Err(agentic_space::Error::AgentArchived { .. }) => return Ok((id, Standing::Foreign)),
+            Err(agentic_space::Error::Agent(AgentError::Unknown { .. })) => {
+                return Ok((id, Standing::Absent));
+            }
+            Err(agentic_space::Error::Agent(AgentError::Archived { .. })) => {
+                return Ok((id, Standing::Foreign));
+            }
             Err(error) => return Err(error.into()),
         }
         let Some(genesis) = self.space.agent(name)?.genesis else {
@@ -194,8 +201,9 @@ impl Parting<'_> {
             return Ok(key.clone());
         }
         let set = self.plan.set.iter().map(|(seq, value)| (seq.to_string(), value.clone()));
-        let set = canonical::encode(&Value::Map(set.collect()))
-            .map_err(|error| Error::BadRequest { reason: error.to_string() })?;
+        let set = canonical::encode(&Value::Map(set.collect())).map_err(|error| {
+            Error::Program(ProgramError::BadRequest { reason: error.to_string() })
+        })?;
         let set = match self.plan.set.is_empty() {
             true => String::new(),
             false => format!(" {}", Cid::of(&set)),
@@ -241,7 +249,7 @@ impl Parting<'_> {
         let program = program_of(space, &Folder::of(space, &id), self.flow, &engine)?;
         let parted = Parted::replay(self.journal, self.cut, program, setting);
         parted.map_err(|error| match error {
-            ForkError::Over => Error::SessionOver { id: id.short() },
+            ForkError::Over => Error::Session(SessionError::Over { id: id.short() }),
             ForkError::Replay(error) => replay_error(&id, error),
         })
     }
@@ -261,7 +269,8 @@ impl Parting<'_> {
             let answer = Answer::Ok(value.clone());
             let path = path_at(self.journal, *seq)?;
             let more = session.answered(&path, answer, by, space.now());
-            let more = more.map_err(|_| Error::UnknownRequest { id: seq.to_string() })?;
+            let more =
+                more.map_err(|_| Error::Request(RequestError::Unknown { id: seq.to_string() }))?;
             progress.join(&path, more);
         }
         Ok((session, progress))
@@ -284,11 +293,11 @@ impl Parting<'_> {
 /// Goes on with another program, if it makes every request that was recorded.
 ///
 /// # Errors
-/// Fails with [`Error::Diverged`] at the first request that differs.
+/// Fails with [`SessionError::Diverged`] at the first request that differs.
 pub fn upgrade(space: &SessionSpace, id: &SessionId, flow: &Object) -> Result<()> {
     let journal = read_journal(space, id)?;
     if journal.is_over() {
-        return Err(Error::SessionOver { id: id.short() });
+        return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     let mut driver = Driver::load_with(space, id, flow)?;
     driver.upgraded(flow.cid())?;
@@ -324,7 +333,7 @@ fn path_at(journal: &Journal, seq: u64) -> Result<Path> {
     match record.map(|record| &record.body) {
         Some(Body::Ask(ask)) => Ok(ask.path.clone()),
         Some(Body::Answer(answer)) => Ok(answer.path.clone()),
-        _ => Err(Error::UnknownRequest { id: seq.to_string() }),
+        _ => Err(Error::Request(RequestError::Unknown { id: seq.to_string() })),
     }
 }
 

@@ -7,6 +7,7 @@ use agentic_replay::{Body, HOLD, Handling, Journal, Path, Request, RequestId, Se
 
 use crate::beginning::Beginning;
 use crate::decide::{Action, Decision, Policy};
+use crate::error::RequestError;
 use crate::language::checked_kinds;
 use crate::listing::{list_open, open_sessions_of};
 use crate::parent_of;
@@ -254,7 +255,7 @@ pub(crate) fn cancelled_by(journal: &Journal, path: &Path) -> Option<String> {
 /// # Errors
 /// Fails when it names none, or several.
 pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
-    let unknown = || Error::UnknownRequest { id: text.to_owned() };
+    let unknown = || Error::Request(RequestError::Unknown { id: text.to_owned() });
     let Some((session, request)) = text.split_once('.').filter(|(_, request)| is_hex(request))
     else {
         let agent = AgentName::parse(text).map_err(|_| unknown())?;
@@ -267,7 +268,7 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
             _ => {
                 let id = |pending: &Pending| pending.hold.session.short_request(&pending.hold.id);
                 let candidates = open.iter().map(id).collect();
-                Err(Error::AmbiguousRequest { id: text.to_owned(), candidates })
+                Err(Error::Request(RequestError::Ambiguous { id: text.to_owned(), candidates }))
             }
         };
     };

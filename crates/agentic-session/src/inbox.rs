@@ -20,6 +20,7 @@ use agentic_store::file::{self, Persistence};
 
 use super::drive::Driver;
 use super::folder::{Folder, damaged};
+use crate::error::{ProgramError, SessionError};
 use crate::{Error, Result, SessionSpace};
 
 /// How often a driver looks for letters while it is at work.
@@ -45,7 +46,7 @@ pub enum Letter {
 /// session, to be run on; nothing where somebody else drives it and has the letter.
 ///
 /// # Errors
-/// Fails with [`Error::SessionOver`] when the session is over.
+/// Fails with [`SessionError::Over`] when the session is over.
 pub fn send<'a>(
     space: &'a SessionSpace,
     id: &SessionId,
@@ -69,7 +70,7 @@ pub fn send<'a>(
     let left = driver.folder.inbox().join(&name);
     if left.exists() && driver.session().end().is_some() {
         let _ = std::fs::remove_file(&left);
-        return Err(Error::SessionOver { id: id.short() });
+        return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     driver.take_letters()?;
     Ok(Some(driver))
@@ -134,7 +135,9 @@ fn put(folder: &Folder, name: &str, letter: &Letter) -> Result<()> {
     let inbox = folder.inbox();
     // The folder of a session that ends meanwhile is gone from here, and is not made anew.
     let over = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => Error::SessionOver { id: folder.id.short() },
+        std::io::ErrorKind::NotFound => {
+            Error::Session(SessionError::Over { id: folder.id.short() })
+        }
         _ => agentic_store::Error::io("create", &inbox)(error).into(),
     };
     match std::fs::create_dir(&inbox) {
@@ -146,10 +149,11 @@ fn put(folder: &Folder, name: &str, letter: &Letter) -> Result<()> {
         }
     }
     if names(&inbox)?.len() >= SIGNALS_MAX {
-        return Err(Error::InboxFull { id: folder.id.short() });
+        return Err(Error::Session(SessionError::InboxFull { id: folder.id.short() }));
     }
     let bytes = canonical::encode(&letter.to_value());
-    let bytes = bytes.map_err(|error| Error::BadRequest { reason: error.to_string() })?;
+    let bytes = bytes
+        .map_err(|error| Error::Program(ProgramError::BadRequest { reason: error.to_string() }))?;
     Ok(file::replace(&inbox.join(name), &bytes, Persistence::Synced)?)
 }
 
@@ -189,9 +193,9 @@ impl Driver<'_> {
             let path = inbox.join(&name);
             match read(&path)? {
                 Some(letter) => match self.receive(letter) {
-                    Ok(()) | Err(Error::SessionOver { .. }) => remove(&path)?,
+                    Ok(()) | Err(Error::Session(SessionError::Over { .. })) => remove(&path)?,
                     // It stays until there is room.
-                    Err(Error::InboxFull { .. }) => {}
+                    Err(Error::Session(SessionError::InboxFull { .. })) => {}
                     Err(error) => return Err(error),
                 },
                 None => {
@@ -221,8 +225,8 @@ impl Driver<'_> {
     fn refusal(&self, refused: Refused) -> Error {
         let id = self.folder.id;
         match refused {
-            Refused::Over => Error::SessionOver { id: id.short() },
-            Refused::TooManySignals => Error::InboxFull { id: id.short() },
+            Refused::Over => Error::Session(SessionError::Over { id: id.short() }),
+            Refused::TooManySignals => Error::Session(SessionError::InboxFull { id: id.short() }),
             Refused::NotOpen { .. } | Refused::NotData(_) => damaged(&id, &refused.to_string()),
         }
     }

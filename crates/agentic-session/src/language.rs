@@ -16,6 +16,7 @@ use super::context::Cast;
 use super::flow_of;
 use super::folder::Folder;
 use super::listing::with_key;
+use crate::error::ProgramError;
 use crate::policy::{check_hold, check_policy};
 use crate::{Error, Result, SessionSpace};
 
@@ -113,7 +114,9 @@ impl Language {
             Some(AGENTLANG) => Ok(Language::AgentLang),
             Some(agentic_lang_pipeline::LANGUAGE) => Ok(Language::Pipeline),
             Some(agentic_lang_context::LANGUAGE) => Ok(Language::Context),
-            Some(_) | None => Err(Error::NotAFlow { id: flow.cid().to_string() }),
+            Some(_) | None => {
+                Err(Error::Program(ProgramError::NotAFlow { id: flow.cid().to_string() }))
+            }
         }
     }
 
@@ -254,5 +257,8 @@ pub fn agents_of(adapter: Adapter) -> Agents {
 }
 
 pub(super) fn broken(flow: &Object, reason: Option<&str>) -> Error {
-    Error::BrokenFlow { id: flow.cid().to_string(), reason: reason.unwrap_or_default().to_owned() }
+    Error::Program(ProgramError::BrokenFlow {
+        id: flow.cid().to_string(),
+        reason: reason.unwrap_or_default().to_owned(),
+    })
 }

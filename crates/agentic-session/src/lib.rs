@@ -20,7 +20,7 @@ pub mod doctor;
 mod drive;
 mod effect;
 pub mod engine;
-mod error;
+pub mod error;
 mod executor;
 mod folder;
 mod fork;
@@ -97,6 +97,7 @@ pub use agentic_replay::State;
 
 use std::collections::BTreeMap;
 
+use crate::error::ProgramError;
 use agentic_flow::Flow;
 use agentic_lang_agent::Capture;
 use agentic_model::{Cid, Object, Value};
@@ -206,17 +207,17 @@ fn program_with(
     let mut modules = BTreeMap::new();
     collect_modules(shelf.space, shelf.folder, source, &mut modules)?;
     let flow = Flow::parse_as(source, modules, engine.semantics).map_err(|findings| {
-        Error::BrokenFlow {
+        Error::Program(ProgramError::BrokenFlow {
             id: cid.to_string(),
             reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
-        }
+        })
     })?;
     Ok(Box::new(flow.program()))
 }
 
 fn source_of(flow: &Object) -> Result<&str> {
     let source = flow.map().get("source").and_then(Value::as_text);
-    source.ok_or_else(|| Error::NotAFlow { id: flow.cid().to_string() })
+    source.ok_or_else(|| Error::Program(ProgramError::NotAFlow { id: flow.cid().to_string() }))
 }
 
 /// Finds the flows that a source names by their ids, and those that these name. An id that leads
@@ -233,9 +234,9 @@ fn collect_modules(
             let cid = source.get(at..at + CID_CHARS).and_then(|text| Cid::parse(text).ok());
             let Some(cid) = cid.filter(|cid| !modules.contains_key(cid)) else { continue };
             if modules.len() >= MODULES_MAX {
-                return Err(Error::BadRequest {
+                return Err(Error::Program(ProgramError::BadRequest {
                     reason: "a flow imports too many others".to_owned(),
-                });
+                }));
             }
             if let Ok(module) = flow_of(space, folder, &cid)
                 && let Ok(source) = source_of(&module)

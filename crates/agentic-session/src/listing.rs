@@ -13,6 +13,7 @@ use agentic_replay::SessionId;
 use super::beginning::Beginning;
 use super::recent::read_journal;
 use super::{roster, seal};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// The fewest digits of an id that are accepted.
@@ -75,7 +76,7 @@ pub fn list_known(space: &SessionSpace) -> Result<BTreeSet<SessionId>> {
 pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
     let begun = |id: SessionId| match Beginning::of(space, &id) {
         Ok(beginning) => Some((beginning.at.millis(), id)),
-        Err(Error::UnknownSession { .. }) => None,
+        Err(Error::Session(SessionError::Unknown { .. })) => None,
         Err(_) => Some((i64::MAX, id)),
     };
     let mut ids: Vec<(i64, SessionId)> = list_known(space)?.into_iter().filter_map(begun).collect();
@@ -112,7 +113,7 @@ pub fn newest_with_key(space: &SessionSpace, key: &str) -> Result<Option<Session
 
 /// Finds the session that a text names.
 pub fn find(space: &SessionSpace, text: &str) -> Result<SessionId> {
-    let unknown = || Error::UnknownSession { id: text.to_owned() };
+    let unknown = || Error::Session(SessionError::Unknown { id: text.to_owned() });
     let is_prefix = text.len() >= PREFIX_DIGITS_MIN
         && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
     if is_prefix {
@@ -126,7 +127,10 @@ pub fn find(space: &SessionSpace, text: &str) -> Result<SessionId> {
         }
         if found.len() > 1 {
             let candidates = found.iter().map(SessionId::short).collect();
-            return Err(Error::AmbiguousSession { prefix: text.to_owned(), candidates });
+            return Err(Error::Session(SessionError::Ambiguous {
+                prefix: text.to_owned(),
+                candidates,
+            }));
         }
         if let Some(only) = found.pop_first() {
             return Ok(only);
@@ -178,7 +182,7 @@ impl Search<'_> {
                 Ok(beginning) if beginning.start.agent == *self.agent => {
                     own.push((beginning.at, id));
                 }
-                Ok(_) | Err(Error::UnknownSession { .. }) => {}
+                Ok(_) | Err(Error::Session(SessionError::Unknown { .. })) => {}
                 Err(error) => self.damage = Some(error),
             }
         }

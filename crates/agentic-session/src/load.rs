@@ -10,6 +10,7 @@ use super::executor::Executor;
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::program_of;
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// A session, and who performs what it asks for.
@@ -39,7 +40,9 @@ pub fn replayed(
 /// Turns the error of a replay into ours.
 pub fn replay_error(id: &SessionId, error: ReplayError) -> Error {
     match error {
-        ReplayError::Diverged(divergence) => Error::Diverged { id: id.short(), divergence },
+        ReplayError::Diverged(divergence) => {
+            Error::Session(SessionError::Diverged { id: id.short(), divergence })
+        }
         ReplayError::Corrupt(corrupt) => damaged(id, &corrupt.to_string()),
         ReplayError::Missing(missing) => damaged(id, &missing.to_string()),
     }

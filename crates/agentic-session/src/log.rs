@@ -4,6 +4,7 @@ use agentic_model::commit::{Claims, OpenFields, subject};
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_space::agent::kind_on;
+use agentic_space::error::AgentError;
 use agentic_store::git::CommitInfo;
 
 use crate::{AgentBranch, Error, Result, SessionSpace, trust};
@@ -128,7 +129,7 @@ impl SessionSpace {
         if let Ok(name) = AgentName::parse(id)
             && self.archived_agent(&name)?.is_some()
         {
-            return Err(agentic_space::Error::AgentArchived { name }.into());
+            return Err(agentic_space::Error::Agent(AgentError::Archived { name }).into());
         }
         if let Some(branch) = self.remote_branch(id)? {
             let head = self.branch_head(&branch)?;

@@ -16,6 +16,7 @@ use agentic_plan::Registry;
 use super::flow_of;
 use super::folder::Folder;
 use super::language::{Language, broken};
+use crate::error::ProgramError;
 use crate::{Result, SessionSpace};
 
 /// How many bytes of a source or a registry stand in the object of a run itself.
@@ -146,7 +147,7 @@ impl Shelf<'_> {
             Some(Value::Text(text)) => Ok(text.clone()),
             Some(Value::List(links)) => String::from_utf8(self.joined(flow, links)?)
                 .map_err(|_| broken(flow, Some("its source is no text"))),
-            Some(_) | None => Err(crate::Error::NotAFlow { id: flow.cid().to_string() }),
+            Some(_) | None => Err(ProgramError::NotAFlow { id: flow.cid().to_string() }.into()),
         }
     }
 

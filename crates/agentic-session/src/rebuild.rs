@@ -15,6 +15,7 @@ use agentic_store::journal::{GitKind, GitObject};
 
 use super::effect::edits;
 use super::summary::{Answered, Asked, Summary};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// Makes the commits of a session again in an empty repository at `folder`, and returns their ids.
@@ -52,8 +53,12 @@ fn remake(
 ) -> Result<Oid> {
     let oid =
         |key: &str| answer.get(key).and_then(Value::as_text).and_then(|text| Oid::parse(text).ok());
-    let wrong =
-        |reason: &str| Error::NotRebuilt { id: summary.id.short(), reason: reason.to_owned() };
+    let wrong = |reason: &str| {
+        Error::Session(SessionError::NotRebuilt {
+            id: summary.id.short(),
+            reason: reason.to_owned(),
+        })
+    };
     let recorded = oid("commit").ok_or_else(|| wrong("the answer names no commit"))?;
     let parent = oid("parent").ok_or_else(|| wrong("the answer names no parent"))?;
     if !target.has_object(parent) {

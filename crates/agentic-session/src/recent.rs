@@ -16,6 +16,7 @@ use super::beginning::Beginning;
 use super::block;
 use super::folder::{Folder, damaged};
 use super::own::{self, OwnRecords};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// How many journals are remembered: a session, those that wait for each other with it, and those
@@ -207,6 +208,8 @@ fn shared(space: &SessionSpace, id: &SessionId, own: &[Vec<u8>]) -> Result<Vec<V
 }
 
 fn beginning(id: &SessionId, frames: &[Vec<u8>]) -> Result<Beginning> {
-    let first = frames.first().ok_or_else(|| Error::UnknownSession { id: id.to_string() })?;
+    let first = frames
+        .first()
+        .ok_or_else(|| Error::Session(SessionError::Unknown { id: id.to_string() }))?;
     Beginning::from_frame(id, first)
 }

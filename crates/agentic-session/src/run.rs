@@ -11,6 +11,7 @@ use super::load::replay_error;
 use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::{State, summary};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// Finds the run that a text names: by its session or agent, or by the key it was started with.
@@ -19,7 +20,7 @@ use crate::{Error, Result, SessionSpace};
 /// Fails when there is none.
 pub fn find_run(space: &SessionSpace, text: &str) -> Result<SessionId> {
     let unknown = match space.find_session(text) {
-        Err(error @ Error::UnknownSession { .. }) => error,
+        Err(error @ Error::Session(SessionError::Unknown { .. })) => error,
         found => return found,
     };
     let own = AgentName::parse(&format!("run-{text}"));

@@ -9,6 +9,7 @@ use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::Value;
 use agentic_replay::{Answer, Failure, Request};
 
+use crate::error::ProgramError;
 use crate::{Error, Result};
 
 /// What agents answer, by their ids, in turn; the last answer stays.
@@ -66,5 +67,5 @@ fn read_answer(value: &Value) -> Option<Answer> {
 }
 
 fn bad(reason: &str) -> Error {
-    Error::BadScript { reason: reason.to_owned() }
+    Error::Program(ProgramError::BadScript { reason: reason.to_owned() })
 }

@@ -14,6 +14,7 @@ use super::pipeline::Shelf;
 use super::recent::read_journal;
 use super::{Language, program_heard, seal};
 use crate::decide::VALUE_BYTES_MAX;
+use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
 
 /// What a session begins with.
@@ -84,7 +85,7 @@ impl Begin {
 }
 
 fn bad(error: agentic_model::canonical::CanonicalError) -> Error {
-    Error::BadRequest { reason: error.to_string() }
+    Error::Program(ProgramError::BadRequest { reason: error.to_string() })
 }
 
 /// Starts a session, or returns the one that was started with the same agent, flow, input and key,
@@ -173,7 +174,10 @@ fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Dri
 fn check_key(space: &SessionSpace, opening: &Opening, id: &SessionId) -> Result<()> {
     let taken = with_key(space, &opening.agent, &opening.key)?;
     match taken.into_iter().find(|other| other != id) {
-        Some(other) => Err(Error::KeyTaken { key: opening.key.clone(), session: other.short() }),
+        Some(other) => Err(Error::Session(SessionError::KeyTaken {
+            key: opening.key.clone(),
+            session: other.short(),
+        })),
         None => Ok(()),
     }
 }
@@ -231,7 +235,7 @@ fn follow_up(space: &SessionSpace, driver: Driver<'_>) -> Result<()> {
 /// Stops a session: children first, then with a chance to clean up, or at once.
 ///
 /// # Errors
-/// Fails with [`Error::SessionOver`] when it is over.
+/// Fails with [`SessionError::Over`] when it is over.
 pub fn cancel(
     space: &SessionSpace,
     id: &SessionId,
@@ -240,7 +244,7 @@ pub fn cancel(
     why: &str,
 ) -> Result<()> {
     if read_journal(space, id)?.is_over() {
-        return Err(Error::SessionOver { id: id.short() });
+        return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     let cancel = CancelRecord { who: who.to_owned(), why: why.to_owned(), mode };
     let Some(mut driver) = inbox::send(space, id, Letter::Cancel(cancel))? else { return Ok(()) };
@@ -258,16 +262,16 @@ pub fn cancel(
 /// goes on here.
 ///
 /// # Errors
-/// Fails with [`Error::SessionOver`] when the session is over, with [`Error::InboxFull`] when too
-/// many signals wait, and with [`Error::ValueMisfit`] when the value is too long.
+/// Fails with [`SessionError::Over`] when the session is over, with [`SessionError::InboxFull`] when too
+/// many signals wait, and with [`RequestError::ValueMisfit`] when the value is too long.
 pub fn signal(space: &SessionSpace, id: &SessionId, name: &str, value: Value) -> Result<()> {
     if read_journal(space, id)?.is_over() {
-        return Err(Error::SessionOver { id: id.short() });
+        return Err(Error::Session(SessionError::Over { id: id.short() }));
     }
     let length = canonical::encode(&value).map_err(bad)?.len();
     if length > VALUE_BYTES_MAX {
         let reason = format!("it is longer than {VALUE_BYTES_MAX} bytes");
-        return Err(Error::ValueMisfit { pointer: String::new(), reason });
+        return Err(Error::Request(RequestError::ValueMisfit { pointer: String::new(), reason }));
     }
     let signal = Signal { id: inbox::token(), name: name.to_owned(), value };
     let Some(mut driver) = inbox::send(space, id, Letter::Signal(signal))? else { return Ok(()) };
@@ -287,7 +291,7 @@ pub fn tick(space: &SessionSpace) -> Result<Vec<SessionId>> {
         match super::summary::read(space, &id) {
             Ok(summary) => due.push((summary.until.map_or(i64::MAX, |at| at.millis()), id)),
             // What is left of a start that was broken off before anything was recorded.
-            Err(Error::UnknownSession { .. }) => {}
+            Err(Error::Session(SessionError::Unknown { .. })) => {}
             Err(error) => {
                 space.note_mended(format!("session {} cannot go on: {error}", id.short()));
             }

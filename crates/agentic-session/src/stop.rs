@@ -16,6 +16,7 @@ use super::listing::newest_with_key;
 use super::recent::read_journal;
 use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// What an effect is recorded with that was asked for and has not begun.
@@ -26,7 +27,7 @@ impl Driver<'_> {
     /// were made before have their say: they are taken in under the lock under which this is recorded.
     pub fn cancel(&mut self, cancel: &CancelRecord) -> Result<()> {
         if self.session.program_has_ended() {
-            return Err(Error::SessionOver { id: self.folder.id.short() });
+            return Err(Error::Session(SessionError::Over { id: self.folder.id.short() }));
         }
         let agent = self.session.started().agent.clone();
         let writer = loop {
@@ -42,8 +43,8 @@ impl Driver<'_> {
             }
         };
         let progress = self.session.cancel(cancel.clone(), self.space.now());
-        let mut progress =
-            progress.map_err(|_| Error::SessionOver { id: self.folder.id.short() })?;
+        let mut progress = progress
+            .map_err(|_| Error::Session(SessionError::Over { id: self.folder.id.short() }))?;
         self.is_cancelled = true;
         self.ready.clear();
         self.flush()?;
@@ -190,7 +191,7 @@ impl Driver<'_> {
 fn stop(space: &SessionSpace, id: &SessionId, cancel: CancelRecord) -> Result<()> {
     match inbox::send(space, id, Letter::Cancel(cancel)) {
         Ok(Some(mut driver)) => driver.run(),
-        Ok(None) | Err(Error::SessionOver { .. }) => Ok(()),
+        Ok(None) | Err(Error::Session(SessionError::Over { .. })) => Ok(()),
         Err(error) => Err(error),
     }
 }

@@ -13,6 +13,7 @@ use super::folder::Folder;
 use super::{Language, State, flow_object, program_of, resume};
 use crate::decide::{Action, ApprovalScope, Draft, decide};
 use crate::doctor::{Treatment, examine};
+use crate::error::{RequestError, SessionError};
 use crate::hold::{Filter, pending};
 use crate::{Error, Options, SessionSpace};
 
@@ -86,7 +87,7 @@ fn a_session_of_a_later_version_is_diverged_and_stays_as_it_is() {
     let before = space.session(&id).expect("its records are sound");
     assert_eq!(before.state, State::Diverged);
     assert!(before.failure.is_some_and(|failure| failure.message.contains("`rhai`")));
-    assert!(matches!(resume(&space, &id), Err(Error::Diverged { .. })));
+    assert!(matches!(resume(&space, &id), Err(Error::Session(SessionError::Diverged { .. }))));
     let after = space.session(&id).expect("its records are sound");
     assert_eq!((after.state, after.chain), (State::Diverged, before.chain));
 }
@@ -151,6 +152,6 @@ fn what_was_said_of_one_doubt_does_not_answer_the_next() {
     stale.hold.asked_at = stale.hold.asked_at.plus_millis(-1);
     let draft = draft_of(Action::Approve);
     let refused = decide(&space, &stale, &draft);
-    assert!(matches!(refused, Err(Error::StaleState { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Request(RequestError::Stale { .. }))), "{refused:?}");
     decide(&space, &open[0], &draft).expect("this is what is asked");
 }

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use agentic_model::{Map, Value, json};
 use agentic_store::secret;
 
+use crate::error::{DecisionError, RequestError};
 use crate::hold::Pending;
 use crate::recent::read_journal;
 use crate::{Error, Result, SessionSpace};
@@ -52,9 +53,11 @@ pub fn hand_out(space: &SessionSpace, pending: &[Pending], principal: &str) -> R
 /// # Errors
 /// Fails when this space did not make it, or made it for somebody else or too long ago.
 pub fn take_back(space: &SessionSpace, ticket: &str, principal: &str) -> Result<Ticket> {
-    let refused = |reason: &str| Error::NotAllowed {
-        what: "answer with this state".to_owned(),
-        reason: reason.to_owned(),
+    let refused = |reason: &str| {
+        Error::Decision(DecisionError::NotAllowed {
+            what: "answer with this state".to_owned(),
+            reason: reason.to_owned(),
+        })
     };
     let foreign = || refused("it was not made here");
     let (seal, text) = ticket.split_at_checked(SEAL_CHARS).ok_or_else(foreign)?;
@@ -97,12 +100,12 @@ impl Ticket {
     pub fn check(&self, space: &SessionSpace, pending: &Pending) -> Result<()> {
         let request = pending.hold.session.short_request(&pending.hold.id);
         let Some(chain) = self.chains.get(&request) else {
-            return Err(Error::NotAllowed {
+            return Err(Error::Decision(DecisionError::NotAllowed {
                 what: format!("decide {request} with this state"),
                 reason: "it was made for other requests".to_owned(),
-            });
+            }));
         };
         let stands = read_journal(space, &pending.hold.session)?.chain().head().to_string();
-        if stands == *chain { Ok(()) } else { Err(Error::StaleState { request }) }
+        if stands == *chain { Ok(()) } else { Err(Error::Request(RequestError::Stale { request })) }
     }
 }

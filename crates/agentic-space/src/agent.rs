@@ -5,6 +5,7 @@ use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid};
 use agentic_store::git::CommitInfo;
 use agentic_store::{Stream, journal};
 
+use crate::error::{AgentError, BranchError, LookupError};
 use crate::{Error, Result, Space};
 
 /// What is known about one agent.
@@ -108,9 +109,10 @@ impl Space {
         if agent.briefing.is_none()
             && let Some(earlier) = self.renamed_from(name)?
         {
-            return Err(Error::BranchRenamed { name: name.clone(), earlier });
+            return Err(Error::Agent(AgentError::Renamed { name: name.clone(), earlier }));
         }
-        let unknown = || Error::UnknownObject { id: format!("the briefing of {name}") };
+        let unknown =
+            || Error::Lookup(LookupError::Unknown { id: format!("the briefing of {name}") });
         let cid = agent.briefing.ok_or_else(unknown)?;
         let bytes = self.repository().notes(&name.notes_ref())?.object(cid)?;
         let object = match bytes {
@@ -128,7 +130,7 @@ impl Space {
     pub fn fork_point(&self, left: &AgentName, right: &AgentName) -> Result<Oid> {
         let found = self.repository().fork_point(self.head(left)?, self.head(right)?)?;
         let (left, right) = (left.to_string(), right.to_string());
-        found.ok_or(Error::NoForkPoint { left, right })
+        found.ok_or(Error::Branch(BranchError::NoForkPoint { left, right }))
     }
 
     /// Walks an agent's own commits, newest first: along first parents down to the genesis.

@@ -12,6 +12,7 @@ use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
 
+use crate::error::{AgentError, BranchError, WorktreeError};
 use crate::space::Signatures;
 use crate::written::Written;
 use crate::{Error, Result, Space};
@@ -115,7 +116,7 @@ fn archive_part(
     let mut entries = Vec::new();
     for (agent, writer) in &writers {
         if writer.standing().is_some_and(|standing| standing.n_pending > 0) {
-            return Err(Error::TracePending { agent: (*agent).clone() });
+            return Err(Error::Agent(AgentError::TracePending { agent: (*agent).clone() }));
         }
         // After this its notes ref is not made again.
         keep_notes(repository, writer.stream(), space.now())?;
@@ -187,7 +188,9 @@ fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Writte
     };
     let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
     let written = match Written::from_outcome(outcome, agent.as_str(), None) {
-        Err(Error::HeadMoved { .. }) => return Err(Error::AgentExists { name: agent.clone() }),
+        Err(Error::Branch(BranchError::HeadMoved { .. })) => {
+            return Err(Error::Agent(AgentError::Exists { name: agent.clone() }));
+        }
         other => other?,
     };
     Ok((entry, written))
@@ -232,7 +235,7 @@ fn check_closed(space: &Space, agents: &[AgentName], users: &impl SessionUsers) 
     for worktree in space.repository().worktrees()? {
         let agent = worktree.branch.as_deref().and_then(AgentName::from_branch_ref);
         if let Some(agent) = agent.filter(|agent| wanted.contains(agent)) {
-            return Err(Error::CheckedOut { agent, path: worktree.path });
+            return Err(Error::Worktree(WorktreeError::CheckedOut { agent, path: worktree.path }));
         }
         let occupied = worktree.occupied_branches().into_iter();
         let is_wanted = |branch: &str| {
@@ -244,7 +247,7 @@ fn check_closed(space: &Space, agents: &[AgentName], users: &impl SessionUsers) 
         }
     }
     match users.open_session(&wanted)? {
-        Some((agent, session)) => Err(Error::SessionOpen { agent, session }),
+        Some((agent, session)) => Err(Error::Agent(AgentError::SessionOpen { agent, session })),
         None => Ok(()),
     }
 }
@@ -253,7 +256,7 @@ fn check_pending(space: &Space, agent: &AgentName) -> Result<()> {
     let stream = Stream::Agent(agent.clone());
     let tail = agentic_store::journal::tail(space.repository().layout(), &stream)?;
     match tail.is_some_and(|record| record.standing.n_pending > 0) {
-        true => Err(Error::TracePending { agent: agent.clone() }),
+        true => Err(Error::Agent(AgentError::TracePending { agent: agent.clone() })),
         false => Ok(()),
     }
 }
@@ -262,15 +265,15 @@ fn check_pending(space: &Space, agent: &AgentName) -> Result<()> {
 fn check_gone(space: &Space, archived: &Archived) -> Result<()> {
     match space.repository().find_ref(&archived.agent.branch_ref())? {
         None => Ok(()),
-        found => Err(Error::HeadMoved {
+        found => Err(Error::Branch(BranchError::HeadMoved {
             branch: archived.agent.to_string(),
             expected: archived.head.to_string(),
             found,
-        }),
+        })),
     }
 }
 
 fn check_archived(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
     let entry = space.archived_agent(agent)?;
-    entry.ok_or_else(|| Error::NotArchived { agent: agent.clone() })
+    entry.ok_or_else(|| Error::Agent(AgentError::NotArchived { agent: agent.clone() }))
 }

@@ -16,6 +16,7 @@ use crate::commit::{
     Bound, Built, Capture, Committed, Draft, Edit, Emptiness, Made, Making, RACES_MAX, Source,
     apply, has_pending, shown, take_trace,
 };
+use crate::error::{BranchError, CommitError};
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::written::Written;
@@ -94,7 +95,7 @@ fn prepare<'a>(space: &'a Space, agent: &AgentName, drafts: &[Draft]) -> Result<
         }
     }
     let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
-    Err(Error::HeadMoved { branch, expected, found: None })
+    Err(Error::Branch(BranchError::HeadMoved { branch, expected, found: None }))
 }
 
 /// Tells whether commits may be prepared under the agent's lock. Where they are signed, and where a
@@ -183,7 +184,7 @@ impl Tip {
         scratch: &Scratch,
         draft: &Draft,
     ) -> Result<Step> {
-        let edits = edits(draft).ok_or(Error::NotInBatch)?;
+        let edits = edits(draft).ok_or(Error::Commit(CommitError::NotInBatch))?;
         let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
         space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
         let built = apply(scratch, self.tree, edits)?;
@@ -194,7 +195,7 @@ impl Tip {
         let is_same = built.tree == self.tree && draft.emptiness == Emptiness::Refused;
         if is_same && capture == Capture::Nothing {
             let (agent, left_out) = (agent.clone(), Vec::new());
-            return Err(Error::NothingToCommit { agent, left_out });
+            return Err(Error::Commit(CommitError::Nothing { agent, left_out }));
         }
         let parent = self.head;
         let making = Making { kind: &kind, head: parent, tree: built.tree };

@@ -4,6 +4,7 @@ use std::fmt;
 
 use agentic_model::{AgentName, Oid};
 
+use crate::error::BranchError;
 use crate::{Error, Result, Space};
 
 /// The branch of an agent: people write `NAME`, or `REMOTE/NAME` for that of a remote.
@@ -73,6 +74,6 @@ impl Space {
             return self.head(&branch.agent);
         }
         let head = self.repository().find_ref(&branch.branch_ref())?;
-        head.ok_or_else(|| Error::UnknownTarget { name: branch.to_string() })
+        head.ok_or_else(|| Error::Branch(BranchError::Unknown { name: branch.to_string() }))
     }
 }

@@ -18,6 +18,7 @@ pub(crate) use self::made::{Made, Making};
 use self::retry::same_as_rolled_forward;
 pub(crate) use self::source::{Built, apply, shown};
 use crate::batch::may_prepare_locked;
+use crate::error::{BranchError, CommitError};
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::{Error, Result, Space};
@@ -43,7 +44,7 @@ pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committ
 pub(crate) fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
     for _ in 0..RACES_MAX {
         match attempt(space, agent, draft) {
-            Err(Error::HeadMoved { .. }) if may_retry(draft) => {}
+            Err(Error::Branch(BranchError::HeadMoved { .. })) if may_retry(draft) => {}
             outcome => return outcome,
         }
     }
@@ -99,7 +100,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     };
     let is_empty = tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none();
     let Some(made) = made.filter(|_| !is_empty) else {
-        return Err(Error::NothingToCommit { agent: agent.clone(), left_out });
+        return Err(Error::Commit(CommitError::Nothing { agent: agent.clone(), left_out }));
     };
     if writer.standing().and_then(|standing| standing.head) != Some(head) {
         // Somebody else made the parent, and may not have synced it.

@@ -8,6 +8,7 @@ use agentic_store::git::{IndexUpdate, Worktree};
 use agentic_store::journal::{Follow, Transaction};
 use agentic_store::{Durability, WorktreeLock, Writer, follow};
 
+use crate::error::WorktreeError;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -52,7 +53,7 @@ impl Following {
         }
         if worktree.untracked_among(changed)? || !worktree.is_clean()? {
             let path = worktree.path.clone();
-            return Err(Error::WorktreeBusy { branch: short(branch), path });
+            return Err(Error::Worktree(WorktreeError::Busy { branch: short(branch), path }));
         }
         Ok(Some(Following::Files(lock)))
     }

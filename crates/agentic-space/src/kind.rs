@@ -5,6 +5,7 @@ use agentic_model::{Kind, KindEntry, KindTree, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 use agentic_store::{Stream, Writer};
 
+use crate::error::KindError;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -39,9 +40,13 @@ impl Space {
         let mut writer = Writer::open(self.repository(), &Stream::Space, self.now())?;
         let name = entry.name.clone();
         self.kinds()?.register(entry).map_err(|error| match error {
-            RegisterError::Taken { name } => Error::KindTaken { kind: name },
-            RegisterError::UnknownParent { parent } => Error::UnknownParent { parent },
-            RegisterError::NoParent { name } => Error::UnknownParent { parent: name },
+            RegisterError::Taken { name } => Error::Kind(KindError::Taken { kind: name }),
+            RegisterError::UnknownParent { parent } => {
+                Error::Kind(KindError::UnknownParent { parent })
+            }
+            RegisterError::NoParent { name } => {
+                Error::Kind(KindError::UnknownParent { parent: name })
+            }
         })?;
         writer.begin(None, None, self.now())?;
         let signed = (signatures.author, signatures.committer);
@@ -60,6 +65,10 @@ impl Space {
         let above = Kind::parse(root).expect("roots are valid names");
         // The built-in kinds need no look into the repository.
         let known = KindTree::built_in().is_a(kind, &above) || self.kinds()?.is_a(kind, &above);
-        if known { Ok(()) } else { Err(Error::UnknownKind { kind: kind.clone(), root }) }
+        if known {
+            Ok(())
+        } else {
+            Err(Error::Kind(KindError::Unknown { kind: kind.clone(), root }))
+        }
     }
 }

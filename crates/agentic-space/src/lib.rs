@@ -10,7 +10,7 @@ pub mod batch;
 mod branch;
 mod clock;
 pub mod commit;
-mod error;
+pub mod error;
 mod fact;
 pub mod following;
 mod group;

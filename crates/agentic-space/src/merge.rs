@@ -10,6 +10,7 @@ use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken
 use agentic_store::{Stream, Writer};
 
 use crate::commit::{Capture, RACES_MAX, take_trace};
+use crate::error::{BranchError, RemoteError};
 use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::space::Signatures;
@@ -95,13 +96,13 @@ impl Space {
         let short = name.strip_prefix("refs/heads/").or(name.strip_prefix("heads/"));
         let branch = format!("refs/heads/{}", short.unwrap_or(name));
         match (agent, exists(&branch)) {
-            (Some(_), true) => Err(Error::AmbiguousTarget { name: name.to_owned() }),
+            (Some(_), true) => Err(Error::Branch(BranchError::Ambiguous { name: name.to_owned() })),
             (Some(agent), false) => Ok(Target::Agent(agent)),
             (None, true) => Ok(match AgentName::from_branch_ref(&branch) {
                 Some(agent) => Target::Agent(agent),
                 None => Target::Branch(branch),
             }),
-            (None, false) => Err(Error::UnknownTarget { name: name.to_owned() }),
+            (None, false) => Err(Error::Branch(BranchError::Unknown { name: name.to_owned() })),
         }
     }
 }
@@ -113,12 +114,12 @@ impl Space {
 /// is written then. A conflict is an answer, not an error.
 pub fn merge(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) -> Result<Merged> {
     if *target == Target::Agent(source.agent.clone()) && source.remote.is_none() {
-        return Err(Error::SelfMerge { name: source.to_string() });
+        return Err(Error::Branch(BranchError::SelfMerge { name: source.to_string() }));
     }
     for _ in 0..RACES_MAX {
         match attempt(space, source, target, plan) {
             // What was resolved by hand was resolved for the head that was there.
-            Err(Error::HeadMoved { .. }) if plan.resolved.is_none() => {}
+            Err(Error::Branch(BranchError::HeadMoved { .. })) if plan.resolved.is_none() => {}
             outcome => return outcome,
         }
     }
@@ -153,7 +154,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     let found = head_of(space, target)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
-        return Err(Error::HeadMoved { branch, expected, found: Some(found) });
+        return Err(Error::Branch(BranchError::HeadMoved { branch, expected, found: Some(found) }));
     }
     let is_journalled = writer.standing().is_some_and(|standing| standing.head == Some(head));
     if !is_journalled || !space.is_journalled(&source.agent, theirs)? {
@@ -280,7 +281,7 @@ fn head_of(space: &Space, target: &Target) -> Result<Oid> {
         Target::Agent(agent) => space.head(agent),
         Target::Branch(name) => {
             let head = space.repository().find_ref(name)?;
-            head.ok_or_else(|| Error::UnknownTarget { name: target.name() })
+            head.ok_or_else(|| Error::Branch(BranchError::Unknown { name: target.name() }))
         }
     }
 }
@@ -344,7 +345,7 @@ fn notes_edit(
 fn write_conflicts(scratch: &agentic_store::git::Scratch, tree: Oid, folder: &Path) -> Result<()> {
     let is_empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty {
-        return Err(Error::NotEmpty { path: folder.to_owned() });
+        return Err(Error::Remote(RemoteError::NotEmpty { path: folder.to_owned() }));
     }
     Ok(scratch.write_tree_to(tree, folder)?)
 }

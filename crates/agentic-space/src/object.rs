@@ -4,6 +4,7 @@ use agentic_model::kind::OBJECT;
 use agentic_model::{AgentName, Cid, Kind, Object};
 use agentic_store::journal::{KeptObject, Transaction};
 
+use crate::error::LookupError;
 use crate::kind::REGISTRY_REF;
 use crate::written::Written;
 use crate::{Error, Result, Space};
@@ -41,7 +42,7 @@ impl Space {
                 return Ok(Object::decode(&bytes)?);
             }
         }
-        Err(Error::UnknownObject { id: cid.to_string() })
+        Err(Error::Lookup(LookupError::Unknown { id: cid.to_string() }))
     }
 
     /// Reads the objects of one type that are kept where another object is.
@@ -70,7 +71,7 @@ impl Space {
         if let Ok(cid) = Cid::parse(text) {
             return Ok(cid);
         }
-        let unknown = || Error::UnknownObject { id: text.to_owned() };
+        let unknown = || Error::Lookup(LookupError::Unknown { id: text.to_owned() });
         if text.len() < PREFIX_CHARS_MIN || !text.starts_with(Cid::PREFIX) {
             return Err(unknown());
         }
@@ -82,10 +83,10 @@ impl Space {
         match found.len() {
             0 => Err(unknown()),
             1 => Ok(*found.first().expect("there is one")),
-            _ => Err(Error::AmbiguousObject {
+            _ => Err(Error::Lookup(LookupError::Ambiguous {
                 prefix: text.to_owned(),
                 candidates: found.iter().take(5).map(Cid::to_string).collect(),
-            }),
+            })),
         }
     }
 

@@ -5,6 +5,7 @@ use agentic_model::{AgentName, Cid, Edge, Kind, Map};
 use agentic_relations::is_derived;
 use agentic_store::journal::{KeptObject, Transaction};
 
+use crate::error::{BranchError, RelationError};
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -33,7 +34,7 @@ pub fn relate(
     event: EdgeEvent,
 ) -> Result<Related> {
     if is_derived(relation) {
-        return Err(Error::DerivedRelation { relation: relation.clone() });
+        return Err(Error::Relation(RelationError::Derived { relation: relation.clone() }));
     }
     for agent in [source, target].into_iter().filter_map(Party::agent) {
         space.head(agent)?;
@@ -50,7 +51,7 @@ pub fn relate(
     let holds = !agentic_relations::settle(events).is_empty();
     if event == EdgeEvent::Retract && !holds {
         let edge = format!("{source} {relation} {target}");
-        return Err(Error::NoEdge { edge });
+        return Err(Error::Relation(RelationError::NoEdge { edge }));
     }
     // A later event must win even if the clock went backwards meanwhile.
     let at = latest.map_or(space.now(), |latest| space.now().max(latest.plus_millis(1)));
@@ -77,5 +78,7 @@ pub fn relate(
 
 fn keeper(source: &Party, target: &Party) -> Result<AgentName> {
     let agent = source.agent().or(target.agent()).cloned();
-    agent.ok_or_else(|| Error::UnknownTarget { name: format!("{source} or {target}") })
+    agent.ok_or_else(|| {
+        Error::Branch(BranchError::Unknown { name: format!("{source} or {target}") })
+    })
 }

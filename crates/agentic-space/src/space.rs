@@ -9,6 +9,7 @@ use agentic_store::{Durability, Stream, Writer, journal};
 use agentic_store::{Recovered, recovery};
 use thread_local::ThreadLocal;
 
+use crate::error::{AgentError, CommitError};
 use crate::group::queue::Queues;
 use crate::mutex::locked;
 use crate::{Clock, Error, Result};
@@ -161,12 +162,12 @@ impl Space {
         match head {
             Some(head) => Ok(head),
             None if self.repository().archive_entry(agent)?.is_some() => {
-                Err(Error::AgentArchived { name: agent.clone() })
+                Err(Error::Agent(AgentError::Archived { name: agent.clone() }))
             }
             None => {
                 // A branch that a person deleted does not come back after a restart.
                 recovery::note_missing_agent(self.repository(), agent);
-                Err(Error::UnknownAgent { name: agent.clone() })
+                Err(Error::Agent(AgentError::Unknown { name: agent.clone() }))
             }
         }
     }
@@ -267,7 +268,7 @@ fn configured_durability(repository: &Repository) -> Result<Durability> {
         Some(value) => match value.as_str() {
             "full" => Ok(Durability::Full),
             "git" => Ok(Durability::Git),
-            _ => Err(Error::UnknownDurability { value }),
+            _ => Err(Error::Commit(CommitError::UnknownDurability { value })),
         },
     }
 }

@@ -8,6 +8,7 @@ use agentic_store::journal::{
 use agentic_store::{Stream, Writer};
 
 use crate::commit::{Asker, durability_of};
+use crate::error::{AgentError, BranchError};
 use crate::signing::Signing;
 use crate::space::Signatures;
 use crate::written::Written;
@@ -97,7 +98,9 @@ pub fn spawn_for(
     };
     let outcome = writer.carry_out(transaction, durability, space.now())?;
     let written = match Written::from_outcome(outcome, name.as_str(), None) {
-        Err(Error::HeadMoved { .. }) => return Err(Error::AgentExists { name: name.clone() }),
+        Err(Error::Branch(BranchError::HeadMoved { .. })) => {
+            return Err(Error::Agent(AgentError::Exists { name: name.clone() }));
+        }
         other => other?,
     };
     Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
@@ -106,10 +109,10 @@ pub fn spawn_for(
 /// Checks that a name is free.
 fn check_name(space: &Space, name: &AgentName) -> Result<()> {
     if space.repository().find_ref(&name.branch_ref())?.is_some() {
-        return Err(Error::AgentExists { name: name.clone() });
+        return Err(Error::Agent(AgentError::Exists { name: name.clone() }));
     }
     if space.repository().archive_entry(name)?.is_some() {
-        return Err(Error::NameArchived { name: name.clone() });
+        return Err(Error::Agent(AgentError::NameArchived { name: name.clone() }));
     }
     // A journal is made before the refs are: it would stay behind.
     for name in [name.branch_ref(), name.notes_ref()] {

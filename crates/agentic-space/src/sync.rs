@@ -8,6 +8,7 @@ use agentic_store::journal::{BranchMove, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::archive::archive_stream;
+use crate::error::{AgentError, RemoteError};
 use crate::following::{Following, reserve};
 use crate::kind::REGISTRY_REF;
 use crate::worktree::{REWRITE_REF, name_notes_everywhere};
@@ -104,7 +105,7 @@ pub enum Scope<'a> {
 /// remote has the archive that keeps them by then.
 ///
 /// # Errors
-/// Fails with [`Error::PushRefused`] when the remote does not take it, such as when it has something
+/// Fails with [`RemoteError::PushRefused`] when the remote does not take it, such as when it has something
 /// that is not here yet.
 pub fn push(space: &Space, remote: &str, scope: Scope<'_>) -> Result<Pushed> {
     check_remote(space, remote)?;
@@ -150,7 +151,11 @@ fn push_once(
         && let Some(why) = PushRefusal::read(&program.stdout)
     {
         let message = format!("{}{}", program.stdout, program.stderr);
-        return Err(Error::PushRefused { remote: remote.to_owned(), why, message });
+        return Err(Error::Remote(RemoteError::PushRefused {
+            remote: remote.to_owned(),
+            why,
+            message,
+        }));
     }
     Ok(program.checked(&arguments)?)
 }
@@ -264,7 +269,7 @@ pub fn fetch(space: &Space, remote: &str, adopt: &[AgentName]) -> Result<Fetched
     unite_archive(space, remote, &mut fetched)?;
     for agent in adopt {
         if space.archived_agent(agent)?.is_some() {
-            return Err(Error::NameArchived { name: agent.clone() });
+            return Err(Error::Agent(AgentError::NameArchived { name: agent.clone() }));
         }
     }
     let prefix = format!("refs/remotes/{remote}/agents/");
@@ -395,5 +400,5 @@ fn check_remote(space: &Space, remote: &str) -> Result<()> {
     if space.repository().remotes().iter().any(|known| known == remote) {
         return Ok(());
     }
-    Err(Error::UnknownRemote { remote: remote.to_owned() })
+    Err(Error::Remote(RemoteError::Unknown { remote: remote.to_owned() }))
 }

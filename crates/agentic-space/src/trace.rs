@@ -6,6 +6,7 @@ use agentic_store::journal::{self, NotesEdit, Taken, Transaction};
 use agentic_store::{PendingAside, Stream, Writer};
 
 use crate::commit::take_trace;
+use crate::error::CommitError;
 use crate::written::Written;
 use crate::{AgentBranch, Error, Result, Space};
 
@@ -70,7 +71,7 @@ impl Space {
     pub fn add_traces(&self, agent: &AgentName, entries: &[(&Kind, &[u8])]) -> Result<Added> {
         let n_bytes: usize = entries.iter().map(|(_, body)| body.len()).sum();
         if n_bytes > TRACE_BYTES_MAX {
-            return Err(Error::TraceTooLong { agent: agent.clone() });
+            return Err(Error::Commit(CommitError::TraceTooLong { agent: agent.clone() }));
         }
         let at = self.now();
         let entries = entries.iter().flat_map(|(kind, body)| split_entry(kind, at, body)).collect();
@@ -121,10 +122,11 @@ impl Space {
         let signatures = self.signatures(agent)?;
         let (mut writer, head) = self.writer(agent)?;
         if !self.repository().is_ancestor(commit, head)? {
-            return Err(Error::ForeignCommit { commit, agent: agent.clone() });
+            return Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }));
         }
         let bound = take_trace(&writer, agent)?;
-        let bound = bound.ok_or(Error::NoTrace { what: format!("agent `{agent}`") })?;
+        let bound = bound
+            .ok_or(Error::Commit(CommitError::NoTrace { what: format!("agent `{agent}`") }))?;
         let n_entries = bound.taken.count;
         let transaction = Transaction {
             verb: "trace attach".to_owned(),
@@ -156,7 +158,7 @@ impl Space {
                 return self.trace_by_cid(cid, Some(commit));
             }
         }
-        Err(Error::NoTrace { what: format!("commit `{commit}`") })
+        Err(Error::Commit(CommitError::NoTrace { what: format!("commit `{commit}`") }))
     }
 
     /// Finds the trace of the newest commit on an agent's branch that has one.
@@ -171,7 +173,7 @@ impl Space {
                 return self.trace_on_branch(branch, cid, commit.oid);
             }
         }
-        Err(Error::NoTrace { what: format!("agent `{branch}`") })
+        Err(Error::Commit(CommitError::NoTrace { what: format!("agent `{branch}`") }))
     }
 
     /// Reads a trace by its id, from the notes of a branch if they keep it, which may be a remote's.

@@ -6,6 +6,7 @@ use agentic_model::{AgentName, Oid};
 use agentic_store::git::{Checkout, SnapshotSource, Worktree};
 use agentic_store::{Durability, Lock, WorktreeLock};
 
+use crate::error::WorktreeError;
 use crate::{Error, Result, Space};
 
 /// Where git's configuration says which notes amend and rebase carry along.
@@ -54,7 +55,10 @@ impl Space {
         let current = self.repository().current_worktree();
         let agent = agent.clone();
         let filled = |worktree: Worktree| match worktree.is_empty() {
-            true => Err(Error::WorktreeEmpty { agent: agent.clone(), path: worktree.path }),
+            true => Err(Error::Worktree(WorktreeError::Empty {
+                agent: agent.clone(),
+                path: worktree.path,
+            })),
             false => Ok(worktree),
         };
         if let Some(current) = current.filter(|tree| tree.branch.as_ref() == Some(&branch)) {
@@ -62,9 +66,11 @@ impl Space {
         }
         match self.repository().checkout_of(&branch)? {
             Checkout::Here(worktree) => filled(worktree),
-            Checkout::Nowhere => Err(Error::NoWorktree { agent }),
-            Checkout::Gone(path) => Err(Error::WorktreeGone { agent, path }),
-            Checkout::Unlinked(path) => Err(Error::WorktreeUnlinked { agent, path }),
+            Checkout::Nowhere => Err(Error::Worktree(WorktreeError::Missing { agent })),
+            Checkout::Gone(path) => Err(Error::Worktree(WorktreeError::Gone { agent, path })),
+            Checkout::Unlinked(path) => {
+                Err(Error::Worktree(WorktreeError::Unlinked { agent, path }))
+            }
             Checkout::Occupied(path, occupation) => {
                 Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into())
             }
@@ -106,18 +112,24 @@ pub fn default_path(space: &Space, agent: &AgentName) -> PathBuf {
 pub fn check_place(space: &Space, path: &Path) -> Result<()> {
     // One that is bare may still have worktrees, and be used from one.
     if space.repository().work_dir().is_none() {
-        return Err(Error::Bare);
+        return Err(Error::Worktree(WorktreeError::Bare));
     }
     let is_free = match std::fs::read_dir(path) {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => !path.exists(),
     };
-    if is_free { Ok(()) } else { Err(Error::PathTaken { path: path.to_owned() }) }
+    if is_free {
+        Ok(())
+    } else {
+        Err(Error::Worktree(WorktreeError::PathTaken { path: path.to_owned() }))
+    }
 }
 
 /// Tells whether a folder is the agent's worktree that somebody made and died before it was filled.
 fn is_empty_at(space: &Space, agent: &AgentName, folder: &Path) -> bool {
-    let Err(Error::WorktreeEmpty { path, .. }) = space.worktree_of(agent) else { return false };
+    let Err(Error::Worktree(WorktreeError::Empty { path, .. })) = space.worktree_of(agent) else {
+        return false;
+    };
     matches!((path.canonicalize(), folder.canonicalize()), (Ok(path), Ok(folder)) if path == folder)
 }
 
@@ -132,9 +144,15 @@ pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
     }
     match space.worktree_of(agent) {
         Ok(worktree) => {
-            return Err(Error::CheckedOut { agent: agent.clone(), path: worktree.path });
+            return Err(Error::Worktree(WorktreeError::CheckedOut {
+                agent: agent.clone(),
+                path: worktree.path,
+            }));
         }
-        Err(Error::NoWorktree { .. } | Error::WorktreeEmpty { .. }) => {}
+        Err(
+            Error::Worktree(WorktreeError::Missing { .. })
+            | Error::Worktree(WorktreeError::Empty { .. }),
+        ) => {}
         Err(error) => return Err(error),
     }
     let repository = space.repository();
@@ -165,12 +183,15 @@ pub fn add(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
 fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree> {
     let repository = space.repository();
     match space.worktree_of(agent) {
-        Err(Error::WorktreeEmpty { path, .. }) => {
+        Err(Error::Worktree(WorktreeError::Empty { path, .. })) => {
             check_without_work(&path)?;
             discard(space, &path)?;
         }
         Ok(worktree) => {
-            return Err(Error::CheckedOut { agent: agent.clone(), path: worktree.path });
+            return Err(Error::Worktree(WorktreeError::CheckedOut {
+                agent: agent.clone(),
+                path: worktree.path,
+            }));
         }
         Err(_) => {}
     }
@@ -191,7 +212,7 @@ fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree>
     match repository.checkout_of(&agent.branch_ref())? {
         Checkout::Here(worktree) => Ok(worktree),
         Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) | Checkout::Occupied(..) => {
-            Err(Error::NoWorktree { agent: agent.clone() })
+            Err(Error::Worktree(WorktreeError::Missing { agent: agent.clone() }))
         }
     }
 }
@@ -201,7 +222,7 @@ fn make_empty(space: &Space, agent: &AgentName, path: &Path) -> Result<Worktree>
 fn check_without_work(path: &Path) -> Result<()> {
     let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
     match entries.into_iter().any(|entry| entry.file_name() != ".git") {
-        true => Err(Error::UncommittedWork { path: path.to_owned() }),
+        true => Err(Error::Worktree(WorktreeError::UncommittedWork { path: path.to_owned() })),
         false => Ok(()),
     }
 }
@@ -245,7 +266,7 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     let merged = scratch.merge_trees(base_tree, head_tree, content, ("head", "worktree"))?;
     if !merged.conflicts.is_empty() {
         let conflicts = merged.conflicts.into_iter().map(|conflict| conflict.path).collect();
-        return Err(Error::SyncConflict { path: synced.path, conflicts });
+        return Err(Error::Worktree(WorktreeError::SyncConflict { path: synced.path, conflicts }));
     }
     for tree in [content, merged.tree] {
         here.write_loose(&scratch.difference(base_tree, tree)?)?;
@@ -264,20 +285,20 @@ pub fn remove(space: &Space, agent: &AgentName, work: Work) -> Result<PathBuf> {
             let lock = WorktreeLock::take(space.repository(), worktree)?;
             (lock.worktree().path.clone(), Some(lock))
         }
-        Err(Error::WorktreeEmpty { path, .. }) => {
+        Err(Error::Worktree(WorktreeError::Empty { path, .. })) => {
             if work == Work::Kept {
                 check_without_work(&path)?;
             }
             discard(space, &path)?;
             return Ok(path);
         }
-        Err(Error::WorktreeGone { path, .. }) => (path, None),
+        Err(Error::Worktree(WorktreeError::Gone { path, .. })) => (path, None),
         Err(error) => return Err(error),
     };
     if let Some(lock) = lock.as_ref().filter(|_| work == Work::Kept) {
         lock.catch_up(space.repository(), space.now())?;
         if !lock.worktree().is_pristine()? {
-            return Err(Error::UncommittedWork { path });
+            return Err(Error::Worktree(WorktreeError::UncommittedWork { path }));
         }
     }
     let name = path.to_string_lossy();

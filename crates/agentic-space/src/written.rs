@@ -5,6 +5,8 @@ use std::sync::Arc;
 use agentic_model::Oid;
 use agentic_store::Outcome;
 
+use crate::error::BranchError;
+use crate::error::DeferredWrite;
 use crate::{Error, Result};
 
 /// What is left to tell about a write that went through.
@@ -20,7 +22,7 @@ impl Written {
     /// # Errors
     /// Fails with what stood in the way; the write is decided all the same.
     pub fn visible(self) -> Result<()> {
-        self.deferred.map_or(Ok(()), |why| Err(Error::Deferred { why }))
+        self.deferred.map_or(Ok(()), |why| Err(DeferredWrite { why }.into()))
     }
 
     /// Turns an outcome into the answer of a verb.
@@ -28,11 +30,11 @@ impl Written {
         match outcome {
             Outcome::Done => Ok(Written::default()),
             Outcome::Deferred { why } => Ok(Written { deferred: Some(Arc::new(why)) }),
-            Outcome::Lost { found } => Err(Error::HeadMoved {
+            Outcome::Lost { found } => Err(Error::Branch(BranchError::HeadMoved {
                 branch: branch.to_owned(),
                 expected: expected.map_or("absent".to_owned(), |oid| oid.to_string()),
                 found,
-            }),
+            })),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong in the store.
 
+mod guidance;
+
 use std::path::{Path, PathBuf};
 
 use crate::git::Occupation;

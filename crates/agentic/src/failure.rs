@@ -1,10 +1,7 @@
 //! From errors to exit codes, with what to do next.
 
-mod advice;
-
-use std::error::Error as _;
-
 use agentic_lang_pipeline::engine::{EngineError, Refusal};
+use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
 use agentic_session::Error as SessionError;
 use agentic_session::engine::AgentFailure;
@@ -12,10 +9,7 @@ use agentic_space::Error as SpaceError;
 use agentic_store::Error as StoreError;
 use agentic_view::{ErrorView, FailureView};
 
-use self::advice::{
-    CONFLICT, Class, DECIDED, DIVERGED, NOT_ALLOWED, REFUSED, SCHEMA, UNREACHABLE, USAGE,
-};
-use crate::output::{self, talk, talk_coloured, talk_raw};
+use crate::output::{talk, talk_coloured, talk_raw};
 use crate::text::{Colour, Text};
 
 /// A command that was refused or failed.
@@ -34,39 +28,39 @@ pub struct Failure {
 impl Failure {
     /// Makes the failure of wrong usage.
     pub fn usage(message: &str, hint: &str) -> Failure {
-        Failure::new(USAGE, message, hint)
+        Failure::new(ErrorClass::Usage, message, hint)
     }
 
     /// Makes the failure of something that was refused.
     pub fn refused(message: &str, hint: &str) -> Failure {
-        Failure::new(REFUSED, message, hint)
+        Failure::new(ErrorClass::Refused, message, hint)
     }
 
     /// Makes the failure of a value that does not fit.
     pub fn schema(message: &str, hint: &str) -> Failure {
-        Failure::new(SCHEMA, message, hint)
+        Failure::new(ErrorClass::Schema, message, hint)
     }
 
     /// Makes the failure of something that the caller may not do.
     pub fn not_allowed(message: &str, hint: &str) -> Failure {
-        Failure::new(NOT_ALLOWED, message, hint)
+        Failure::new(ErrorClass::NotAllowed, message, hint)
     }
 
     /// Makes the failure of an engine that cannot be reached.
     pub fn unreachable(message: &str, hint: &str) -> Failure {
-        Failure::new(UNREACHABLE, message, hint)
+        Failure::new(ErrorClass::Unreachable, message, hint)
     }
 
     /// Makes the failure of two runs that should agree and do not.
     pub fn diverged(message: &str, hint: &str) -> Failure {
-        Failure::new(DIVERGED, message, hint)
+        Failure::new(ErrorClass::Diverged, message, hint)
     }
 
     /// Makes the failure that a program ended with.
     pub fn program(code: &str, message: &str, hint: &str) -> Failure {
         let because = Some(format!("the program ended with `{code}`"));
         let ended_with = Some(code.to_owned());
-        Failure { because, ended_with, ..Failure::new(REFUSED, message, hint) }
+        Failure { because, ended_with, ..Failure::new(ErrorClass::Refused, message, hint) }
     }
 
     /// Adds the code of what a failure of a program came from.
@@ -78,7 +72,7 @@ impl Failure {
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
         let mut failure = Failure::new(
-            REFUSED,
+            ErrorClass::Refused,
             &format!("cannot {doing}"),
             "check that the file exists and may be read",
         );
@@ -86,7 +80,8 @@ impl Failure {
         failure
     }
 
-    fn new((code, kind): Class, message: &str, hint: &str) -> Failure {
+    fn new(class: ErrorClass, message: &str, hint: &str) -> Failure {
+        let (code, kind) = (class.exit_code(), class.word());
         let (message, hint) = (message.to_owned(), hint.to_owned());
         Failure { code, kind, message, because: None, ended_with: None, hint }
     }
@@ -94,7 +89,7 @@ impl Failure {
     /// Makes the failure of an answer that cannot be written.
     pub fn unwritten(error: &std::io::Error) -> Failure {
         let hint = "what was done is done; make room where the output goes, and look at it again";
-        let failure = Failure::new(REFUSED, "the answer cannot be written", hint);
+        let failure = Failure::new(ErrorClass::Refused, "the answer cannot be written", hint);
         Failure { because: Some(error.to_string()), ..failure }
     }
 
@@ -134,27 +129,24 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Makes the failure that an error of a library says it is.
+    fn of(error: &dyn Guidance) -> Failure {
+        let mut failure = Failure::new(error.class(), &error.to_string(), &error.hint());
+        failure.because = error.because();
+        failure
+    }
+}
+
 impl From<SessionError> for Failure {
     fn from(error: SessionError) -> Failure {
-        if let SessionError::Space(error) = error {
-            return Failure::from(error);
-        }
-        let (class, hint) = advice::of_session(&error);
-        let mut failure = Failure::new(class, &error.to_string(), &hint);
-        failure.because = because_of_session(&error);
-        failure
+        Failure::of(&error)
     }
 }
 
 impl From<SpaceError> for Failure {
     fn from(error: SpaceError) -> Failure {
-        if let SpaceError::Store(error) = error {
-            return Failure::from(error);
-        }
-        let (class, hint) = advice::of_verb(&error);
-        let mut failure = Failure::new(class, &error.to_string(), &hint);
-        failure.because = because_of_verb(&error);
-        failure
+        Failure::of(&error)
     }
 }
 
@@ -174,11 +166,11 @@ impl From<EngineError> for Failure {
     /// An engine's own words say most; what all engines refuse has an exit code all the same.
     fn from(error: EngineError) -> Failure {
         let class = match error.refusal {
-            Refusal::UnknownRun | Refusal::HoldNotOpen | Refusal::Own => REFUSED,
-            Refusal::KeyTaken => CONFLICT,
-            Refusal::RunOver | Refusal::HoldClosed => DECIDED,
-            Refusal::ChoiceNotOffered => SCHEMA,
-            Refusal::NotAuthorised => NOT_ALLOWED,
+            Refusal::UnknownRun | Refusal::HoldNotOpen | Refusal::Own => ErrorClass::Refused,
+            Refusal::KeyTaken => ErrorClass::Conflict,
+            Refusal::RunOver | Refusal::HoldClosed => ErrorClass::Decided,
+            Refusal::ChoiceNotOffered => ErrorClass::Schema,
+            Refusal::NotAuthorised => ErrorClass::NotAllowed,
         };
         let said = match error.into_said().downcast::<SessionError>() {
             Ok(error) => return Failure::from(*error),
@@ -195,68 +187,12 @@ impl From<EngineError> for Failure {
 
 impl From<ProviderError> for Failure {
     fn from(error: ProviderError) -> Failure {
-        let hint = match &error {
-            ProviderError::Unreadable { .. } => "check that the file may be read",
-            ProviderError::Malformed { .. } | ProviderError::BadEntry { .. } => {
-                "docs/providers.md shows what the file may hold"
-            }
-        };
-        let mut failure = Failure::new(REFUSED, &error.to_string(), hint);
-        failure.because = error.source().map(chain);
-        failure
+        Failure::of(&error)
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        let (class, hint) = advice::of_store(&error);
-        let mut failure = Failure::new(class, &error.to_string(), &hint);
-        failure.because = error.source().map(chain);
-        failure
+        Failure::of(&error)
     }
-}
-
-fn because_of_verb(error: &SpaceError) -> Option<String> {
-    match error {
-        SpaceError::PushRefused { message, .. } => Some(message.trim().to_owned()),
-        SpaceError::AmbiguousObject { candidates, .. } => {
-            Some(format!("it could be {}", candidates.join(", ")))
-        }
-        SpaceError::SyncConflict { conflicts, .. } => {
-            Some(format!("both changed {}", conflicts.join(", ")))
-        }
-        SpaceError::NothingToCommit { left_out, .. } if !left_out.is_empty() => {
-            Some(output::left_out(left_out))
-        }
-        other => other.source().map(chain),
-    }
-}
-
-fn because_of_session(error: &SessionError) -> Option<String> {
-    match error {
-        SessionError::Diverged { divergence, .. } => Some(divergence.to_string()),
-        SessionError::AmbiguousSession { candidates, .. }
-        | SessionError::AmbiguousRequest { candidates, .. } => {
-            Some(format!("it could be {}", candidates.join(", ")))
-        }
-        SessionError::AlreadyDecided { commit: Some(commit), .. } => {
-            Some(format!("the decision is commit {commit}"))
-        }
-        other => other.source().map(chain),
-    }
-}
-
-/// Tells an error with everything that led to it.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(error) = next {
-        let said = error.to_string();
-        if !text.contains(&said) {
-            text.push_str(": ");
-            text.push_str(&said);
-        }
-        next = error.source();
-    }
-    text
 }

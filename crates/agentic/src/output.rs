@@ -217,18 +217,11 @@ pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
 /// Warns of git repositories in a folder that a commit of it does not hold.
 pub fn warn_left_out(repositories: &[String]) {
     if !repositories.is_empty() {
-        warn(&format!("{}; `git submodule add` makes it part of this one", left_out(repositories)));
+        warn(&format!(
+            "{}; `git submodule add` makes it part of this one",
+            agentic_space::error::left_out_words(repositories)
+        ));
     }
-}
-
-/// Says which git repositories a commit does not hold.
-pub fn left_out(repositories: &[String]) -> String {
-    let named: Vec<String> = repositories.iter().map(|path| format!("`{path}`")).collect();
-    let what = match named.len() {
-        1 => "is a git repository of its own",
-        _ => "are git repositories of their own",
-    };
-    format!("{} {what} and left out", named.join(", "))
 }
 
 /// Warns when a worktree did not follow its branch.

@@ -5,6 +5,7 @@ use agentic_model::{Oid, Value};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
 use crate::decide::{self, Action, ApprovalScope, Decision, Draft};
+use crate::error::{DecisionError, RequestError};
 use crate::go_on;
 use crate::hold::{Filter, Named, Pending, find_hold, pending, winner};
 use crate::{Error, Result, SessionSpace};
@@ -49,7 +50,7 @@ pub(super) fn decide(
             }),
         }),
         Err(error) => {
-            if matches!(error, Error::HoldExpired { .. }) {
+            if matches!(error, Error::Decision(DecisionError::HoldExpired { .. })) {
                 // The session records the expiry and goes on; then it can be said who won.
                 go_on(space, &session)?;
                 let named = find_hold(space, &session.short_request(&pending.hold.id));
@@ -96,7 +97,7 @@ fn named(space: &SessionSpace, id: &SessionId, decision: &RunDecision) -> Result
         _ => {
             let request = |pending: &Pending| id.short_request(&pending.hold.id);
             let candidates = own.iter().map(request).collect();
-            Err(Error::AmbiguousRequest { id: id.short(), candidates })
+            Err(Error::Request(RequestError::Ambiguous { id: id.short(), candidates }))
         }
     }
 }
@@ -115,8 +116,10 @@ pub fn request_at(space: &SessionSpace, id: &SessionId, node: &str) -> Result<St
         .collect();
     match found.as_slice() {
         [only] => Ok(only.clone()),
-        [] => Err(Error::NoHold { run: id.short(), node: node.to_owned() }),
-        _ => Err(Error::AmbiguousRequest { id: node.to_owned(), candidates: found }),
+        [] => Err(Error::Request(RequestError::NoHold { run: id.short(), node: node.to_owned() })),
+        _ => {
+            Err(Error::Request(RequestError::Ambiguous { id: node.to_owned(), candidates: found }))
+        }
     }
 }
 
@@ -153,14 +156,14 @@ fn repeated(
     }
     let (principal, action) = match decision {
         Some(decision) if decision.action == Action::Expire => {
-            return Err(Error::HoldExpired {
+            return Err(Error::Decision(DecisionError::HoldExpired {
                 request,
                 deadline: decision.deadline().unwrap_or(space.now()),
                 value: decision.value.clone(),
                 commit,
-            });
+            }));
         }
         decision => winner(decision.as_ref(), cancelled_by.as_deref()),
     };
-    Err(Error::AlreadyDecided { request, principal, action, commit })
+    Err(Error::Decision(DecisionError::AlreadyDecided { request, principal, action, commit }))
 }

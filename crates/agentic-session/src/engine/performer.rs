@@ -7,6 +7,7 @@ use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::{Compiled, Needs};
 use agentic_plan::{Backend, BuiltinKind, Implementation, Registry, RegistryError};
 
+use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
 /// Says which agent of a run nobody performs where it runs.
@@ -48,11 +49,17 @@ pub(super) fn with_flows(space: &SessionSpace, run: PlannedRun) -> Result<Planne
         let mut spec = spec.clone();
         if let Some(Implementation::Agent { name, flow: flow @ None }) = &mut spec.run {
             let last = space.find_session(name.as_str()).and_then(|id| space.session(&id));
-            let last = last
-                .map_err(|_| Error::NoFlowOf { agent: name.clone(), builtin: spec.name.clone() })?;
+            let last = last.map_err(|_| {
+                Error::Program(ProgramError::NoFlowOf {
+                    agent: name.clone(),
+                    builtin: spec.name.clone(),
+                })
+            })?;
             *flow = Some(last.flow);
         }
-        let taken = |error: RegistryError| Error::BadRequest { reason: error.to_string() };
+        let taken = |error: RegistryError| {
+            Error::Program(ProgramError::BadRequest { reason: error.to_string() })
+        };
         pinned.register(spec).map_err(taken)?;
     }
     let compiled = Compiled { registry: Arc::new(pinned), ..run.compiled };

@@ -3,6 +3,7 @@
 use agentic_model::Kind;
 use agentic_plan::{Plan, SOURCE_MAP_KIND, SourceMap};
 
+use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
 /// Reads a stored plan, checks it, and finds its source map, by the id of the plan or its beginning.
@@ -13,10 +14,12 @@ use crate::{Error, Result, SessionSpace};
 /// Fails when there is no such object, and when it is not a plan that can run.
 pub fn stored_plan(space: &SessionSpace, id: &str) -> Result<(Plan, SourceMap)> {
     let cid = space.find_object(id)?;
-    let plan = Plan::from_object(&space.object(cid)?).map_err(|error| Error::NotAPlan {
-        id: cid.to_string(),
-        kind: format!("{:?}", error.kind()),
-        reason: error.to_string(),
+    let plan = Plan::from_object(&space.object(cid)?).map_err(|error| {
+        Error::Program(ProgramError::NotAPlan {
+            id: cid.to_string(),
+            kind: format!("{:?}", error.kind()),
+            reason: error.to_string(),
+        })
     })?;
     let kind = Kind::parse(SOURCE_MAP_KIND).expect("a valid name");
     let beside = space.objects_beside(cid, &kind)?;

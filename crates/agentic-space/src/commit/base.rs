@@ -4,6 +4,7 @@ use agentic_model::{AgentName, Oid};
 use agentic_store::git::Worktree;
 
 use super::{Draft, Source};
+use crate::error::{BranchError, WorktreeError};
 use crate::following::{Waited, wait_for};
 use crate::{Error, Result, Space};
 
@@ -35,17 +36,17 @@ fn base_of(
     if let Some(expected) = draft.expect
         && expected != head
     {
-        return Err(Error::HeadMoved {
+        return Err(Error::Branch(BranchError::HeadMoved {
             branch: agent.to_string(),
             expected: expected.to_string(),
             found: Some(head),
-        });
+        }));
     }
     let Some(worktree) = worktree else { return Ok(head) };
     let base = worktree.base(head)?;
     if base != head {
         let (path, agent) = (worktree.path.clone(), agent.clone());
-        return Err(Error::StaleWorktree { path, agent, base, head });
+        return Err(Error::Worktree(WorktreeError::Stale { path, agent, base, head }));
     }
     Ok(head)
 }
@@ -53,13 +54,18 @@ fn base_of(
 /// Says that somebody moved the branch meanwhile.
 pub(super) fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
     match &draft.source {
-        Source::Worktree(worktree) => {
-            Error::StaleWorktree { path: worktree.path.clone(), agent: agent.clone(), base, head }
+        Source::Worktree(worktree) => Error::Worktree(WorktreeError::Stale {
+            path: worktree.path.clone(),
+            agent: agent.clone(),
+            base,
+            head,
+        }),
+        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => {
+            Error::Branch(BranchError::HeadMoved {
+                branch: agent.to_string(),
+                expected: base.to_string(),
+                found: Some(head),
+            })
         }
-        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => Error::HeadMoved {
-            branch: agent.to_string(),
-            expected: base.to_string(),
-            found: Some(head),
-        },
     }
 }

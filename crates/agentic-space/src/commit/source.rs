@@ -10,6 +10,7 @@ use agentic_store::git::{
 use agentic_store::journal::GitObject;
 
 use super::draft::{Edit, Source};
+use crate::error::CommitError;
 use crate::{Error, Result, Space};
 
 /// What a source gives on top of a tree.
@@ -110,5 +111,5 @@ fn check_exists(space: &Space, tree: Oid, root: &Path, path: &[u8]) -> Result<()
     if is_there || space.repository().is_in_tree(tree, path)? {
         return Ok(());
     }
-    Err(Error::NoSuchPath { path: String::from_utf8_lossy(path).into_owned() })
+    Err(Error::Commit(CommitError::NoSuchPath { path: String::from_utf8_lossy(path).into_owned() }))
 }

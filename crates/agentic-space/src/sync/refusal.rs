@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use agentic_model::guidance::ErrorClass;
+
 /// Why a push was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PushRefusal {
@@ -41,6 +43,40 @@ const SIGNS: [(&str, PushRefusal); 15] = [
 const KEPT_BACK: &str = "atomic";
 
 impl PushRefusal {
+    /// Returns what kind of refusal it is.
+    pub fn class(self) -> ErrorClass {
+        match self {
+            PushRefusal::MovedOn => ErrorClass::Conflict,
+            PushRefusal::Hook
+            | PushRefusal::CheckedOut
+            | PushRefusal::NotStored
+            | PushRefusal::Shallow
+            | PushRefusal::Protected => ErrorClass::Refused,
+        }
+    }
+
+    /// Says what to do next.
+    pub fn hint(self) -> &'static str {
+        match self {
+            PushRefusal::MovedOn => {
+                "run `agentic fetch`, then push again; an agent that it calls diverged is reconciled by `agentic merge REMOTE/NAME --into NAME`"
+            }
+            PushRefusal::Hook => {
+                "the reason above is the remote's own; ask whoever runs it, or mend what it names"
+            }
+            PushRefusal::CheckedOut => {
+                "push to a bare repository, or check something else out there"
+            }
+            PushRefusal::NotStored => "make room on the disk of the remote, then push again",
+            PushRefusal::Shallow => {
+                "fetch the whole history with `git fetch --unshallow`, then push again"
+            }
+            PushRefusal::Protected => {
+                "choose another name, or ask whoever runs the remote to allow these refs"
+            }
+        }
+    }
+
     /// Reads why a push failed; nothing if no ref was refused, such as where the remote cannot be
     /// reached. The reasons are those of an untranslated git.
     pub fn read(porcelain: &str) -> Option<PushRefusal> {

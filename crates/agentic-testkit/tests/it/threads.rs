@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agentic_space::batch::commit_all;
 use agentic_space::commit::{Capture, Draft, commit};
+use agentic_space::error::CommitError;
 use agentic_space::model::{AgentName, Briefing, Kind};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_space::{Error, Options, Space};
@@ -59,8 +60,12 @@ fn a_batch_is_one_write_of_many_commits() {
     ];
     let answers = commit_all(&space, &agent(), &drafts).expect("something can be committed");
     assert!(matches!(answers[1], Err(Error::Store(_))), "{:?}", answers[1]);
-    assert!(matches!(answers[2], Err(Error::NothingToCommit { .. })), "{:?}", answers[2]);
-    assert!(matches!(answers[5], Err(Error::NotInBatch)), "{:?}", answers[5]);
+    assert!(
+        matches!(answers[2], Err(Error::Commit(CommitError::Nothing { .. }))),
+        "{:?}",
+        answers[2]
+    );
+    assert!(matches!(answers[5], Err(Error::Commit(CommitError::NotInBatch))), "{:?}", answers[5]);
     let traces: Vec<bool> =
         answers.iter().flatten().map(|committed| committed.trace.is_some()).collect();
     assert_eq!(traces, [false, true, false]);
@@ -76,7 +81,7 @@ fn a_batch_is_one_write_of_many_commits() {
     // A batch without anything to commit is no write.
     let head = space.head(&agent()).expect("there");
     let again = commit_all(&space, &agent(), &drafts[4..5]).expect("an answer for each");
-    assert!(matches!(again[0], Err(Error::NothingToCommit { .. })));
+    assert!(matches!(again[0], Err(Error::Commit(CommitError::Nothing { .. }))));
     assert_eq!(space.head(&agent()).expect("there"), head);
 }
 
@@ -264,7 +269,7 @@ fn one_verb(space: &Space, thread: usize, round: usize) -> usize {
 /// A commit need not have a trace.
 fn unbound(error: Error) -> Result<(), Error> {
     match error {
-        Error::NoTrace { .. } => Ok(()),
+        Error::Commit(CommitError::NoTrace { .. }) => Ok(()),
         error => Err(error),
     }
 }

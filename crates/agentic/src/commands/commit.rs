@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use agentic_model::{AgentName, Kind, Map, Value, json};
 use agentic_session::SessionSpace;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
+use agentic_space::error::{BranchError, WorktreeError};
 use agentic_store::git::FileMode;
 use agentic_view::CommitView;
 use base64::Engine as _;
@@ -99,7 +100,7 @@ fn expected(
     space.repository().resolve_commit(text).map_err(|_| {
         let found = space.head(agent).ok();
         let (branch, expected) = (agent.to_string(), text.to_owned());
-        agentic_space::Error::HeadMoved { branch, expected, found }.into()
+        agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found }).into()
     })
 }
 
@@ -147,7 +148,8 @@ fn source(
 
 /// Turns paths of the current folder into paths of its worktree.
 fn paths(context: &Context, space: &SessionSpace, paths: &[PathBuf]) -> Result<Source, Failure> {
-    let root = space.repository().work_dir().ok_or(agentic_space::Error::Bare)?;
+    let root =
+        space.repository().work_dir().ok_or(agentic_space::Error::Worktree(WorktreeError::Bare))?;
     let root =
         std::fs::canonicalize(root).map_err(|error| Failure::io("read the worktree", &error))?;
     let here = std::fs::canonicalize(&context.directory)

@@ -13,6 +13,7 @@ use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
 };
 use agentic_session::engine::request_at;
+use agentic_session::error::DecisionError;
 use agentic_session::hold::{Filter, Named, Pending, find_hold, winner};
 use agentic_session::outlook::outlook;
 use agentic_session::{Error, SessionSpace, find_run, go_on};
@@ -145,7 +146,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let done = match decide(&space, &pending, &draft) {
         Ok(done) => done,
         Err(error) => {
-            if matches!(error, Error::HoldExpired { .. }) {
+            if matches!(error, Error::Decision(DecisionError::HoldExpired { .. })) {
                 // The session records the expiry and goes on; then it can be said who won.
                 go_on(&space, &pending.hold.session)?;
                 open_hold(&space, &pending.hold.session.short_request(&pending.hold.id))?;
@@ -316,14 +317,19 @@ fn overtaken(space: &SessionSpace, earlier: Earlier) -> Error {
     let commit = earlier.commit;
     if action == "expire" {
         let recorded = earlier.decision.as_ref().and_then(|decision| decision.deadline());
-        return Error::HoldExpired {
+        return Error::Decision(DecisionError::HoldExpired {
             request: earlier.request,
             deadline: recorded.unwrap_or(space.now()),
             value: earlier.decision.and_then(|decision| decision.value),
             commit,
-        };
+        });
     }
-    Error::AlreadyDecided { request: earlier.request, principal, action, commit }
+    Error::Decision(DecisionError::AlreadyDecided {
+        request: earlier.request,
+        principal,
+        action,
+        commit,
+    })
 }
 
 fn show(

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use agentic_model::{Kind, KindEntry, KindTree, json};
+use agentic_space::error::KindError;
 use agentic_view::{KindShowView, KindView};
 use clap::Subcommand;
 
@@ -66,7 +67,8 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
         Verb::Show { name } => {
             let tree = space.kinds()?;
             let root = agentic_model::kind::AGENT_COMMIT;
-            let unknown = || agentic_space::Error::UnknownKind { kind: name.clone(), root };
+            let unknown =
+                || agentic_space::Error::Kind(KindError::Unknown { kind: name.clone(), root });
             let entry = tree.get(&name).ok_or_else(unknown)?;
             context.format.answer(&KindShowView::new(entry, &tree), |view| {
                 format!("{}\n{}\n", view.ancestors.join(" < "), view.entry.description)

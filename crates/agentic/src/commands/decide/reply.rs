@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use agentic_model::{Kind, json};
 use agentic_session::decide::{ApprovalScope, Draft, check, decide};
+use agentic_session::error::{DecisionError, RequestError};
 use agentic_session::hold::{Named, Pending, find_hold, winner};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
@@ -66,7 +67,7 @@ fn read(protocol: Protocol) -> Result<Reply, Failure> {
 }
 
 fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Failure> {
-    let unknown = || Error::UnknownRequest { id: answer.request.clone() };
+    let unknown = || Error::Request(RequestError::Unknown { id: answer.request.clone() });
     // A name of an agent is no name of a request here.
     if !answer.request.contains('.') {
         return Err(unknown().into());
@@ -80,7 +81,13 @@ fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Failure> 
         Named::Decided { session, id, commit, decision, cancelled_by } => {
             let request = session.short_request(&id);
             let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
-            Err(Error::AlreadyDecided { request, principal, action, commit }.into())
+            Err(Error::Decision(DecisionError::AlreadyDecided {
+                request,
+                principal,
+                action,
+                commit,
+            })
+            .into())
         }
     }
 }

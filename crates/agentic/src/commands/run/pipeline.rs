@@ -11,6 +11,7 @@ use agentic_plan::{Backend, Registry};
 use agentic_replay::{End, Failure as Failed};
 use agentic_session::Executor;
 use agentic_session::engine::unperformed;
+use agentic_session::error::ProgramError;
 
 use super::durable;
 use super::failed;
@@ -175,7 +176,9 @@ impl Ready {
         }
         self.refuse_nobody()?;
         if let Some(reason) = unperformed(&self.run, Backend::Memory) {
-            return Err(agentic_session::Error::Unperformed { reason }.into());
+            return Err(
+                agentic_session::Error::Program(ProgramError::Unperformed { reason }).into()
+            );
         }
         show_end(context, &self.end_in_memory(context, memory::fresh_id())?, None)
     }

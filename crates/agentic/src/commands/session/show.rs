@@ -7,6 +7,7 @@ use agentic_flow::limits::LIMIT;
 use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
 use agentic_session as session;
+use agentic_session::error::SessionError;
 use agentic_session::outlook::is_unattended;
 use agentic_session::{SessionSpace, State, Summary, Verdict};
 use agentic_view::{
@@ -343,7 +344,11 @@ pub(super) fn verify(
     match session::replay(space, &id, None)? {
         Verdict::Same => {}
         Verdict::Diverged(divergence) => {
-            return Err(agentic_session::Error::Diverged { id: id.short(), divergence }.into());
+            return Err(agentic_session::Error::Session(SessionError::Diverged {
+                id: id.short(),
+                divergence,
+            })
+            .into());
         }
         Verdict::Corrupt(reason) => {
             let what = format!("session {}", id.short());

@@ -1,0 +1,99 @@
+//! What keeps a session from being found, started or gone on with.
+
+use std::borrow::Cow;
+
+use agentic_model::guidance::{ErrorClass, Guidance};
+
+/// What keeps a session from being found, started or gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    /// No session answers to the name.
+    #[error("there is no session `{id}`")]
+    Unknown {
+        /// The name as it was given.
+        id: String,
+    },
+    /// A name means several sessions.
+    #[error("`{prefix}` means several sessions")]
+    Ambiguous {
+        /// The name.
+        prefix: String,
+        /// What it could mean.
+        candidates: Vec<String>,
+    },
+    /// The start key was used for another session.
+    #[error("the key `{key}` was used with another flow or input, by session {session}")]
+    KeyTaken {
+        /// The key.
+        key: String,
+        /// The session that has it.
+        session: String,
+    },
+    /// The session is over.
+    #[error("session {id} is over")]
+    Over {
+        /// The session.
+        id: String,
+    },
+    /// So many signals wait in a session that no other is taken.
+    #[error("session {id} has {max} signals that nobody has asked for", max = agentic_replay::SIGNALS_MAX)]
+    InboxFull {
+        /// The session.
+        id: String,
+    },
+    /// The program does something else than was recorded.
+    #[error("session {id} diverges from its records")]
+    Diverged {
+        /// The session.
+        id: String,
+        /// Where, and how.
+        divergence: Box<agentic_replay::Divergence>,
+    },
+    /// A session's commits could not be made again.
+    #[error("session {id} cannot be rebuilt: {reason}")]
+    NotRebuilt {
+        /// The session.
+        id: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Guidance for SessionError {
+    fn class(&self) -> ErrorClass {
+        match self {
+            SessionError::Unknown { .. }
+            | SessionError::Ambiguous { .. }
+            | SessionError::InboxFull { .. } => ErrorClass::Refused,
+            SessionError::KeyTaken { .. } => ErrorClass::Conflict,
+            SessionError::Over { .. } => ErrorClass::Decided,
+            SessionError::Diverged { .. } | SessionError::NotRebuilt { .. } => ErrorClass::Diverged,
+        }
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        match self {
+            SessionError::Unknown { .. } => "`agentic session list` lists the sessions; a prefix needs eight digits or more".into(),
+            SessionError::Ambiguous { .. } => "give more digits of the id".into(),
+            SessionError::KeyTaken { .. } => "use another key, or the same flow and input".into(),
+            SessionError::Over { .. } => "`agentic session show` shows how it ended; `agentic session fork` goes another way".into(),
+            SessionError::InboxFull { .. } => "it takes more once its flow has asked for some with `suspend`".into(),
+            SessionError::Diverged { .. } => "keep the pinned program, or fork before that record with `agentic session fork --at N --flow F`".into(),
+            SessionError::NotRebuilt { .. } => "the records and the branch disagree; `agentic session show` and `git log` show both".into(),
+        }
+    }
+
+    fn because(&self) -> Option<String> {
+        match self {
+            SessionError::Diverged { divergence, .. } => Some(divergence.to_string()),
+            SessionError::Ambiguous { candidates, .. } => {
+                Some(agentic_model::guidance::any_of(candidates))
+            }
+            SessionError::Unknown { .. }
+            | SessionError::KeyTaken { .. }
+            | SessionError::Over { .. }
+            | SessionError::InboxFull { .. }
+            | SessionError::NotRebuilt { .. } => None,
+        }
+    }
+}
