@@ -3,6 +3,13 @@
 //! Bytes and links have no JSON form of their own; they are written as DAG-JSON does:
 //! `{"/":{"bytes":"AQI"}}` and `{"/":"bafyr4i…"}` (<https://ipld.io/specs/codecs/dag-json/spec/>).
 //! [`to_text`] is canonical: one line, keys in byte order, no blanks.
+//!
+//! `serde_json` reads and prints these values. What it cannot carry (the order of keys, whole numbers
+//! of any length, infinite numbers, halves of surrogate pairs, the byte of a fault) the values of the
+//! languages need; [`mod@reader`] and [`printer`] are theirs.
+
+pub mod printer;
+pub mod reader;
 
 use std::fmt;
 
@@ -152,6 +159,19 @@ impl<'de> Visitor<'de> for AnyJson {
         }
         Ok(Json::Object(members))
     }
+}
+
+/// Counts the bytes before the first that must be escaped in a text.
+fn plain_length(bytes: &[u8]) -> usize {
+    // Whole chunks are looked at at once, which the processor does without branches.
+    const CHUNK: usize = 32;
+    let is_escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let chunks = bytes.chunks_exact(CHUNK);
+    let is_clean =
+        |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | is_escaped(*byte));
+    let start = chunks.take_while(is_clean).count() * CHUNK;
+    let rest = &bytes[start..];
+    start + rest.iter().position(|byte| is_escaped(*byte)).unwrap_or(rest.len())
 }
 
 fn from_number(number: &serde_json::Number) -> Result<Value, JsonError> {
