@@ -5,6 +5,12 @@
 
 mod read;
 
+use std::fmt::Write as _;
+
+use agentic_model::json::printer::{
+    Escapes, Printed, Shape, print_indented, print_line, print_text,
+};
+
 use crate::data::{Data, VALUE_BYTES_MAX, VALUE_DEPTH_MAX, number_text};
 
 pub use crate::data::json::read::from_text;
@@ -38,117 +44,40 @@ pub fn to_text(value: &Data) -> String {
 /// Prints a value over several lines, everything beyond ASCII escaped.
 pub fn to_pretty(value: &Data) -> String {
     let mut out = String::new();
-    write_pretty(value, 0, &mut out);
+    print_indented(value, Escapes::Ascii, &mut out);
     out
 }
 
 /// Appends a value on one line.
 pub(crate) fn write(value: &Data, out: &mut String) {
-    match value {
-        Data::List(list) => {
-            out.push('[');
-            for (at, item) in list.items.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                write(item, out);
-            }
-            out.push(']');
-        }
-        Data::Object(object) => {
-            out.push('{');
-            for (at, (name, item)) in object.fields.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                write_text(name, out);
-                out.push(':');
-                write(item, out);
-            }
-            out.push('}');
-        }
-        Data::Text(text) => write_text(text, out),
-        scalar => write_scalar(scalar, out),
-    }
-}
-
-fn write_scalar(value: &Data, out: &mut String) {
-    use std::fmt::Write as _;
-    match value {
-        Data::Bool(true) => out.push_str("true"),
-        Data::Bool(false) => out.push_str("false"),
-        Data::Int(number) => write!(out, "{number}").expect("writing to a string never fails"),
-        Data::Big(number) => write!(out, "{number}").expect("writing to a string never fails"),
-        Data::Float(number) => number_text(*number, out),
-        Data::Null | Data::Text(_) | Data::List(_) | Data::Object(_) => out.push_str("null"),
-    }
+    print_line(value, Escapes::FewLetters, out);
 }
 
 /// Appends a text in quotes.
 pub(crate) fn write_text(text: &str, out: &mut String) {
-    out.push('"');
-    let mut rest = text;
-    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    while let Some(at) = rest.bytes().position(special) {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\t' => out.push_str("\\t"),
-            b'\r' => out.push_str("\\r"),
-            control => out.push_str(&format!("\\u{control:04x}")),
-        }
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-    out.push('"');
+    print_text(text, Escapes::FewLetters, out);
 }
 
-fn write_pretty(value: &Data, level: usize, out: &mut String) {
-    let line = |out: &mut String, level: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", level));
-    };
-    match value {
-        Data::List(list) if !list.items.is_empty() => {
-            out.push('[');
-            for (at, item) in list.items.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { "," });
-                line(out, level + 1);
-                write_pretty(item, level + 1, out);
+impl Printed for Data {
+    fn shape(&self) -> Shape<'_, Data> {
+        match self {
+            Data::List(list) => Shape::List(&list.items),
+            Data::Object(object) => Shape::Object(&object.fields),
+            Data::Text(text) => Shape::Text(text),
+            Data::Null | Data::Bool(_) | Data::Int(_) | Data::Big(_) | Data::Float(_) => {
+                Shape::Scalar
             }
-            line(out, level);
-            out.push(']');
         }
-        Data::Object(object) if !object.fields.is_empty() => {
-            out.push('{');
-            for (at, (name, item)) in object.fields.iter().enumerate() {
-                out.push_str(if at == 0 { "" } else { "," });
-                line(out, level + 1);
-                write_ascii(name, out);
-                out.push_str(": ");
-                write_pretty(item, level + 1, out);
-            }
-            line(out, level);
-            out.push('}');
-        }
-        Data::Text(text) => write_ascii(text, out),
-        other => write(other, out),
     }
-}
 
-fn write_ascii(text: &str, out: &mut String) {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    write_text(text, &mut quoted);
-    for character in quoted.chars() {
-        if character.is_ascii() {
-            out.push(character);
-            continue;
-        }
-        let mut units = [0; 2];
-        for unit in character.encode_utf16(&mut units) {
-            out.push_str(&format!("\\u{unit:04x}"));
+    fn print_scalar(&self, out: &mut String) {
+        match self {
+            Data::Bool(true) => out.push_str("true"),
+            Data::Bool(false) => out.push_str("false"),
+            Data::Int(number) => write!(out, "{number}").expect("writing to a string never fails"),
+            Data::Big(number) => write!(out, "{number}").expect("writing to a string never fails"),
+            Data::Float(number) => number_text(*number, out),
+            Data::Null | Data::Text(_) | Data::List(_) | Data::Object(_) => out.push_str("null"),
         }
     }
 }

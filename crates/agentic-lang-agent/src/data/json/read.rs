@@ -1,9 +1,16 @@
 //! Reading JSON.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use agentic_model::json::reader::{Fault, HalfPairs, ReaderOptions, Reason, Scalar, Sink, read};
+
 use crate::data::json::JsonError;
-use crate::data::{Data, VALUE_DEPTH_MAX, parse_literal};
+use crate::data::{Data, TooLarge, VALUE_DEPTH_MAX, parse_literal};
+
+const OPTIONS: ReaderOptions =
+    ReaderOptions { nesting_max: VALUE_DEPTH_MAX as usize, half_pairs: HalfPairs::Refuse };
 
 /// Reads a value. Of a key that occurs twice the last value counts.
 ///
@@ -11,222 +18,67 @@ use crate::data::{Data, VALUE_DEPTH_MAX, parse_literal};
 /// Fails on anything that is not JSON, on numbers that are not finite, on lone surrogates, and on
 /// values beyond the limits.
 pub fn from_text(text: &str) -> Result<Data, JsonError> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0 };
-    let value = reader.value(0)?;
-    reader.blanks();
-    if reader.at < text.len() {
-        return reader.wrong("something follows the value");
-    }
-    Ok(value)
+    read(text, OPTIONS, DataSink).map_err(error)
 }
 
-struct Reader<'a> {
-    text: &'a str,
-    bytes: &'a [u8],
-    at: usize,
-}
+/// Builds the values of programs.
+struct DataSink;
 
-impl Reader<'_> {
-    fn wrong<T>(&self, reason: &'static str) -> Result<T, JsonError> {
-        Err(JsonError::Syntax { at: self.at, reason })
-    }
+impl<'t> Sink<'t> for DataSink {
+    type Value = Data;
+    type Key = Arc<str>;
+    type Members = Fields;
 
-    fn peek(&self) -> u8 {
-        self.bytes.get(self.at).copied().unwrap_or(0)
-    }
-
-    fn blanks(&mut self) {
-        while matches!(self.peek(), b' ' | b'\n' | b'\t' | b'\r') {
-            self.at += 1;
-        }
-    }
-
-    fn value(&mut self, depth: u32) -> Result<Data, JsonError> {
-        self.blanks();
-        match self.peek() {
-            b'{' | b'[' if depth >= VALUE_DEPTH_MAX => Err(JsonError::TooLarge),
-            b'{' => self.object(depth),
-            b'[' => self.list(depth),
-            b'"' => Ok(Data::text(self.text()?)),
-            b't' => self.word("true", Data::Bool(true)),
-            b'f' => self.word("false", Data::Bool(false)),
-            b'n' => self.word("null", Data::Null),
-            b'-' | b'0'..=b'9' => self.number(),
-            _ => self.wrong("no value starts here"),
-        }
-    }
-
-    fn word(&mut self, word: &str, value: Data) -> Result<Data, JsonError> {
-        if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return self.wrong("no value starts here");
-        }
-        self.at += word.len();
-        Ok(value)
-    }
-
-    fn digits(&mut self) -> usize {
-        let start = self.at;
-        while self.peek().is_ascii_digit() {
-            self.at += 1;
-        }
-        self.at - start
-    }
-
-    fn number(&mut self) -> Result<Data, JsonError> {
-        let start = self.at;
-        self.at += usize::from(self.peek() == b'-');
-        let leading_zero = self.peek() == b'0';
-        let whole = self.digits();
-        if whole == 0 || (leading_zero && whole > 1) {
-            return self.wrong("not a number");
-        }
-        if self.peek() == b'.' {
-            self.at += 1;
-            if self.digits() == 0 {
-                return self.wrong("not a number");
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Data, Reason> {
+        Ok(match scalar {
+            Scalar::Null => Data::Null,
+            Scalar::Bool(truth) => Data::Bool(truth),
+            Scalar::Number(literal) => {
+                return parse_literal(literal).ok_or(Reason::NumberOutOfRange);
             }
-        }
-        if matches!(self.peek(), b'e' | b'E') {
-            self.at += 1;
-            self.at += usize::from(matches!(self.peek(), b'+' | b'-'));
-            if self.digits() == 0 {
-                return self.wrong("not a number");
-            }
-        }
-        match parse_literal(&self.text[start..self.at]) {
-            Some(number) => Ok(number),
-            None => self.wrong("the number is out of range"),
-        }
-    }
-
-    fn text(&mut self) -> Result<Arc<str>, JsonError> {
-        self.at += 1;
-        let start = self.at;
-        let mut decoded = String::new();
-        let mut plain = start;
-        loop {
-            let rest = &self.bytes[self.at..];
-            let special = |byte: &u8| *byte < 0x20 || *byte == b'"' || *byte == b'\\';
-            let Some(length) = rest.iter().position(special) else {
-                self.at = self.bytes.len();
-                return self.wrong("a text has no end");
-            };
-            self.at += length;
-            match self.peek() {
-                b'"' => {
-                    let rest = &self.text[plain..self.at];
-                    self.at += 1;
-                    if plain == start {
-                        return Ok(rest.into());
-                    }
-                    decoded.push_str(rest);
-                    return Ok(decoded.into());
-                }
-                b'\\' => {
-                    decoded.push_str(&self.text[plain..self.at]);
-                    decoded.push(self.escape()?);
-                    plain = self.at;
-                }
-                _ => return self.wrong("a control character in a text"),
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Result<char, JsonError> {
-        self.at += 1;
-        let letter = self.peek();
-        self.at += 1;
-        Ok(match letter {
-            b'"' => '"',
-            b'\\' => '\\',
-            b'/' => '/',
-            b'b' => '\u{8}',
-            b'f' => '\u{c}',
-            b'n' => '\n',
-            b'r' => '\r',
-            b't' => '\t',
-            b'u' => return self.unicode(),
-            _ => return self.wrong("no such escape"),
+            Scalar::Text(text) => Data::text(text),
         })
     }
 
-    fn unicode(&mut self) -> Result<char, JsonError> {
-        let first = self.unit()?;
-        let units =
-            if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
-                self.at += 2;
-                vec![first, self.unit()?]
-            } else {
-                vec![first]
-            };
-        match char::decode_utf16(units.iter().copied()).next() {
-            Some(Ok(character)) => Ok(character),
-            _ => self.wrong("half of a surrogate pair"),
-        }
+    fn list(&mut self, items: Vec<Data>) -> Result<Data, Reason> {
+        Data::list(items).map_err(|TooLarge| Reason::TooLarge)
     }
 
-    fn unit(&mut self) -> Result<u16, JsonError> {
-        let digits = self.bytes.get(self.at..self.at + 4).unwrap_or(b"");
-        if digits.len() < 4 || !digits.iter().all(u8::is_ascii_hexdigit) {
-            return self.wrong("an escape needs four hexadecimal digits");
-        }
-        let unit = u16::from_str_radix(&self.text[self.at..self.at + 4], 16);
-        self.at += 4;
-        Ok(unit.expect("four hexadecimal digits fit 16 bits"))
+    fn key(&mut self, text: Cow<'t, str>) -> Arc<str> {
+        text.into()
     }
 
-    fn list(&mut self, depth: u32) -> Result<Data, JsonError> {
-        self.at += 1;
-        let mut items = Vec::new();
-        self.blanks();
-        if self.peek() == b']' {
-            self.at += 1;
-        } else {
-            loop {
-                items.push(self.value(depth + 1)?);
-                self.blanks();
-                self.at += 1;
-                match self.bytes.get(self.at - 1) {
-                    Some(b',') => {}
-                    Some(b']') => break,
-                    _ => return self.wrong("expected `,` or `]`"),
-                }
-            }
-        }
-        Data::list(items).map_err(|_| JsonError::TooLarge)
+    fn member(&mut self, fields: &mut Fields, name: Arc<str>, value: Data) {
+        fields.put(name, value);
     }
 
-    fn object(&mut self, depth: u32) -> Result<Data, JsonError> {
-        self.at += 1;
-        let mut fields = Fields::default();
-        self.blanks();
-        if self.peek() == b'}' {
-            self.at += 1;
-        } else {
-            loop {
-                self.blanks();
-                if self.peek() != b'"' {
-                    return self.wrong("expected a key");
-                }
-                let name = self.text()?;
-                self.blanks();
-                if self.peek() != b':' {
-                    return self.wrong("expected `:`");
-                }
-                self.at += 1;
-                let value = self.value(depth + 1)?;
-                fields.put(name, value);
-                self.blanks();
-                self.at += 1;
-                match self.bytes.get(self.at - 1) {
-                    Some(b',') => {}
-                    Some(b'}') => break,
-                    _ => return self.wrong("expected `,` or `}`"),
-                }
-            }
-        }
-        Data::object(fields.list).map_err(|_| JsonError::TooLarge)
+    fn object(&mut self, fields: Fields) -> Result<Data, Reason> {
+        Data::object(fields.list).map_err(|TooLarge| Reason::TooLarge)
     }
+}
+
+/// Puts a fault into the words that programs have always been given. They count the byte that is
+/// wrong as read where an escape or the next entry is expected.
+fn error(fault: Fault) -> JsonError {
+    let (read, reason) = match fault.reason {
+        Reason::TooDeep | Reason::TooLarge => return JsonError::TooLarge,
+        Reason::ValueMissing | Reason::NotAValue => (0, "no value starts here"),
+        Reason::KeyExpected => (0, "expected a key"),
+        Reason::ColonExpected => (0, "expected `:`"),
+        Reason::ListGoesOn => (1, "expected `,` or `]`"),
+        Reason::ObjectGoesOn => (1, "expected `,` or `}`"),
+        Reason::TrailingText => (0, "something follows the value"),
+        Reason::NotANumber | Reason::FractionMissing | Reason::ExponentMissing => {
+            (0, "not a number")
+        }
+        Reason::NumberOutOfRange => (0, "the number is out of range"),
+        Reason::TextOpen => (0, "a text has no end"),
+        Reason::ControlCharacter => (0, "a control character in a text"),
+        Reason::EscapeMissing | Reason::EscapeUnknown => (1, "no such escape"),
+        Reason::EscapeDigits => (0, "an escape needs four hexadecimal digits"),
+        Reason::HalfPair => (0, "half of a surrogate pair"),
+    };
+    JsonError::Syntax { at: fault.at + read, reason }
 }
 
 /// Objects with fewer fields than this are searched from the front.
@@ -236,7 +88,7 @@ const SHORT_OBJECT: usize = 16;
 #[derive(Default)]
 struct Fields {
     list: Vec<(Arc<str>, Data)>,
-    places: std::collections::HashMap<Arc<str>, usize>,
+    places: HashMap<Arc<str>, usize>,
 }
 
 impl Fields {
