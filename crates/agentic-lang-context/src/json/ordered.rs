@@ -45,6 +45,11 @@ impl<V> Ordered<V> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
+    /// Returns the entries in order, as they stand.
+    pub(crate) fn as_slice(&self) -> &[(Arc<str>, V)] {
+        &self.entries
+    }
+
     /// Counts the entries.
     pub fn len(&self) -> usize {
         self.entries.len()
