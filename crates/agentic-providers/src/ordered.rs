@@ -3,9 +3,11 @@
 //! The context language shows the order of keys to its programs and its prompts, so what passes
 //! through here must not be sorted. Members stay texts; only what is needed is read.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use agentic_model::json::reader::{Fault, HalfPairs, ReaderOptions, Reason, Scalar, Sink, read};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The members of an object in their order, each value as its text.
@@ -47,58 +49,48 @@ pub(crate) enum Document {
     Object(Vec<(String, Document)>),
 }
 
-impl<'de> Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Document, D::Error> {
-        deserializer.deserialize_any(OfAny)
+impl Document {
+    /// Reads a text that nests no deeper than others are read.
+    pub fn from_text(text: &str) -> Result<Document, Fault> {
+        read(text, OPTIONS, DocumentSink)
     }
 }
 
-struct OfAny;
+/// What `serde_json` takes, by which the texts were found to be JSON.
+const OPTIONS: ReaderOptions = ReaderOptions { nesting_max: 127, half_pairs: HalfPairs::Refuse };
 
-impl<'de> Visitor<'de> for OfAny {
+struct DocumentSink;
+
+impl<'t> Sink<'t> for DocumentSink {
     type Value = Document;
+    type Key = String;
+    type Members = Vec<(String, Document)>;
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON value")
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Document, Reason> {
+        Ok(match scalar {
+            Scalar::Null => Document::Null,
+            Scalar::Bool(truth) => Document::Bool(truth),
+            Scalar::Number(literal) => {
+                let number = literal.parse().ok().filter(|number: &f64| number.is_finite());
+                Document::Number(number.ok_or(Reason::NumberOutOfRange)?)
+            }
+            Scalar::Text(text) => Document::Text(text.into_owned()),
+        })
     }
 
-    fn visit_unit<E>(self) -> Result<Document, E> {
-        Ok(Document::Null)
-    }
-
-    fn visit_bool<E>(self, truth: bool) -> Result<Document, E> {
-        Ok(Document::Bool(truth))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Document, E> {
-        Ok(Document::Number(number as f64))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Document, E> {
-        Ok(Document::Number(number as f64))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<Document, E> {
-        Ok(Document::Number(number))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Document, E> {
-        Ok(Document::Text(text.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Document, A::Error> {
-        let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
-        }
+    fn list(&mut self, items: Vec<Document>) -> Result<Document, Reason> {
         Ok(Document::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-        let mut members: Vec<(String, Document)> = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            members.push(member);
-        }
+    fn key(&mut self, text: Cow<'t, str>) -> String {
+        text.into_owned()
+    }
+
+    fn member(&mut self, members: &mut Vec<(String, Document)>, key: String, value: Document) {
+        members.push((key, value));
+    }
+
+    fn object(&mut self, members: Vec<(String, Document)>) -> Result<Document, Reason> {
         Ok(Document::Object(members))
     }
 }

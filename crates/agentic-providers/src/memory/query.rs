@@ -28,7 +28,7 @@ impl Query {
         };
         let find = |key: &str| {
             let found = members.iter().rev().find(|(name, _)| name == key);
-            let read = found.map(|(_, raw)| serde_json::from_str::<Document>(raw.get()));
+            let read = found.map(|(_, raw)| Document::from_text(raw.get()));
             let read = read.transpose().map_err(|_| fault(&format!("{key} nests too deep")));
             read.map(|value| value.filter(|value| *value != Document::Null))
         };
@@ -69,7 +69,7 @@ impl Query {
             return true;
         }
         // What nests too deep to be compared does not fit.
-        let Ok(Document::Object(fields)) = serde_json::from_str(record.get()) else { return false };
+        let Ok(Document::Object(fields)) = Document::from_text(record.get()) else { return false };
         let find = |key: &str| fields.iter().find(|(name, _)| name == key).map(|(_, value)| value);
         let is_kind = self.kind.as_ref().is_none_or(|kind| find("kind") == Some(kind));
         let mut conditions = self.conditions.iter();
