@@ -3,8 +3,10 @@
 //! - `cargo xtask test`: everything, with one line a step and the counts at the end;
 //! - `cargo xtask tidy`: the rules of the house alone;
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
-//! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed.
+//! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
+//! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`.
 
+mod bench;
 mod steps;
 mod tidy;
 mod workspace;
@@ -15,7 +17,7 @@ use anyhow::Result;
 
 use crate::workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas";
+const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas | bench";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy_alone(),
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
+        ["bench"] => bench::write(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(EXIT_USAGE);

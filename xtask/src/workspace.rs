@@ -13,6 +13,18 @@ use serde_json::Value as Json;
 const FOLDERS: [&str; 6] =
     ["crates", "xtask", "schemas", "fuzz/src", "fuzz/fuzz_targets", "fuzz/examples"];
 
+/// The files beside them.
+const FILES: [&str; 8] = [
+    "Cargo.lock",
+    "DEPENDENCIES.md",
+    "bench/instructions.json",
+    "bench/results.json",
+    "docs/benchmarks.md",
+    "docs/commands.md",
+    "scoreboard.json",
+    "scoreboard.md",
+];
+
 /// How deep folders are searched.
 const FOLDER_DEPTH_MAX: usize = 16;
 
@@ -75,7 +87,7 @@ impl Workspace {
         for folder in FOLDERS {
             read_files(&root, &root.join(folder), 0, &mut files)?;
         }
-        for name in ["Cargo.lock", "DEPENDENCIES.md", "scoreboard.md", "scoreboard.json"] {
+        for name in FILES {
             if let Ok(text) = fs::read_to_string(root.join(name)) {
                 files.insert(name.to_owned(), text);
             }

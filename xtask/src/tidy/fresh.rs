@@ -2,12 +2,13 @@
 //!
 //! The scoreboard is compared in two steps: here by its number of cases, which needs no binary, and
 //! by `cargo xtask test` with the results of a run. Schemas are generated from the types of
-//! `agentic-view` and compared whole.
+//! `agentic-view` and compared whole, and so is the page of benchmarks with its figures.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use crate::bench;
 use crate::workspace::Workspace;
 
 /// How to make the schemas anew.
@@ -21,7 +22,20 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
         findings.push(format!("fresh: {path} is not generated any more; remove it"));
     }
     findings.extend(check_scoreboard(workspace));
+    findings.extend(check_benchmarks(workspace));
     findings
+}
+
+/// Finds a page of benchmarks that is not what the figures give.
+fn check_benchmarks(workspace: &Workspace) -> Vec<String> {
+    match bench::page_of(workspace) {
+        None => Vec::new(),
+        Some(Err(error)) => vec![format!("fresh: {error:#}")],
+        Some(Ok(page)) => {
+            let wanted = BTreeMap::from([(bench::PAGE.to_owned(), page)]);
+            compare(&workspace.files, &wanted, bench::PAGE_HOW)
+        }
+    }
 }
 
 /// Finds suites whose number of cases is not that of the scoreboard, and failures on it.
