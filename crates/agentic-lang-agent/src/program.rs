@@ -19,6 +19,7 @@ mod task;
 mod testing;
 mod tool;
 mod trace;
+mod usage;
 
 use std::sync::{Arc, OnceLock};
 

@@ -84,7 +84,7 @@ impl Run {
         }
     }
 
-    fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
+    pub(super) fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
         self.performers[task_of(module, waiting).0] == Performer::Model
     }
 

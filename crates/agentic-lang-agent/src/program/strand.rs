@@ -6,6 +6,7 @@ use agentic_replay::{Path, Scope};
 use crate::data::Data;
 use crate::program::conversation::Conversation;
 use crate::program::fault::Fault;
+use crate::program::usage::Usage;
 
 /// A place in the machine's list of strands.
 pub(super) type StrandId = usize;
@@ -87,6 +88,8 @@ pub(super) struct TaskCall {
     /// What model and tools have said to each other in this attempt.
     pub conversation: Option<Box<Conversation>>,
     pub phase: Phase,
+    /// What models told of its cost.
+    pub usage: Usage,
     /// The open request.
     pub path: Path,
 }

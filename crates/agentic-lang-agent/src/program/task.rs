@@ -17,6 +17,7 @@ use crate::program::options::{Capture, Performer};
 use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
 use crate::program::roster::Todo;
 use crate::program::strand::{Phase, Strand, StrandId, TaskCall, Wait};
+use crate::program::usage::Usage;
 use crate::program::{Call, Callee, Task};
 
 /// The first pause after a failed attempt is twice this long, in seconds.
@@ -72,9 +73,18 @@ impl Run {
         self.trace_start(&task.name, number, &args);
         let path = agentic_replay::Path::root();
         let (started, tried) = (self.now, self.now);
-        let (attempt, phase, conversation) = (1, Phase::Attempt, None);
-        let waiting =
-            TaskCall { call, args, attempt, number, started, tried, conversation, phase, path };
+        let waiting = TaskCall {
+            call,
+            args,
+            attempt: 1,
+            number,
+            started,
+            tried,
+            conversation: None,
+            phase: Phase::Attempt,
+            usage: Usage::default(),
+            path,
+        };
         self.attempt(module, strand, id, Box::new(waiting));
         Ok(())
     }
@@ -166,7 +176,7 @@ impl Run {
     pub(super) fn answered(&mut self, id: StrandId, answer: Answer) {
         let mut strand = self.roster.take(id);
         let module = Arc::clone(&self.module);
-        let waiting = match std::mem::take(&mut strand.wait) {
+        let mut waiting = match std::mem::take(&mut strand.wait) {
             Wait::Task(waiting) => waiting,
             Wait::Decision(slot) => {
                 return self.resume(id, strand, slot, decision::verdict(answer));
@@ -181,6 +191,9 @@ impl Run {
         if waiting.phase == Phase::Pause {
             self.attempt(&module, &mut strand, id, waiting);
             return self.roster.put_back(id, strand);
+        }
+        if waiting.phase == Phase::Attempt && self.is_of_model(&module, &waiting) {
+            waiting.usage.count(waiting.attempt, &answer);
         }
         match self.converse(&module, &mut strand, id, waiting, answer) {
             Talk::GoesOn => self.roster.put_back(id, strand),
@@ -204,6 +217,7 @@ impl Run {
                 if let Some(stranger) = find_stranger(&module.ast, &value, task.result) {
                     let text = stranger.shown(&format!("Task '{}' result", task.name));
                     let fault = Fault::new(code::RESULT_VARIANT, text);
+                    self.trace_usage(task, &waiting);
                     return self.resume(id, strand, call.target, Err(fault));
                 }
                 if self.options.trace == Capture::On {
@@ -228,6 +242,7 @@ impl Run {
         let is_plain = call.retries == 0 && call.fallback.is_none();
         if let (true, Some(fault)) = (is_plain, &failed.invalid) {
             let fault = fault.clone();
+            self.trace_usage(task, &waiting);
             return self.resume(id, strand, call.target, Err(fault));
         }
         let error = error_text(&failed);
@@ -332,6 +347,10 @@ pub(super) fn result(module: &Module, waiting: &TaskCall, answer: Answer) -> Res
     let value = match answer {
         Answer::Ok(Model::Text(text)) => {
             json::from_text(&text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
+        }
+        Answer::Ok(other) if other.get("usage").is_some() => {
+            let text = other.get("result").and_then(Model::as_text).unwrap_or_default();
+            json::from_text(text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
         }
         Answer::Ok(other) => {
             let text = format!("the answer is {}, not JSON text", other.variant());

@@ -14,6 +14,7 @@ use crate::program::machine::Run;
 use crate::program::options::Capture;
 use crate::program::strand::{Frame, Routine, TaskCall};
 use crate::program::task::{Attempt, task_of};
+use crate::program::usage::Usage;
 
 /// The kind of a trace event.
 pub const TRACE: &str = "trace";
@@ -68,6 +69,14 @@ impl Entry {
         self.key(key);
         self.0.push_str(value);
         self
+    }
+
+    /// Adds what models told of the cost of a call.
+    fn usage(self, usage: &Usage) -> Entry {
+        match usage.shown() {
+            Some([sum, attempts]) => self.raw("usage", &sum).raw("usage_of_attempts", &attempts),
+            None => self,
+        }
     }
 
     fn finished(mut self) -> Event {
@@ -136,26 +145,37 @@ impl Run {
         }
     }
 
-    fn trace_end(&mut self, task: &str, number: u64, started: Instant, result: &str) {
+    fn end_entry(&self, task: &str, number: u64, started: Instant, result: &str) -> Entry {
         let duration = seconds(started, self.now);
         let entry = Entry::new("task_end", self.now).text("task", task).raw("result", result);
-        self.emit(entry.raw("duration_s", &duration).text("id", &id(task, number)));
+        entry.raw("duration_s", &duration).text("id", &id(task, number))
     }
 
-    fn trace_error(&mut self, task: &str, number: u64, error: &str) {
+    fn error_entry(&self, task: &str, number: u64, error: &str) -> Entry {
         let entry = Entry::new("task_error", self.now);
-        self.emit(entry.text("task", task).text("error", error).text("id", &id(task, number)));
+        entry.text("task", task).text("error", error).text("id", &id(task, number))
     }
 
     pub(super) fn trace_task_end(&mut self, task: &Task, call: &TaskCall, result: &str) {
         if self.traces() {
-            self.trace_end(&task.name, call.number, call.started, result);
+            let entry = self.end_entry(&task.name, call.number, call.started, result);
+            self.emit(entry.usage(&call.usage));
         }
     }
 
     pub(super) fn trace_task_error(&mut self, task: &Task, call: &TaskCall, error: &str) {
         if self.traces() {
-            self.trace_error(&task.name, call.number, error);
+            let entry = self.error_entry(&task.name, call.number, error);
+            self.emit(entry.usage(&call.usage));
+        }
+    }
+
+    /// Traces what a call cost that ends without an event, if a model told.
+    pub(super) fn trace_usage(&mut self, task: &Task, call: &TaskCall) {
+        if self.traces() && call.usage.shown().is_some() {
+            let entry = Entry::new("task_usage", self.now).text("task", &task.name);
+            let entry = entry.text("id", &id(&task.name, call.number));
+            self.emit(entry.usage(&call.usage));
         }
     }
 
@@ -213,7 +233,8 @@ impl Run {
     pub(super) fn trace_frame_end(&mut self, frame: &Frame, result: &crate::data::Data) {
         if let (true, Some(number)) = (self.traces(), frame.call) {
             let name = format!("pipeline:{}", self.frame_name(frame));
-            self.trace_end(&name, number, frame.started, &json::to_text(result));
+            let entry = self.end_entry(&name, number, frame.started, &json::to_text(result));
+            self.emit(entry);
         }
     }
 
@@ -221,7 +242,8 @@ impl Run {
         if let (true, Some(number)) = (self.traces(), frame.call) {
             let name = format!("pipeline:{}", self.frame_name(frame));
             let error = format!("ExecutionError: {}", fault.text);
-            self.trace_error(&name, number, &error);
+            let entry = self.error_entry(&name, number, &error);
+            self.emit(entry);
         }
     }
 

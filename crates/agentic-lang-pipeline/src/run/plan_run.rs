@@ -257,7 +257,11 @@ impl PlanRun {
     fn report(&self, index: usize, state: NodeState, turn: &mut Turning) {
         let node: &NodeId = &self.prepared.plan.nodes()[index].id;
         let path = self.scope.path().child(node.as_str());
-        let data = [("node", Value::text(path.as_str())), ("state", Value::text(state.as_str()))];
+        let data = [
+            ("node", Value::text(path.as_str())),
+            ("state", Value::text(state.as_str())),
+            ("timestamp", Value::Float(turn.now.millis() as f64 / 1000.0)),
+        ];
         turn.events.push(Event { kind: "node".to_owned(), data: Value::map(data) });
     }
 }

@@ -1,7 +1,7 @@
 //! Functions that a model may call: how they are offered, and what model and functions have said to
 //! each other.
 
-use agentic_model::Value;
+use agentic_model::{Map, Value};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map as JsonMap, Value as Json, json};
@@ -111,7 +111,7 @@ fn read<T: Default + for<'de> Deserialize<'de>>(payload: &Value, key: &str) -> T
 }
 
 /// Makes the answer of a model that asks for functions: what it `said`, and its `calls`.
-pub(super) fn wish(said: &str, calls: Vec<FunctionCall>) -> Value {
+pub(super) fn wish(said: &str, calls: Vec<FunctionCall>) -> Map {
     let call = |call: FunctionCall| {
         Value::map([
             ("id", Value::Text(call.id)),
@@ -120,5 +120,5 @@ pub(super) fn wish(said: &str, calls: Vec<FunctionCall>) -> Value {
         ])
     };
     let calls = calls.into_iter().map(call).collect();
-    Value::map([("said", Value::text(said)), ("calls", Value::List(calls))])
+    Map::from([("said".to_owned(), Value::text(said)), ("calls".to_owned(), Value::List(calls))])
 }

@@ -1,14 +1,16 @@
 //! Tasks of agents, performed by models: requests of kind `agent-task`.
 //!
 //! The payload has `task`, `args`, `result` (the JSON Schema of the result), and where an agent is
-//! bound `agent`, `model` and `tools`, after the first round `turns`. The answer is one text: the
-//! result as JSON; or a map of `calls`, the tools that the model asks for, and what it `said`.
+//! bound `agent`, `model` and `tools`, after the first round `turns`. The answer is one text, the
+//! result as JSON, or where the model told what it cost a map of this `result` and the `usage`; or a
+//! map of `calls`, the tools that the model asks for, what it `said`, and the `usage`.
 
-use agentic_model::Value;
+use agentic_model::{Map, Value};
 use agentic_replay::{Answer, Failure};
 use serde_json::Value as Json;
 
 use super::function::{functions, turns, wish};
+use super::payload::usage_value;
 use super::unfinished::Unfinished;
 use super::{Completion, Content, ModelFault, Options, Prompt, answer_of};
 
@@ -42,27 +44,45 @@ pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> A
         Ok(completion) if Unfinished::of(&completion).is_none() => completion,
         unanswered => return answer_of(unanswered),
     };
+    let usage = completion.usage.map(|usage| ("usage".to_owned(), usage_value(usage)));
     if !completion.calls.is_empty() {
         let (Content::Text(said) | Content::Json(said)) = &completion.content;
-        return Answer::Ok(wish(said, completion.calls));
+        let mut asked = wish(said, completion.calls);
+        asked.extend(usage);
+        return Answer::Ok(Value::Map(asked));
     }
-    let text = match completion.content {
-        Content::Json(text) => return Answer::Ok(Value::Text(text)),
+    match read_result(payload, completion.content) {
+        Ok(result) => Answer::Ok(match usage {
+            Some(usage) => {
+                Value::Map(Map::from([("result".to_owned(), Value::Text(result)), usage]))
+            }
+            None => Value::Text(result),
+        }),
+        Err(message) => {
+            let details = usage.map_or(Value::Null, |usage| Value::Map(Map::from([usage])));
+            Answer::Failed(Failure { details, ..Failure::new("InvalidAnswer", message) })
+        }
+    }
+}
+
+/// Reads the result, as JSON text, out of what the model said; else says why there is none.
+fn read_result(payload: &Value, content: Content) -> Result<String, String> {
+    let text = match content {
+        Content::Json(text) => return Ok(text),
         Content::Text(text) => text,
     };
     if let Some(json) = find_json(&text) {
-        return Answer::Ok(Value::text(json));
+        return Ok(json.to_owned());
     }
     // A model that is asked for a text often just writes it.
     let schema = payload.get("result").and_then(Value::as_text);
     let schema: Option<Json> = schema.and_then(|schema| serde_json::from_str(schema).ok());
     if schema.is_some_and(|schema| schema["type"] == "string") {
-        return Answer::Ok(Value::Text(Json::from(text.trim()).to_string()));
+        return Ok(Json::from(text.trim()).to_string());
     }
     let shown: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown: String = shown.chars().take(SHOWN_MAX).collect();
-    let message = format!("the model did not return JSON: {shown}");
-    Answer::Failed(Failure::new("InvalidAnswer", message))
+    Err(format!("the model did not return JSON: {shown}"))
 }
 
 /// Finds the JSON in a reply: the whole text, a block between three backticks, or the first object

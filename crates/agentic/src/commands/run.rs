@@ -180,6 +180,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
                 setting,
                 invoked_by: None,
                 blocks: BlockOrder::Sequential,
+                output_trace: args.output_trace,
             };
             pipeline::run(context, &program, wish)
         }
@@ -230,7 +231,6 @@ fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
         ("a name of a pipeline", args.pipeline.is_some(), Agentlang),
         ("--lower", args.lower, Agentlang),
         ("--test", args.test, Agentlang),
-        ("--output-trace", args.output_trace.is_some() && language != Context, Agentlang),
         ("--trace-live", args.trace_live, Agentlang),
         ("--plugin", !args.plugin.is_empty(), Agentlang),
         ("--workers", args.workers.is_some() && language != Context, Agentlang),

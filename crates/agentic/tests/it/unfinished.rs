@@ -102,11 +102,17 @@ fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_each_language_that
             .map(|event| &event["type"])
             .collect();
         assert_eq!(kinds, ["pipeline_call", "task_start", "retry", "task_error"]);
+        let told = json!({"input_tokens": 7, "output_tokens": 2});
+        assert_eq!(agentlang["trace"][3]["usage"], told, "{agentlang}");
         model.take_n_asked();
         let run = ["--json", "flow", "run", "pipeline.as", "--registry", "r.json"];
+        let run = [&run[..], &["--output-trace", "t"]].concat();
         let pipeline = failed(&sandbox, &run);
         assert!(message(&pipeline).contains(wanted), "{pipeline}");
         assert_eq!(pipeline["usage"], json!({"calls": 1, "input_tokens": 7, "output_tokens": 2}));
+        let trace = std::fs::read_to_string(sandbox.start().join("t")).expect("it was written");
+        let trace: Json = serde_json::from_str(&trace).expect("it is JSON");
+        assert_eq!(trace["trace"][1], json!({"kind": "block", "data": pipeline["blocks"][0]}));
         assert_eq!(model.take_n_asked(), 1, "an attempt more would end as this one");
     }
 }
@@ -140,4 +146,34 @@ fn what_attempts_cost_is_added_up() {
     let wanted = json!([each(1000, 500), each(1000, 500), each(10, 5)]);
     assert_eq!(event["usage_of_attempts"], wanted);
     assert_eq!(event["failed_replies"], json!(["no JSON", "no JSON"]));
+}
+
+#[test]
+fn what_attempts_of_a_task_cost_is_added_up() {
+    let model = Model::new(|number, _| match number {
+        0 => reply(&json!({"content": "no JSON"}), "stop", (1000, 500)),
+        1 => reply(&json!({"content": "{\"note\":7}"}), "stop", (1000, 500)),
+        _ => reply(&json!({"content": "{\"note\":\"x\"}"}), "stop", (10, 5)),
+    });
+    let sandbox = sandbox(&model);
+    let program = AGENTLANG.replace("by writer", "by writer retries 2");
+    std::fs::write(sandbox.start().join("main.agent"), program).expect("writable");
+    let each = |input: u64, output: u64| json!({"input_tokens": input, "output_tokens": output});
+    for flags in [&[][..], &["--session", "--run-id", "k"]] {
+        let run = ["run", "main.agent", "main", "--input", r#"{"t":"tea"}"#, "--output-trace", "t"];
+        let finished = agentic(&sandbox, &[&run, flags].concat());
+        assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+        let trace = std::fs::read_to_string(sandbox.start().join("t")).expect("it was written");
+        let trace: Json = serde_json::from_str(&trace).expect("it is JSON");
+        let event = trace["trace"].as_array().and_then(|events| events.last()).expect("an end");
+        if flags.is_empty() {
+            assert_eq!(event["usage"], each(2010, 1005), "{event}");
+            let wanted = json!([each(1000, 500), each(1000, 500), each(10, 5)]);
+            assert_eq!(event["usage_of_attempts"], wanted, "{event}");
+        } else {
+            assert_eq!(event["usage_of_attempts"], json!([each(10, 5)]), "{event}");
+        }
+    }
+    let replayed = agentic(&sandbox, &["session", "replay", "--all"]);
+    assert_eq!(replayed.ending, Ending::Exit(0), "{}", text(&replayed));
 }

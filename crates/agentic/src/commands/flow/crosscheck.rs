@@ -54,6 +54,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
         setting: durable::Setting::default(),
         invoked_by: None,
         blocks: BlockOrder::Sequential,
+        output_trace: None,
     };
     let Some(mut ready) = prepare(context, &program, &wish)? else {
         return Ok(ExitCode::from(1));

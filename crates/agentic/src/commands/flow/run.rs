@@ -43,6 +43,9 @@ pub struct Args {
     /// The form of the result: json is the same as --json
     #[arg(long, value_name = "FORM", value_parser = ["json", "text"])]
     pub output: Option<String>,
+    /// Write what became of each node and block as JSON; of a durable run, all since it was started
+    #[arg(long, value_name = "PATH", conflicts_with = "detach")]
+    pub output_trace: Option<String>,
     /// Let a durable run go on in a process of its own, and return as soon as it is recorded
     #[arg(long)]
     pub detach: bool,
@@ -69,6 +72,7 @@ fn run_as(context: &Context, args: Args) -> Outcome {
             true => BlockOrder::Parallel,
             false => BlockOrder::Sequential,
         },
+        output_trace: args.output_trace,
     };
     let Some(ready) = prepare(context, &program, &wish)? else { return Ok(ExitCode::from(1)) };
     if !ready.has_durable_block() {

@@ -8,13 +8,14 @@ use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
-use agentic_replay::{End, Failure as Failed};
-use agentic_session::Executor;
+use agentic_replay::{End, Event, Failure as Failed};
 use agentic_session::engine::unperformed;
 use agentic_session::error::ProgramError;
+use agentic_session::{Executor, retell};
 
 use super::durable;
 use super::failed;
+use super::trace_file::TraceFile;
 use crate::commands::Outcome;
 use crate::commands::flow::detach::go_on_elsewhere;
 use crate::commands::flow::status::{reached_so_far, standing};
@@ -44,6 +45,8 @@ pub struct Wish {
     pub invoked_by: Option<String>,
     /// In which order its blocks run.
     pub blocks: BlockOrder,
+    /// The file that the trace goes to.
+    pub output_trace: Option<String>,
 }
 
 /// Where a program runs.
@@ -63,6 +66,8 @@ pub struct Ready {
     pub run: PlannedRun,
     /// The input.
     pub input: Value,
+    /// The file that the trace goes to.
+    pub output_trace: Option<String>,
 }
 
 /// Runs the blocks of a program, one after the other.
@@ -101,7 +106,7 @@ pub fn prepare(
         invoked_by: wish.invoked_by.clone(),
         script: None,
     };
-    Ok(Some(Ready { run, input }))
+    Ok(Some(Ready { run, input, output_trace: wish.output_trace.clone() }))
 }
 
 impl Ready {
@@ -142,12 +147,21 @@ impl Ready {
         let reached = address.reach(context)?;
         self.refuse_nobody()?;
         let engine = reached.engine();
+        let output_trace = self.output_trace.clone();
         let run = engine.start(self.start(context, setting)?, attendance)?;
         let status = engine.status(&run)?;
         talk(&format!("session {} of {}", &run.as_str()[..SESSION_DIGITS], status.agent));
         reached.tell_mended();
         match attendance {
-            Attendance::Attended => reached_so_far(context, &*engine, &run),
+            Attendance::Attended => {
+                if let Some(name) = output_trace {
+                    let mut events = Vec::new();
+                    let id = reached.space().find_session(run.as_str())?;
+                    retell(reached.space(), &id, &mut |event| events.push(event))?;
+                    write_trace(context, &name, events, engine.result(&run)?.as_ref());
+                }
+                reached_so_far(context, &*engine, &run)
+            }
             Attendance::Detached => {
                 if !status.state.is_over() {
                     go_on_elsewhere(context, address, &run)?;
@@ -180,16 +194,49 @@ impl Ready {
                 agentic_session::Error::Program(ProgramError::Unperformed { reason }).into()
             );
         }
-        show_end(context, &self.end_in_memory(context, memory::fresh_id())?, None)
+        let mut events = Vec::new();
+        let mut sink = |event| events.push(event);
+        let end = self.run_heard(context, memory::fresh_id(), &mut sink)?;
+        if let Some(name) = &self.output_trace {
+            write_trace(context, name, events, Some(&end));
+        }
+        show_end(context, &end, None)
     }
 
     /// Runs it in memory to its end, as the run of this name.
     pub fn end_in_memory(&self, context: &Context, run_id: String) -> Result<End, Failure> {
+        self.run_heard(context, run_id, &mut |_| {})
+    }
+
+    fn run_heard(
+        &self,
+        context: &Context,
+        run_id: String,
+        sink: &mut dyn FnMut(Event),
+    ) -> Result<End, Failure> {
         let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
         let executor = Executor::of_pipeline(&self.run)?.with_run_id(run_id);
         let folder = context.directory.clone();
-        Ok(memory::run(run, self.input.clone(), executor, folder, &mut |_| {}))
+        Ok(memory::run(run, self.input.clone(), executor, folder, sink))
     }
+}
+
+/// Writes what became of each node, in order, and behind that what became of the blocks of a run
+/// that is over.
+fn write_trace(context: &Context, name: &str, events: Vec<Event>, end: Option<&End>) {
+    let outcome = match end {
+        Some(End::Done(result)) => Some(result),
+        Some(End::Failed(failure)) => Some(&failure.details),
+        Some(End::Cancelled) | None => None,
+    };
+    let blocks = outcome.and_then(|outcome| outcome.get("blocks")).and_then(Value::as_list);
+    let blocks = blocks.unwrap_or_default().iter().map(|block| ("block", block));
+    let events = events.iter().map(|event| (event.kind.as_str(), &event.data)).chain(blocks);
+    let lines = events.map(|(kind, data)| {
+        json::to_text(&Value::map([("kind", Value::text(kind)), ("data", data.clone())]))
+    });
+    let lines: Vec<String> = lines.collect();
+    TraceFile::write_whole(context, name, &format!("{{\"trace\":[{}]}}\n", lines.join(",\n")));
 }
 
 /// Prints what a run came to; the blocks of one that is kept say by which name.
