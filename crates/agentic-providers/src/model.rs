@@ -16,6 +16,7 @@ mod payload;
 mod protocol;
 mod registry;
 mod role;
+mod script;
 mod scripted;
 mod task;
 mod unfinished;
@@ -35,6 +36,7 @@ pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
 pub use crate::model::registry::{Models, Resolved, resolve};
 pub use crate::model::role::{RETRY_AFTER_MS, role_answer, role_prompt};
+pub use crate::model::script::{script_answer, script_prompt};
 pub use crate::model::scripted::{Reply, ScriptedModel};
 pub use crate::model::task::{TASK_REQUEST, task_answer, task_prompt};
 

@@ -14,7 +14,8 @@ use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
     Call, Completion, FaultClass, MODEL_REQUEST, ModelFault, Models, Piece, Repeats, TASK_REQUEST,
-    answer_of, prompt_of, role_answer, role_prompt, task_answer, task_prompt,
+    answer_of, prompt_of, role_answer, role_prompt, script_answer, script_prompt, task_answer,
+    task_prompt,
 };
 use crate::process::Charge;
 use crate::tool::{self, AGENT_TOOL_REQUEST, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
@@ -182,6 +183,31 @@ impl Providers {
         let result = model.and_then(|it| it.complete(&prompt, &mut call));
         let unanswered = unanswered(&result, limit);
         Response { answer: role_answer(result), unanswered }
+    }
+
+    /// Lets a model answer a script.
+    pub fn advise<'a>(
+        &self,
+        request: &Request,
+        cancel: &'a CancelFlag,
+        listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
+    ) -> Response {
+        let prompt = match script_prompt(&request.payload) {
+            Ok(prompt) => prompt,
+            Err(failure) => return Answer::Failed(failure).into(),
+        };
+        let limit = request.timeout_ms.map(Duration::from_millis);
+        let mut call = Call { limit, listener, ..Call::new(cancel) };
+        let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
+        let result = model.and_then(|it| it.complete(&prompt, &mut call));
+        let unanswered = unanswered(&result, limit);
+        let answer = match result {
+            Err(fault) if limit.is_some() && fault.class == FaultClass::TimedOut => {
+                Answer::TimedOut
+            }
+            result => script_answer(&prompt, result),
+        };
+        Response { answer, unanswered }
     }
 
     /// Takes in a request that was answered in an earlier process of the same run: what lasts as

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{AGENT_TOOL, MockTasks, TASK, argument_text};
-use agentic_lang_context::INPUT_REQUEST;
+use agentic_lang_context::{INPUT_REQUEST, MODEL_REQUEST};
 use agentic_lang_pipeline::engine::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
@@ -27,7 +27,7 @@ use super::children::run_id;
 use super::context::Cast;
 use super::folder::Folder;
 use super::language::{Language, adapter, checked_kinds, handlers, kinds_of, tools};
-use super::performer::{Performer, ProviderCall};
+use super::performer::{Expected, Performer, ProviderCall};
 use super::pipeline::Shelf;
 use super::script::Script;
 use super::terminal::Terminal;
@@ -82,7 +82,8 @@ impl Executor {
         let performer = match language {
             Language::AgentLang => Some(Performer::of_agents(adapter(flow)?)),
             Language::Pipeline => Some(Performer::of_roles()),
-            Language::Rhai | Language::Context => None,
+            Language::Rhai => Some(Performer::of_scripts(Expected::No)),
+            Language::Context => None,
         };
         Ok(Executor {
             language,
@@ -110,6 +111,10 @@ impl Executor {
         (flow, start): (&Object, &StartRecord),
     ) -> Result<Executor> {
         let executor = Executor::new(flow)?.with_terminal(space.terminal());
+        if executor.language == Language::Rhai && start.allows(MODEL_REQUEST) {
+            let performer = Some(Performer::of_scripts(Expected::Yes));
+            return Ok(Executor { performer, ..executor });
+        }
         if executor.language != Language::Pipeline {
             return Ok(executor);
         }

@@ -40,6 +40,8 @@ enum Part {
     Effect(Stamp),
     /// That a model plays a role of a pipeline; its reply should match this schema.
     Role(Option<&'static str>, Repeats),
+    /// That a model answers a script.
+    Script,
 }
 
 impl ProviderCall {
@@ -57,6 +59,7 @@ impl ProviderCall {
         };
         let stamp = match &self.part {
             Part::Effect(stamp) => stamp,
+            Part::Script => return providers.advise(&self.request, cancel, listener),
             Part::Role(schema, repeats) => {
                 return providers.play(&self.request, (*schema, *repeats), cancel, listener);
             }
@@ -75,7 +78,7 @@ impl ProviderCall {
     pub fn look(&self) -> Result<Option<Value>, Answer> {
         match (&self.providers, &self.part) {
             (Ok(providers), Part::Effect(_)) => providers.look(&self.request),
-            (Ok(_), Part::Role(..)) | (Err(_), _) => Ok(None),
+            (Ok(_), Part::Role(..) | Part::Script) | (Err(_), _) => Ok(None),
         }
     }
 }
@@ -84,7 +87,7 @@ impl Part {
     /// Returns the code of the failure when nobody is configured.
     fn broken(&self) -> &'static str {
         match self {
-            Part::Effect(_) => UNCONFIGURED,
+            Part::Effect(_) | Part::Script => UNCONFIGURED,
             Part::Role(..) => "ConfigurationError",
         }
     }
@@ -112,6 +115,13 @@ impl Performer {
         Performer { company: Company::Agents(adapter), providers, recalled }
     }
 
+    /// Makes the performer of what scripts ask models. `expected` says whether they are to be asked
+    /// without a human's leave.
+    pub fn of_scripts(expected: Expected) -> Performer {
+        let (providers, recalled) = (OnceCell::new(), Vec::new());
+        Performer { company: Company::Scripts(expected), providers, recalled }
+    }
+
     /// Makes the performer of the roles in a pipeline.
     pub fn of_roles() -> Performer {
         let (providers, recalled) = (OnceCell::new(), Vec::new());
@@ -122,7 +132,7 @@ impl Performer {
     pub fn answer(&mut self, request: &Request) -> Option<Answer> {
         match &mut self.company {
             Company::Troupe(troupe) => troupe.answer(request),
-            Company::Agents(_) | Company::Roles => None,
+            Company::Agents(_) | Company::Roles | Company::Scripts(_) => None,
         }
     }
 
@@ -136,6 +146,7 @@ impl Performer {
                 request.kind == TASK_REQUEST || is_web
             }
             Company::Roles => RequestKind::of(request) == Some(RequestKind::Model),
+            Company::Scripts(_) => request.kind == MODEL_REQUEST,
         }
     }
 
@@ -152,6 +163,7 @@ impl Performer {
             request: request.clone(),
             part: match self.company {
                 Company::Troupe(_) | Company::Agents(_) => Part::Effect(stamp),
+                Company::Scripts(_) => Part::Script,
                 Company::Roles => {
                     let agent = AgentCall::of(request).map(|call| call.agent);
                     Part::Role(agent.and_then(|agent| reply_schema(&agent)), repeats)
@@ -168,6 +180,7 @@ impl Performer {
             Company::Troupe(troupe) => troupe.model.is_none() || troupe.tools != Tools::Mock,
             Company::Agents(Adapter::Mock) => false,
             Company::Agents(Adapter::Live | Adapter::Anthropic) | Company::Roles => true,
+            Company::Scripts(expected) => *expected == Expected::Yes,
         };
         if !is_needed {
             return None;
@@ -177,7 +190,7 @@ impl Performer {
             Company::Troupe(troupe) if troupe.tools == Tools::Real => {
                 providers.tools.plain_remark()
             }
-            Company::Troupe(_) | Company::Agents(_) | Company::Roles => None,
+            Company::Troupe(_) | Company::Agents(_) | Company::Roles | Company::Scripts(_) => None,
         }
     }
 
@@ -185,7 +198,7 @@ impl Performer {
     fn configured(&self, folder: &Path) -> Configured {
         let configuration = Configuration::find(folder).map_err(|error| error.to_string())?;
         let configuration = match self.company {
-            Company::Troupe(_) | Company::Roles => configuration,
+            Company::Troupe(_) | Company::Roles | Company::Scripts(_) => configuration,
             Company::Agents(adapter) => configuration.for_tasks(adapter),
         };
         let providers = Providers::configured(configuration);
@@ -200,7 +213,7 @@ impl Performer {
         match (self.is_outside(request), self.providers.get()) {
             (false, _) => match &mut self.company {
                 Company::Troupe(troupe) => troupe.fold(request, answer),
-                Company::Agents(_) | Company::Roles => {}
+                Company::Agents(_) | Company::Roles | Company::Scripts(_) => {}
             },
             (true, Some(Ok(providers))) => providers.recall(request, answer),
             (true, None) if request.kind == MEMORY_REQUEST => {
@@ -220,6 +233,17 @@ enum Company {
     Agents(Adapter),
     /// Those of a pipeline, some of whose agents are models.
     Roles,
+    /// Those of a script.
+    Scripts(Expected),
+}
+
+/// Whether a run is known beforehand to need what is configured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// It is: the configuration is read before the first effect could change it.
+    Yes,
+    /// It is not. Nobody waits for a configuration that is not needed.
+    No,
 }
 
 /// Answers the requests of one run that are made up.

@@ -80,14 +80,18 @@ fn read_result(payload: &Value, content: Content) -> Result<String, String> {
     if schema.is_some_and(|schema| schema["type"] == "string") {
         return Ok(Json::from(text.trim()).to_string());
     }
-    let shown: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown: String = shown.chars().take(SHOWN_MAX).collect();
-    Err(format!("the model did not return JSON: {shown}"))
+    Err(format!("the model did not return JSON: {}", shown(&text)))
+}
+
+/// Returns the beginning of a reply, on one line.
+pub(super) fn shown(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(SHOWN_MAX).collect()
 }
 
 /// Finds the JSON in a reply: the whole text, a block between three backticks, or the first object
 /// whose braces balance.
-fn find_json(text: &str) -> Option<&str> {
+pub(super) fn find_json(text: &str) -> Option<&str> {
     let blocks = text.split("```").skip(1).step_by(2);
     let blocks = blocks.map(|block| block.trim().strip_prefix("json").unwrap_or(block).trim());
     let candidates = std::iter::once(text.trim()).chain(blocks).chain(first_object(text));

@@ -118,6 +118,24 @@ fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_each_language_that
 }
 
 #[test]
+fn a_flow_that_asks_a_model_catches_a_reply_that_does_not_count() {
+    for (said, reason, wanted) in endings() {
+        let model = Model::new(move |_, _| reply(&said, reason, (7, 2)));
+        let sandbox = sandbox(&model);
+        let flow = "try { return request(\"model\", \"go\").text; } \
+            catch (e) { return [e.code, e.message, e.details.usage.input_tokens]; }";
+        std::fs::write(sandbox.start().join("run.rhai"), flow).expect("writable");
+        agentic(&sandbox, &["spawn", "alice", "-m", "x"]);
+        let start = ["session", "start", "alice", "--flow", "run.rhai", "--allow", "model"];
+        let finished = agentic(&sandbox, &[&["--json"], &start[..]].concat());
+        let shown: Json = serde_json::from_slice(&finished.stdout).expect("a session");
+        assert!(shown["result"][1].as_str().is_some_and(|it| it.contains(wanted)), "{shown}");
+        assert_eq!(shown["result"][2], 7, "{shown}");
+        assert_eq!(model.take_n_asked(), 1);
+    }
+}
+
+#[test]
 fn a_session_tells_what_happened_before_it_failed() {
     let model = Model::new(|_, _| reply(&json!({"content": "Half"}), "length", (7, 2)));
     let sandbox = sandbox(&model);
