@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Kind, Oid};
-use agentic_store::git::Scratch;
+use agentic_store::git::{PackedBlobs, Scratch};
 use agentic_store::journal::{NotesEdit, Transaction};
 use agentic_store::{WorktreeLock, Writer};
 
@@ -34,8 +34,8 @@ pub fn commit_all(
     agent: &AgentName,
     drafts: &[Draft],
 ) -> Result<Vec<Result<Committed>>> {
-    let Prepared { writer, head, plan, bound, following } = prepare(space, agent, drafts)?;
-    let mut chain = Chain { agent, bound, whole: None };
+    let Prepared { mut writer, head, plan, bound, following } = prepare(space, agent, drafts)?;
+    let mut chain = Chain { agent, bound, whole: None, packed: Vec::new() };
     let mut answers: Vec<Result<Committed>> =
         plan.steps.into_iter().map(|step| Ok(chain.add(step?))).collect();
     let Some(whole) = chain.whole else { return Ok(answers) };
@@ -43,6 +43,7 @@ pub fn commit_all(
         // Somebody else made the parent, and may not have synced it.
         space.repository().sync_filesystem()?;
     }
+    chain.packed.into_iter().for_each(|blobs| writer.bring(Some(blobs)));
     let moved = carry_out(space, writer, whole, (head, following), space.durability())?;
     let mut left_behind = moved.left_behind;
     for made in answers.iter_mut().rev().flatten() {
@@ -213,13 +214,16 @@ struct Chain<'a> {
     agent: &'a AgentName,
     bound: Option<Bound>,
     whole: Option<Transaction>,
+    /// The blobs that are too large for it.
+    packed: Vec<PackedBlobs>,
 }
 
 impl Chain<'_> {
     /// Appends one commit.
     fn add(&mut self, step: Step) -> Committed {
-        let Step { kind, parent, built: Built { tree, objects, changed, .. }, made, capture } =
-            step;
+        let Step { kind, parent, built, made, capture } = step;
+        let Built { tree, objects, packed, changed, .. } = built;
+        self.packed.extend(packed);
         let bound = match capture {
             Capture::WithTrace => self.bound.take(),
             Capture::Nothing => None,

@@ -71,7 +71,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     let early = prepare_early(space, agent, draft, (&kind, signing))?;
 
     // Under the agent's lock: the same again.
-    let (writer, head) = space.writer(agent)?;
+    let (mut writer, head) = space.writer(agent)?;
     let prepared = match early {
         Some(early) => early,
         None => Prepared::on(head, space, agent, draft, &kind)?,
@@ -108,6 +108,7 @@ fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed>
     }
 
     let trace = bound.as_ref().map(|bound| bound.cid);
+    writer.bring(built.packed);
     let transaction = made.transaction(agent, built.objects, bound);
     let durability = durability_of(space, draft.asker.as_ref());
     let moved = carry_out(space, writer, transaction, (head, following), durability)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
-use agentic_store::git::{Conflict, Scratch, SnapshotSource};
+use agentic_store::git::{Conflict, PackedBlobs, Scratch, Snapshot, SnapshotSource};
 use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
@@ -138,19 +138,23 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
         return Ok(Merged::UpToDate { head });
     }
     let ours_tree = space.read_commit(head)?.tree;
-    let (scratch, tree) = match merged_tree(space, (head, theirs), (source, target), plan)? {
-        Ok(merged) => merged,
-        Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
-    };
-    let objects = scratch.difference(ours_tree, tree)?;
+    let MergedTree { scratch, tree, packed } =
+        match merged_tree(space, (head, theirs), (source, target), plan)? {
+            Ok(merged) => merged,
+            Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
+        };
     let changed = scratch.changed_paths(ours_tree, tree)?;
+    // What is theirs is durable before this is (below), and too much to be copied for its own sake.
+    let mut beside = scratch.large_blobs(space.read_commit(theirs)?.tree, &changed)?;
+    beside.extend(packed.iter().flat_map(PackedBlobs::names));
+    let objects = scratch.difference_beside(ours_tree, tree, Some(&beside))?;
     let making = Making { tree, objects, parents: [head, theirs] };
     let made = Made::of(space, (source, target), plan, (making, signing))?;
     signing.reserve_after(space, &target.branch_ref(), &mut reserved)?;
     let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
 
     // Under the target's lock: the same again.
-    let writer = writer_of(space, target, head)?;
+    let mut writer = writer_of(space, target, head)?;
     let found = head_of(space, target)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
@@ -161,6 +165,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
         // Somebody else made one of the parents, and may not have synced it.
         repository.sync_filesystem()?;
     }
+    writer.bring(packed);
     let (transaction, trace) = transaction(space, (source, target), plan, made, &writer)?;
     let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
     Ok(Merged::Commit {
@@ -172,27 +177,34 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     })
 }
 
-/// A tree that may be committed, with the view that holds its objects; or the conflicts.
-type MergedTree = std::result::Result<(Scratch, Oid), Vec<Conflict>>;
+/// A tree that may be committed.
+struct MergedTree {
+    /// The view that holds its objects.
+    scratch: Scratch,
+    tree: Oid,
+    /// The blobs that are too large for memory.
+    packed: Option<PackedBlobs>,
+}
 
-/// Finds the tree of the merge: the resolved one, or what both sides make of it.
+/// Finds the tree of the merge: the resolved one, or what both sides make of it; or the conflicts.
 fn merged_tree(
     space: &Space,
     (head, theirs): (Oid, Oid),
     (source, target): (&AgentBranch, &Target),
     plan: &Plan,
-) -> Result<MergedTree> {
+) -> Result<std::result::Result<MergedTree, Vec<Conflict>>> {
     let repository = space.repository();
     if let Some(folder) = &plan.resolved {
         let scratch = repository.scratch_at(folder)?;
         let base = space.read_commit(head)?.tree;
-        let tree = scratch.snapshot(base, SnapshotSource::Folder { paths: &[] })?.tree;
-        return Ok(Ok((scratch, tree)));
+        let snapshot = scratch.snapshot(base, SnapshotSource::Folder { paths: &[] })?;
+        let Snapshot { tree, packed, .. } = snapshot;
+        return Ok(Ok(MergedTree { scratch, tree, packed }));
     }
     let scratch = repository.scratch();
     let outcome = scratch.merge_commits(head, theirs, (&target.name(), &source.to_string()))?;
     if outcome.conflicts.is_empty() {
-        return Ok(Ok((scratch, outcome.tree)));
+        return Ok(Ok(MergedTree { scratch, tree: outcome.tree, packed: None }));
     }
     if let Some(folder) = &plan.write_conflicts {
         write_conflicts(&scratch, outcome.tree, folder)?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
-use agentic_store::git::{Checkout, SnapshotSource, Worktree};
+use agentic_store::git::{Checkout, Snapshot, SnapshotSource, Worktree};
 use agentic_store::{Durability, Lock, WorktreeLock};
 
 use crate::error::WorktreeError;
@@ -262,14 +262,16 @@ pub fn sync(space: &Space, agent: &AgentName) -> Result<Synced> {
     let here = space.repository().at_worktree(worktree)?;
     // The index may stand anywhere; what counts is what the folder holds.
     let scratch = here.scratch();
-    let content = scratch.snapshot(base_tree, SnapshotSource::Checkout)?.tree;
+    let Snapshot { tree: content, packed, .. } =
+        scratch.snapshot(base_tree, SnapshotSource::Checkout)?;
+    let packed = packed.map(|packed| here.place_blobs(packed)).transpose()?;
     let merged = scratch.merge_trees(base_tree, head_tree, content, ("head", "worktree"))?;
     if !merged.conflicts.is_empty() {
         let conflicts = merged.conflicts.into_iter().map(|conflict| conflict.path).collect();
         return Err(Error::Worktree(WorktreeError::SyncConflict { path: synced.path, conflicts }));
     }
     for tree in [content, merged.tree] {
-        here.write_loose(&scratch.difference(base_tree, tree)?)?;
+        here.write_loose(&scratch.difference_beside(base_tree, tree, packed.as_ref())?)?;
     }
     lock.replace_content(content, merged.tree, head)?;
     Ok(synced)

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use crate::git::{RefMove, Repository, Worktree};
+use crate::git::{PackedBlobs, RefMove, Repository, Worktree};
 use crate::journal::{
     self, Compared, Durability, Follow, Journal, KEEP_MILLIS, Opened, Standing, Transaction,
 };
@@ -42,6 +42,8 @@ pub struct Writer<'a> {
     is_rare: bool,
     /// What the last write's own move of its notes ref left, until `done` says so.
     compared: RefCell<Option<Compared>>,
+    /// What the next write has of blobs that are packed already.
+    brought: Vec<PackedBlobs>,
 }
 
 /// What became of a write.
@@ -116,6 +118,7 @@ impl<'a> Writer<'a> {
             found: Vec::new(),
             is_rare: false,
             compared: RefCell::default(),
+            brought: Vec::new(),
         })
     }
 
@@ -146,6 +149,7 @@ impl<'a> Writer<'a> {
             found,
             is_rare,
             compared: RefCell::default(),
+            brought: Vec::new(),
         };
         repository.hold(&writer.stream);
         writer.finish_earlier(now)?;
@@ -269,6 +273,7 @@ impl<'a> Writer<'a> {
         for name in names_of(&transaction) {
             self.repository.check_place_of_ref(&name)?;
         }
+        self.keep_brought()?;
         let transaction = self.spill(transaction)?;
         self.wait_for_foreign_locks(&transaction)?;
         let layout = self.repository.layout();

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::{
-    IndexUpdate, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit, Worktree, check_path,
+    FileMode, IndexUpdate, PackedBlobs, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit,
+    Worktree, check_path,
 };
 use agentic_store::journal::GitObject;
 
@@ -19,6 +20,8 @@ pub(crate) struct Built {
     pub tree: Oid,
     /// What it needs that the old one had not.
     pub objects: Vec<GitObject>,
+    /// The blobs that are too large to be among them.
+    pub packed: Option<PackedBlobs>,
     /// What becomes of the index of the worktree, if it came from one.
     pub index: Vec<IndexUpdate>,
     /// The paths at which the trees differ.
@@ -75,32 +78,43 @@ impl Source {
             }
             Source::Edits(edits) => return apply(&repository.scratch(), base, edits),
         };
-        let Snapshot { tree, index, left_out } = snapshot;
-        let objects = scratch.difference(base, tree)?;
+        let Snapshot { tree, index, left_out, packed } = snapshot;
+        let objects =
+            scratch.difference_beside(base, tree, packed.as_ref().map(PackedBlobs::names))?;
         let changed = scratch.changed_paths(base, tree)?;
-        Ok(Built { tree, objects, index, changed, left_out })
+        Ok(Built { tree, objects, packed, index, changed, left_out })
     }
 }
 
 /// Builds the tree that edits make of `base`, which may itself be in memory only.
 pub(crate) fn apply(scratch: &Scratch, base: Oid, edits: &BTreeMap<String, Edit>) -> Result<Built> {
-    let tree = scratch.edit_tree(base, &tree_edit(scratch, edits)?)?;
-    let objects = scratch.difference(base, tree)?;
+    let (edit, packed) = tree_edit(scratch, edits)?;
+    let tree = scratch.edit_tree(base, &edit)?;
+    let objects = scratch.difference_beside(base, tree, packed.as_ref().map(PackedBlobs::names))?;
     let changed = scratch.changed_paths(base, tree)?;
-    Ok(Built { tree, objects, index: Vec::new(), changed, left_out: Vec::new() })
+    Ok(Built { tree, objects, packed, index: Vec::new(), changed, left_out: Vec::new() })
 }
 
-fn tree_edit(scratch: &Scratch, edits: &BTreeMap<String, Edit>) -> Result<TreeEdit> {
-    let change_of = |edit: &Edit| -> Result<TreeChange> {
-        Ok(match edit {
-            Edit::Write { content, mode } => {
+fn tree_edit(
+    scratch: &Scratch,
+    edits: &BTreeMap<String, Edit>,
+) -> Result<(TreeEdit, Option<PackedBlobs>)> {
+    let mut blobs = scratch.blob_intake();
+    let mut changes = TreeEdit::new();
+    for (path, edit) in edits {
+        let change = match edit {
+            // What is looked into before it is committed stays at hand.
+            Edit::Write { content, mode } if *mode == FileMode::Link || path == ".gitmodules" => {
                 TreeChange::Set { mode: *mode, blob: scratch.write_blob(content)? }
             }
+            Edit::Write { content, mode } => {
+                TreeChange::Set { mode: *mode, blob: blobs.write(content)? }
+            }
             Edit::Delete => TreeChange::Remove,
-        })
-    };
-    let edits = edits.iter();
-    edits.map(|(path, edit)| Ok((path.clone().into_bytes(), change_of(edit)?))).collect()
+        };
+        changes.insert(path.clone().into_bytes(), change);
+    }
+    Ok((changes, blobs.finish()?))
 }
 
 /// Checks that a path that was named is in the folder or in the tree.

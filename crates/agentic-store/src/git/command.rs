@@ -17,6 +17,10 @@ pub(crate) const HELD_LOCK: &str = "AGENTIC_HELD_LOCK";
 /// How much of a command line is paths, in bytes: 64 KiB. Systems take 128 KiB at least.
 const PATHS_BYTES_MAX: usize = 64 << 10;
 
+/// From which size on git has no file of a worktree in memory, and how much of packs.
+const LARGE_FILES: [&str; 3] =
+    ["core.bigFileThreshold=8m", "core.packedGitWindowSize=16m", "core.packedGitLimit=64m"];
+
 /// What a git that runs us, as one of its hooks, says of its own repository and its own call. None of
 /// it is meant for the programs that we run, maybe on another worktree.
 const VARIABLES_OF_A_CALL: [&str; 17] = [
@@ -160,6 +164,14 @@ fn git_command(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// Makes a git that writes and reads files of a worktree: large ones part by part, which it does by
+/// itself from half a gigabyte on.
+fn git_for_files(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = git_command(directory, &[]);
+    command.args(LARGE_FILES.iter().flat_map(|setting| ["-c", setting])).args(arguments);
+    command
+}
+
 fn command_in(directory: &Path, program: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.current_dir(directory).args(arguments);
@@ -188,7 +200,7 @@ pub(super) fn run_git_holding(
     (folder, git_dir): (&Path, &Path),
     arguments: &[&str],
 ) -> Result<Program> {
-    let mut command = git_command(folder, arguments);
+    let mut command = git_for_files(folder, arguments);
     command.envs(place(folder, git_dir)?).env(HELD_LOCK, lock.path());
     command.stdin(lock.share()?);
     run_to_end(&mut command, b"").map_err(Error::io("run `git` in", folder))
@@ -202,7 +214,7 @@ pub(super) fn run_git_on_paths(
     arguments: &[&str],
     paths: &[&[u8]],
 ) -> Result<Vec<u8>> {
-    let mut command = git_command(folder, arguments);
+    let mut command = git_for_files(folder, arguments);
     command.args(paths.iter().map(|path| OsStr::from_bytes(path)));
     command.envs(place(folder, git_dir)?);
     match lock {

@@ -18,6 +18,19 @@ impl Scratch {
     /// # Errors
     /// Fails when an object cannot be read.
     pub fn difference(&self, old: Oid, new: Oid) -> Result<Vec<GitObject>> {
+        self.difference_beside(old, new, None)
+    }
+
+    /// Does the same, but for blobs that are packed, by name: these are not read into memory.
+    ///
+    /// # Errors
+    /// Fails when an object cannot be read.
+    pub fn difference_beside(
+        &self,
+        old: Oid,
+        new: Oid,
+        packed: Option<&BTreeSet<Oid>>,
+    ) -> Result<Vec<GitObject>> {
         if old == new {
             return Ok(Vec::new());
         }
@@ -33,8 +46,10 @@ impl Scratch {
         let mut found = Vec::new();
         // Folders come before what is in them.
         for (mode, id) in changes.iter().rev().filter_map(fresh) {
-            if !mode.is_commit() && seen.insert(id) {
-                found.push(self.find(to_oid(&id))?);
+            let oid = to_oid(&id);
+            let is_packed = packed.is_some_and(|packed| packed.contains(&oid));
+            if !mode.is_commit() && !is_packed && seen.insert(id) {
+                found.push(self.find(oid)?);
             }
         }
         found.push(self.find(new)?);

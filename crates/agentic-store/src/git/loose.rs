@@ -35,8 +35,13 @@ const TREE_STORED_MAX: usize = STREAM_STORED_MAX;
 const STREAM_STORED_MAX: usize = u16::MAX as usize;
 /// How much the head of an object is at most, in bytes.
 const HEAD_BYTES_MAX: usize = 64;
+/// How much is read at a time of what is not in memory, in bytes.
+const PART_BYTES: usize = 64 << 10;
 /// How a stream begins that has one block, of content as it is.
 const STORED_HEAD: [u8; 3] = [0x78, 0x01, 0x01];
+
+/// Reads the next part of something into a buffer; none at the end.
+pub(super) type ReadPart<'a> = dyn FnMut(&mut [u8]) -> Result<usize> + 'a;
 
 /// Makes streams as zlib has them, one after the other.
 pub(super) struct Compressor {
@@ -83,11 +88,7 @@ impl Compressor {
             store(parts, length, out);
             return Ok(());
         }
-        match &mut self.state {
-            Some(state) => state.reset(),
-            None => self.state = Some(Compress::new(self.level)),
-        }
-        let state = self.state.as_mut().expect("it was made");
+        let state = self.fresh();
         let begin = out.len();
         for (number, part) in parts.iter().enumerate() {
             let flush = match number + 1 == parts.len() {
@@ -98,6 +99,48 @@ impl Compressor {
         }
         out.truncate(begin + state.total_out() as usize);
         Ok(())
+    }
+
+    /// Makes one stream of what is read, part by part, and hands on what is ready of it.
+    ///
+    /// # Errors
+    /// Fails as reading and handing on do, and when there is no memory.
+    pub fn deflate_from(
+        &mut self,
+        read: &mut ReadPart<'_>,
+        hand_on: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let state = self.fresh();
+        let (mut part, mut out) = (vec![0; PART_BYTES], vec![0; PART_BYTES]);
+        loop {
+            let n_read = read(&mut part)?;
+            let flush = if n_read == 0 { FlushCompress::Finish } else { FlushCompress::None };
+            let mut rest = &part[..n_read];
+            loop {
+                let (n_in, n_out) = (state.total_in(), state.total_out());
+                let status = state.compress(rest, &mut out, flush);
+                let status = status.map_err(Error::git("compress an object"))?;
+                rest = &rest[(state.total_in() - n_in) as usize..];
+                let n_ready = (state.total_out() - n_out) as usize;
+                hand_on(&out[..n_ready])?;
+                match status {
+                    Status::StreamEnd => return Ok(()),
+                    // What did not fit is asked for again before more is read.
+                    Status::Ok | Status::BufError if n_ready == out.len() => {}
+                    Status::Ok | Status::BufError if n_read == 0 || !rest.is_empty() => {}
+                    Status::Ok | Status::BufError => break,
+                }
+            }
+        }
+    }
+
+    /// Returns a state that has seen nothing yet.
+    fn fresh(&mut self) -> &mut Compress {
+        match &mut self.state {
+            Some(state) => state.reset(),
+            None => self.state = Some(Compress::new(self.level)),
+        }
+        self.state.as_mut().expect("it was made")
     }
 }
 

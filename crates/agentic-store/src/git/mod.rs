@@ -1,6 +1,8 @@
 //! The git repository, through gix. Nothing above this module names a gix type.
 
 mod archive;
+mod blob_intake;
+mod blob_name;
 mod cached_tree;
 mod candidate;
 mod checkout;
@@ -36,6 +38,7 @@ mod worktree;
 mod zone;
 
 pub use self::archive::{ARCHIVE_REF, ArchiveDraft, ArchiveEntry, archive_order};
+pub use self::blob_intake::{BlobIntake, PackedBlobs};
 pub(crate) use self::command::{HELD_LOCK, by_command_line};
 pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};

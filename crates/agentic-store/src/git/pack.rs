@@ -3,11 +3,15 @@
 //! Such a pack is part of the log. It is synced, and linked into git's own folder with a `.keep`, so
 //! that neither a power cut nor a collection takes it before a checkpoint gives it up.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use agentic_model::Oid;
+
 use super::Repository;
-use super::pack_file::PackFolder;
+use super::blob_intake::PackedBlobs;
+use super::pack_file::MadePack;
 use crate::file::Persistence;
 use crate::journal::{GitObject, sync_directory};
 use crate::layout::Stream;
@@ -19,9 +23,31 @@ impl Repository {
     /// # Errors
     /// Fails when the disk is full; what was made then is garbage.
     pub fn keep_as_pack(&self, stream: &Stream, objects: &[GitObject]) -> Result<()> {
+        let pack = self.pack_folder().make(objects, Persistence::Synced)?;
+        self.keep_pack(stream, pack)
+    }
+
+    /// Keeps blobs that are packed already, durably, until they are released.
+    ///
+    /// # Errors
+    /// Fails when the disk is full; what was made then is garbage.
+    pub fn keep_blobs(&self, stream: &Stream, blobs: PackedBlobs) -> Result<()> {
+        self.keep_pack(stream, blobs.into_pack())
+    }
+
+    /// Puts blobs that are packed where git finds them, as objects of no write. Returns their names.
+    ///
+    /// # Errors
+    /// Fails when the disk is full.
+    pub fn place_blobs(&self, blobs: PackedBlobs) -> Result<BTreeSet<Oid>> {
+        let names = blobs.names().clone();
+        blobs.into_pack().place(&self.pack_folder().placed)?;
+        Ok(names)
+    }
+
+    fn keep_pack(&self, stream: &Stream, pack: MadePack) -> Result<()> {
         let folder = self.layout().packs(stream);
-        let into = PackFolder { placed: folder.clone(), ..self.pack_folder() };
-        into.write(objects, Persistence::Synced)?;
+        pack.place(&folder)?;
         let root = self.layout().root();
         for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
             sync_directory(above)?;

@@ -5,19 +5,22 @@
 //! synced: what was not is looked at whole after a power cut, and packs made here hold no
 //! differences, so that several can become one by copying.
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use gix::hash::{Hasher, Kind, ObjectId};
 use gix::odb::pack::data::entry::Header;
 use gix::odb::pack::data::{self, header};
 use gix::zlib::Compression;
 
-use super::loose::Compressor;
+use super::blob_name::BlobName;
+use super::loose::{Compressor, ReadPart};
 use crate::file::Persistence;
 use crate::journal::{GitKind, GitObject, sync_directory};
 use crate::{Error, Result, fault};
@@ -37,6 +40,8 @@ pub(super) const PACKS_MAX: usize = 256;
 const STORED_MAX: usize = 128;
 /// How much of a file is hashed at a time, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
+/// A file of a pack that has not grown for so long was left by a crash.
+pub(super) const BEGUN_AGE: Duration = Duration::from_secs(600);
 
 /// Where packs are made and where they are placed.
 #[derive(Debug, Clone)]
@@ -50,20 +55,38 @@ pub(super) struct PackFolder {
 }
 
 /// A pack on its way.
-pub(super) struct PackWriter<'a> {
-    folder: &'a PackFolder,
+pub(super) struct PackWriter {
+    folder: PackFolder,
     begun: Begun,
     out: BufWriter<File>,
-    hasher: Hasher,
+    /// How many objects the file says that it has.
+    n_announced: u32,
+    /// The hash of what was written; nothing once a part of that was taken back.
+    hasher: Option<Hasher>,
     offset: u64,
     compressor: Compressor,
     buffer: Vec<u8>,
     entries: BTreeMap<ObjectId, Place>,
 }
 
+/// A pack with its index that only has to be placed; dropped before, it is gone.
+#[derive(Debug)]
+#[must_use = "nobody sees a pack before it is placed"]
+pub(super) struct MadePack {
+    begun: Begun,
+    begun_index: Begun,
+    name: String,
+    persistence: Persistence,
+    /// How long the pack and its index are.
+    lengths: (u64, u64),
+    /// What is in it.
+    pub ids: BTreeSet<ObjectId>,
+}
+
 /// A file on its way; dropped before it is placed, it is gone.
-struct Begun {
-    path: PathBuf,
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub path: PathBuf,
 }
 
 impl Begun {
@@ -100,6 +123,14 @@ impl PackFolder {
     /// # Errors
     /// Fails when the disk is full.
     pub fn write(&self, objects: &[GitObject], persistence: Persistence) -> Result<PathBuf> {
+        self.make(objects, persistence)?.place(&self.placed)
+    }
+
+    /// Makes a pack of some objects that has still to be placed.
+    ///
+    /// # Errors
+    /// Fails when the disk is full.
+    pub fn make(&self, objects: &[GitObject], persistence: Persistence) -> Result<MadePack> {
         let hash = |object: &GitObject| {
             let kind = super::to_gix(object.kind);
             gix::objs::compute_hash(self.kind, kind, &object.bytes).map_err(Error::git("hash"))
@@ -112,10 +143,14 @@ impl PackFolder {
         for (id, object) in named {
             writer.add(id, object)?;
         }
-        writer.place(persistence)
+        writer.finish(persistence)
     }
 
-    fn begin(&self, extension: &str) -> Result<(Begun, File)> {
+    /// Begins a file that grows where nobody takes it for a pack.
+    ///
+    /// # Errors
+    /// Fails when it cannot be made.
+    pub fn begin(&self, extension: &str) -> Result<(Begun, File)> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let path = self.begun.join(format!("{}-{number}.{extension}", std::process::id()));
@@ -128,27 +163,49 @@ impl PackFolder {
         let file = file.map_err(Error::io("create", &path))?;
         Ok((Begun { path }, file))
     }
+
+    /// Removes what crashes left of packs that were never placed. One that is made may wait for long
+    /// to be placed, such as for a person who signs; its process runs then.
+    pub fn sweep(&self) {
+        for entry in fs::read_dir(&self.begun).into_iter().flatten().flatten() {
+            let changed_at = entry.metadata().and_then(|found| found.modified());
+            let age = changed_at.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
+            let is_old = age.is_some_and(|age| age >= BEGUN_AGE);
+            if is_old && !is_made_by_running(&entry.file_name().to_string_lossy()) {
+                // It costs room and nothing else; the next one tries again.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
-impl<'a> PackWriter<'a> {
-    /// Begins a pack of so many objects.
+/// Tells whether the process that a begun file is named after still runs, or another of that number.
+fn is_made_by_running(name: &str) -> bool {
+    let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
+    let process = number.and_then(rustix::process::Pid::from_raw);
+    process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
+}
+
+impl PackWriter {
+    /// Begins a pack of so many objects. It may become one of more or fewer, which takes longer.
     ///
     /// # Errors
     /// Fails when the file cannot be made.
-    pub fn begin(folder: &'a PackFolder, n_objects: usize) -> Result<PackWriter<'a>> {
+    pub fn begin(folder: &PackFolder, n_objects: usize) -> Result<PackWriter> {
         let (begun, file) = folder.begin("pack")?;
+        let n_announced = u32::try_from(n_objects).map_err(Error::git("count the objects"))?;
         let mut writer = PackWriter {
-            folder,
+            folder: folder.clone(),
             begun,
             out: BufWriter::new(file),
-            hasher: gix::hash::hasher(folder.kind),
+            n_announced,
+            hasher: Some(gix::hash::hasher(folder.kind)),
             offset: 0,
             compressor: Compressor::new(Compression::BEST_SPEED),
             buffer: Vec::new(),
             entries: BTreeMap::new(),
         };
-        let n_objects = u32::try_from(n_objects).map_err(Error::git("count the objects"))?;
-        writer.put(&header::encode(data::Version::V2, n_objects))?;
+        writer.put(&header::encode(data::Version::V2, n_announced))?;
         Ok(writer)
     }
 
@@ -177,11 +234,58 @@ impl<'a> PackWriter<'a> {
         self.put(entry)
     }
 
-    /// Ends the pack, makes its index and places both. Returns the path of the pack.
+    /// Adds a blob that is read while it is written, and returns its name; nothing if it does not
+    /// have as many bytes as it was said to have. No more of it than a part is in memory.
+    ///
+    /// # Errors
+    /// Fails when it cannot be read, and when the disk is full.
+    pub fn add_stream(&mut self, size: u64, read: &mut ReadPart<'_>) -> Result<Option<ObjectId>> {
+        let begin = self.offset;
+        let mut header = Vec::new();
+        Header::Blob.write_to(size, &mut header).map_err(Error::io("write", &self.begun.path))?;
+        self.put(&header)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&header);
+        let mut name = BlobName::of_size(self.folder.kind, size);
+        // Out of the writer meanwhile: what it makes goes into the rest of it.
+        let mut compressor =
+            std::mem::replace(&mut self.compressor, Compressor::new(Compression::BEST_SPEED));
+        let deflated = compressor.deflate_from(
+            &mut |part| {
+                let n_read = read(part)?;
+                Ok(name.update(&part[..n_read]))
+            },
+            &mut |bytes| {
+                crc.update(bytes);
+                self.put(bytes)
+            },
+        );
+        self.compressor = compressor;
+        deflated?;
+        let Some(id) = name.finish()? else { return Ok(None) };
+        if let Entry::Vacant(free) = self.entries.entry(id) {
+            free.insert(Place { offset: begin, crc: crc.finalize() });
+        } else {
+            self.take_back(begin)?;
+        }
+        Ok(Some(id))
+    }
+
+    /// Takes the last entry out again.
+    fn take_back(&mut self, begin: u64) -> Result<()> {
+        self.out.flush().map_err(Error::io("write", &self.begun.path))?;
+        let file = self.out.get_mut();
+        let back = file.set_len(begin).and_then(|()| file.seek(SeekFrom::Start(begin)));
+        back.map_err(Error::io("write", &self.begun.path))?;
+        (self.offset, self.hasher) = (begin, None);
+        Ok(())
+    }
+
+    /// Ends the pack and makes its index.
     ///
     /// # Errors
     /// Fails when the disk is full.
-    pub fn place(mut self, persistence: Persistence) -> Result<PathBuf> {
+    pub fn finish(mut self, persistence: Persistence) -> Result<MadePack> {
         let checksum = self.end_pack(persistence)?;
         let index = self.index(checksum)?;
         let (begun_index, file) = self.folder.begin("idx")?;
@@ -191,24 +295,18 @@ impl<'a> PackWriter<'a> {
         };
         write().map_err(Error::io("write", &begun_index.path))?;
         fault::point("pack-made")?;
-        let folder = &self.folder.placed;
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let pack = folder.join(format!("{}.pack", self.name(persistence)?));
-        let placed_index = pack.with_extension("idx");
-        self.begun.place(&pack)?;
-        fault::point("pack-placed")?;
-        begun_index.place(&placed_index)?;
-        if persistence == Persistence::Synced {
-            sync_directory(folder)?;
-            fault::synced(&pack, self.offset);
-            fault::synced(&placed_index, index.len() as u64);
-        }
-        fault::point("pack-indexed")?;
-        Ok(pack)
+        let (name, lengths) =
+            (self.name(persistence, checksum)?, (self.offset, index.len() as u64));
+        let ids = self.entries.into_keys().collect();
+        Ok(MadePack { begun: self.begun, begun_index, name, persistence, lengths, ids })
     }
 
     fn end_pack(&mut self, persistence: Persistence) -> Result<ObjectId> {
-        let hasher = std::mem::replace(&mut self.hasher, gix::hash::hasher(self.folder.kind));
+        let n_objects = u32::try_from(self.entries.len()).map_err(Error::git("count objects"))?;
+        let hasher = match self.hasher.take() {
+            Some(hasher) if n_objects == self.n_announced => hasher,
+            Some(_) | None => self.hash_anew(n_objects)?,
+        };
         let checksum = hasher.try_finalize().map_err(Error::git("hash a pack"))?;
         self.put(checksum.as_slice())?;
         let end = |out: &mut BufWriter<File>| {
@@ -219,18 +317,33 @@ impl<'a> PackWriter<'a> {
         Ok(checksum)
     }
 
+    /// Says how many objects there are after all, which stands at the beginning.
+    fn hash_anew(&mut self, n_objects: u32) -> Result<Hasher> {
+        let path = &self.begun.path;
+        let write = |out: &mut BufWriter<File>| {
+            out.flush()?;
+            out.get_ref().write_all_at(&header::encode(data::Version::V2, n_objects), 0)
+        };
+        write(&mut self.out).map_err(Error::io("write", path))?;
+        let read = || hash_first(&mut File::open(path)?, self.offset, self.folder.kind);
+        read().map_err(Error::io("read", path))
+    }
+
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hasher.update(bytes);
+        if let Some(hasher) = &mut self.hasher {
+            hasher.update(bytes);
+        }
         self.offset += bytes.len() as u64;
         self.out.write_all(bytes).map_err(Error::io("write", &self.begun.path))
     }
 
-    /// Names the pack by what is in it.
-    fn name(&self, persistence: Persistence) -> Result<String> {
+    /// Names the pack by its bytes: the same objects may stand in it in another order.
+    fn name(&self, persistence: Persistence, checksum: ObjectId) -> Result<String> {
         let mut hasher = gix::hash::hasher(self.folder.kind);
         for id in self.entries.keys() {
             hasher.update(id.as_slice());
         }
+        hasher.update(checksum.as_slice());
         let hash = hasher.try_finalize().map_err(Error::git("hash a pack"))?.to_string();
         let begin = match persistence {
             Persistence::Synced => SYNCED,
@@ -278,6 +391,41 @@ impl<'a> PackWriter<'a> {
     }
 }
 
+impl MadePack {
+    /// Places the pack in a folder, and its index after it. Returns the path of the pack.
+    ///
+    /// # Errors
+    /// Fails when the folder cannot be written.
+    pub fn place(self, folder: &Path) -> Result<PathBuf> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let pack = folder.join(format!("{}.pack", self.name));
+        let placed_index = pack.with_extension("idx");
+        self.begun.place(&pack)?;
+        fault::point("pack-placed")?;
+        self.begun_index.place(&placed_index)?;
+        if self.persistence == Persistence::Synced {
+            sync_directory(folder)?;
+            fault::synced(&pack, self.lengths.0);
+            fault::synced(&placed_index, self.lengths.1);
+        }
+        fault::point("pack-indexed")?;
+        Ok(pack)
+    }
+}
+
+/// Hashes the first bytes of a file.
+fn hash_first(file: &mut File, n_bytes: u64, kind: Kind) -> std::io::Result<Hasher> {
+    let mut hasher = gix::hash::hasher(kind);
+    let (mut left, mut chunk) = (n_bytes, vec![0; CHUNK_BYTES]);
+    while left > 0 {
+        let n_bytes = CHUNK_BYTES.min(usize::try_from(left).unwrap_or(CHUNK_BYTES));
+        file.read_exact(&mut chunk[..n_bytes])?;
+        hasher.update(&chunk[..n_bytes]);
+        left -= n_bytes as u64;
+    }
+    Ok(hasher)
+}
+
 /// Tells whether a pack, or its index, is as it was written: it ends with its own hash.
 ///
 /// # Errors
@@ -285,15 +433,8 @@ impl<'a> PackWriter<'a> {
 pub(super) fn is_whole(path: &Path, kind: Kind) -> Result<bool> {
     let read = || -> std::io::Result<(Hasher, Vec<u8>)> {
         let mut file = File::open(path)?;
-        let mut left = file.metadata()?.len().saturating_sub(kind.len_in_bytes() as u64);
-        let mut hasher = gix::hash::hasher(kind);
-        let mut chunk = vec![0; CHUNK_BYTES];
-        while left > 0 {
-            let n_bytes = CHUNK_BYTES.min(usize::try_from(left).unwrap_or(CHUNK_BYTES));
-            file.read_exact(&mut chunk[..n_bytes])?;
-            hasher.update(&chunk[..n_bytes]);
-            left -= n_bytes as u64;
-        }
+        let n_bytes = file.metadata()?.len().saturating_sub(kind.len_in_bytes() as u64);
+        let hasher = hash_first(&mut file, n_bytes, kind)?;
         let mut own = Vec::new();
         file.read_to_end(&mut own)?;
         Ok((hasher, own))
@@ -303,54 +444,4 @@ pub(super) fn is_whole(path: &Path, kind: Kind) -> Result<bool> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn folder(above: &Path) -> PackFolder {
-        let (begun, placed) = (above.join("begun"), above.join("placed"));
-        PackFolder { begun, placed, kind: Kind::Sha1 }
-    }
-
-    fn id(first: u8) -> ObjectId {
-        ObjectId::from_bytes_or_panic(&[first; 20])
-    }
-
-    #[test]
-    fn an_index_tells_where_objects_stand_however_far_behind() {
-        let above = tempfile::tempdir().expect("a temporary folder");
-        let folder = folder(above.path());
-        let mut writer = PackWriter::begin(&folder, 4).expect("writable");
-        let offsets = [12, LARGE_OFFSET - 1, LARGE_OFFSET, 9 << 40];
-        for (number, offset) in offsets.into_iter().enumerate() {
-            let place = Place { offset, crc: number as u32 };
-            writer.entries.insert(id(number as u8 * 60), place);
-        }
-        let path = above.path().join("an.idx");
-        fs::write(&path, writer.index(id(1)).expect("hashable")).expect("writable");
-        let index = gix::odb::pack::index::File::at(&path, Kind::Sha1).expect("readable");
-        let found: Vec<_> = index.iter().map(|entry| (entry.pack_offset, entry.crc32)).collect();
-        let expected: Vec<_> =
-            offsets.into_iter().zip(0..).map(|(offset, crc)| (offset, Some(crc))).collect();
-        assert_eq!(found, expected);
-        assert!(is_whole(&path, Kind::Sha1).expect("readable"));
-    }
-
-    #[test]
-    fn a_file_that_lost_a_part_is_not_whole() {
-        let above = tempfile::tempdir().expect("a temporary folder");
-        let folder = folder(above.path());
-        let blob = |text: &str| GitObject { kind: GitKind::Blob, bytes: text.as_bytes().to_vec() };
-        let pack = folder.write(&[blob("one"), blob("two")], Persistence::Lazy).expect("writable");
-        assert!(is_unsynced(&pack.file_name().unwrap_or_default().to_string_lossy()));
-        assert_eq!(fs::read_dir(&folder.begun).expect("readable").count(), 0);
-        let whole = fs::read(&pack).expect("readable");
-        assert!(is_whole(&pack, Kind::Sha1).expect("readable"));
-        let damaged = above.path().join("damaged");
-        for length in [0, 10, whole.len() - 1] {
-            fs::write(&damaged, &whole[..length]).expect("writable");
-            assert!(!is_whole(&damaged, Kind::Sha1).expect("readable"), "{length} bytes");
-        }
-        fs::write(&damaged, vec![0; whole.len()]).expect("writable");
-        assert!(!is_whole(&damaged, Kind::Sha1).expect("readable"));
-    }
-}
+mod tests;

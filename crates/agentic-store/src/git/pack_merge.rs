@@ -8,7 +8,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use gix::hash::ObjectId;
 use gix::odb::pack;
@@ -27,8 +26,6 @@ const PACKS_MERGED_MIN: usize = 32;
 const GROWTH: u64 = 2;
 /// How many bytes of packs are merged at most; they are in memory meanwhile.
 const MERGED_BYTES_MAX: u64 = 128 << 20;
-/// A file of a pack that has not grown for so long was left by a crash.
-pub(super) const BEGUN_AGE: Duration = Duration::from_secs(600);
 
 /// One object in one of several packs.
 struct Source {
@@ -148,15 +145,7 @@ impl Repository {
 
     /// Removes what crashes left of packs that were never placed.
     pub fn sweep_begun_packs(&self) {
-        let entries = fs::read_dir(self.layout().begun_packs()).into_iter().flatten().flatten();
-        for entry in entries {
-            let changed_at = entry.metadata().and_then(|found| found.modified());
-            let age = changed_at.ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-            if age.is_some_and(|age| age >= BEGUN_AGE) {
-                // It costs room and nothing else; the next one tries again.
-                let _ = fs::remove_file(entry.path());
-            }
-        }
+        self.pack_folder().sweep();
     }
 }
 
@@ -187,7 +176,7 @@ fn merge(folder: &PackFolder, packs: &[PathBuf]) -> Result<PathBuf> {
         }
         writer.add_entry(id, bytes, source.crc)?;
     }
-    writer.place(Persistence::Synced)
+    writer.finish(Persistence::Synced)?.place(&folder.placed)
 }
 
 /// Lists the packs that git's index of all packs names, without their extensions.

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::Repository;
-use super::pack_merge::{BEGUN_AGE, indexed_packs};
+use super::pack_file::BEGUN_AGE;
+use super::pack_merge::indexed_packs;
 use crate::file::{self, Persistence};
 use crate::lock::Lock;
 use crate::{Result, fault};

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 use gix::bstr::{BString, ByteSlice as _};
 use gix::filter::Pipeline;
+use gix::filter::plumbing::pipeline::convert::ToGitOutcome;
 use gix::index::entry::{Mode, Stat};
 use gix::status::plumbing::SymlinkCheck;
 
+use super::blob_intake::{BlobIntake, PackedBlobs};
 use super::candidate::Candidates;
 use super::index::IndexUpdate;
 use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id, to_oid};
@@ -41,11 +43,13 @@ pub struct Snapshot {
     pub index: Vec<IndexUpdate>,
     /// Git repositories in the folder that are no submodules, and in no tree therefore.
     pub left_out: Vec<String>,
+    /// The blobs that are too large for memory.
+    pub packed: Option<PackedBlobs>,
 }
 
 /// One file as it was read.
 enum Found {
-    File(FileMode, Vec<u8>, Stat),
+    File(FileMode, Oid, Stat),
     Submodule(Oid, Stat),
     Gone,
     /// Neither file nor link: left as the base has it.
@@ -72,20 +76,20 @@ impl Scratch {
         left_out: Vec<String>,
     ) -> Result<Snapshot> {
         if candidates.is_empty() {
-            return Ok(Snapshot { tree: base, index: Vec::new(), left_out });
+            return Ok(Snapshot { tree: base, index: Vec::new(), left_out, packed: None });
         }
-        let mut root = SymlinkCheck::new(self.folder());
         let capabilities = self.capabilities()?;
-        let (mut pipeline, index) = self
+        let (pipeline, index) = self
             .inner
             .filter_pipeline(Some(to_id(base)))
             .map_err(Error::git("read the attributes"))?;
+        let root = SymlinkCheck::new(self.folder());
+        let blobs = self.blob_intake();
+        let mut reader = FileReader { scratch: self, base, root, pipeline, index: &index, blobs };
         let (mut edit, mut updates) = (TreeEdit::new(), Vec::new());
         for (path, known) in candidates {
-            let kept = Kept { capabilities, known };
-            match read_file(&mut root, &path, (&mut pipeline, &index), kept)? {
-                Found::File(mode, content, stat) => {
-                    let blob = self.write_blob(&content)?;
+            match reader.read_file(&path, Kept { capabilities, known })? {
+                Found::File(mode, blob, stat) => {
                     edit.insert(path.to_vec(), TreeChange::Set { mode, blob });
                     updates.push(IndexUpdate::set(path, mode, blob, stat));
                 }
@@ -100,8 +104,9 @@ impl Scratch {
                 Found::Other => {}
             }
         }
+        let packed = reader.blobs.finish()?;
         let tree = self.edit_tree(base, &edit)?;
-        Ok(Snapshot { tree, index: updates, left_out })
+        Ok(Snapshot { tree, index: updates, left_out, packed })
     }
 }
 
@@ -128,44 +133,84 @@ impl Kept {
     }
 }
 
-/// Reads one path as git would add it, and makes sure that it did not change meanwhile.
-fn read_file(
-    root: &mut SymlinkCheck,
-    path: &BString,
-    (pipeline, index): (&mut Pipeline<'_>, &gix::index::State),
-    kept: Kept,
-) -> Result<Found> {
-    let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
-    let full = match root.verified_path(relative.as_path()) {
-        Ok(full) => full.to_owned(),
-        Err(error) if is_absent(&error) || is_behind_link(&error) => return Ok(Found::Gone),
-        Err(error) => return Err(Error::io("read", &relative)(error)),
-    };
-    let metadata = match std::fs::symlink_metadata(&full) {
-        Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Ok(Found::Gone),
-        Err(error) => return Err(Error::io("read", &full)(error)),
-    };
-    let (mode, content) = if metadata.is_symlink() {
-        let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
-        (FileMode::Link, target.into_os_string().into_vec())
-    } else if metadata.is_file() {
-        match kept.mode(metadata.mode() & 0o100 != 0) {
-            FileMode::Link => {
-                (FileMode::Link, std::fs::read(&full).map_err(Error::io("read", &full))?)
+/// Reads the files of a folder.
+struct FileReader<'a> {
+    scratch: &'a Scratch,
+    /// The tree that the folder is compared with.
+    base: Oid,
+    root: SymlinkCheck,
+    pipeline: Pipeline<'a>,
+    index: &'a gix::index::State,
+    blobs: BlobIntake<'a>,
+}
+
+impl FileReader<'_> {
+    /// Reads one path as git would add it, and makes sure that it did not change meanwhile.
+    fn read_file(&mut self, path: &BString, kept: Kept) -> Result<Found> {
+        let relative = PathBuf::from(std::ffi::OsStr::from_bytes(path));
+        let full = match self.root.verified_path(relative.as_path()) {
+            Ok(full) => full.to_owned(),
+            Err(error) if is_absent(&error) || is_behind_link(&error) => return Ok(Found::Gone),
+            Err(error) => return Err(Error::io("read", &relative)(error)),
+        };
+        let metadata = match std::fs::symlink_metadata(&full) {
+            Ok(metadata) => metadata,
+            Err(error) if is_absent(&error) => return Ok(Found::Gone),
+            Err(error) => return Err(Error::io("read", &full)(error)),
+        };
+        let (mode, blob) = if metadata.is_symlink() {
+            let target = std::fs::read_link(&full).map_err(Error::io("read", &full))?;
+            (FileMode::Link, self.scratch.write_blob(&target.into_os_string().into_vec())?)
+        } else if metadata.is_file() {
+            match kept.mode(metadata.mode() & 0o100 != 0) {
+                FileMode::Link => {
+                    let target = std::fs::read(&full).map_err(Error::io("read", &full))?;
+                    (FileMode::Link, self.scratch.write_blob(&target)?)
+                }
+                mode => (mode, self.read_filtered(&full, path)?.ok_or_else(|| unstable(path))?),
             }
-            mode => (mode, read_filtered(&full, &relative, pipeline, index)?),
+        } else if metadata.is_dir() {
+            return folder(&full, kept.known);
+        } else {
+            return Ok(Found::Other);
+        };
+        let again = std::fs::symlink_metadata(&full).map_err(|_| unstable(path))?;
+        if identity(&metadata) != identity(&again) {
+            return Err(unstable(path));
         }
-    } else if metadata.is_dir() {
-        return folder(&full, kept.known);
-    } else {
-        return Ok(Found::Other);
-    };
-    let again = std::fs::symlink_metadata(&full).map_err(|_| unstable(path))?;
-    if identity(&metadata) != identity(&again) {
-        return Err(unstable(path));
+        Ok(Found::File(mode, blob, stat_of(&full).map_err(|_| unstable(path))?))
     }
-    Ok(Found::File(mode, content, stat_of(&full).map_err(|_| unstable(path))?))
+
+    /// Takes the content of a file in, through git's filters; nothing if its length changes
+    /// meanwhile. A program reads a large file part by part. What git itself converts, the ends of
+    /// lines, `$Id$` and encodings, is in memory for that, as it is with git.
+    fn read_filtered(&mut self, full: &Path, path: &BString) -> Result<Option<Oid>> {
+        let relative = Path::new(std::ffi::OsStr::from_bytes(path));
+        let file = std::fs::File::open(full).map_err(Error::io("read", full))?;
+        let converted = self
+            .pipeline
+            .convert_to_git(file, relative, self.index)
+            .map_err(Error::git_with(|| format!("filter `{}`", relative.display())))?;
+        match converted {
+            // It is looked into before it is committed.
+            ToGitOutcome::Unchanged(mut file) if path == ".gitmodules" => {
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).map_err(Error::io("read", full))?;
+                self.scratch.write_blob(&content).map(Some)
+            }
+            ToGitOutcome::Unchanged(mut file) => {
+                let mut before = || Ok(self.scratch.entry_at(self.base, path)?.map(|it| it.1));
+                self.blobs.write_file(&mut file, full, &mut before)
+            }
+            ToGitOutcome::Buffer(content) if path == ".gitmodules" => {
+                self.scratch.write_blob(content).map(Some)
+            }
+            ToGitOutcome::Buffer(content) => self.blobs.write(content).map(Some),
+            ToGitOutcome::Process(mut output) => {
+                self.blobs.write_output(&mut output, full).map(Some)
+            }
+        }
+    }
 }
 
 /// Reads a folder where there was a file or a submodule.
@@ -193,21 +238,6 @@ fn stat_of(full: &Path) -> Result<Stat> {
     let metadata = gix::index::fs::Metadata::from_path_no_follow(full);
     let metadata = metadata.map_err(Error::io("read", full))?;
     Stat::from_fs(&metadata).map_err(Error::git("read the time of a file"))
-}
-
-fn read_filtered(
-    full: &Path,
-    relative: &Path,
-    pipeline: &mut Pipeline<'_>,
-    index: &gix::index::State,
-) -> Result<Vec<u8>> {
-    let file = std::fs::File::open(full).map_err(Error::io("read", full))?;
-    let mut converted = pipeline
-        .convert_to_git(file, relative, index)
-        .map_err(Error::git_with(|| format!("filter `{}`", relative.display())))?;
-    let mut content = Vec::new();
-    converted.read_to_end(&mut content).map_err(Error::io("read", full))?;
-    Ok(content)
 }
 
 /// What must not change while a file is read.

@@ -38,8 +38,8 @@ pub use self::salvage::{Salvage, salvage};
 pub(crate) use self::segment::sync_directory;
 pub use self::succession::{Heritage, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{
-    BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit, Taken,
-    Transaction,
+    BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit,
+    RECORD_OBJECT_BYTES_MAX, Taken, Transaction,
 };
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault};

@@ -9,6 +9,9 @@ use crate::{Error, Result};
 /// The verb of transactions whose commit is a decision because they say so.
 pub const DECIDE: &str = "decide";
 
+/// The most that a record holds of objects, in bytes: 8 MiB.
+pub const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
+
 /// The kinds of git objects that a write makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitKind {

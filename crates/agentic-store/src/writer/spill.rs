@@ -1,13 +1,25 @@
 //! Spilling: objects that are too large for a record go into a pack beside the journal.
 
 use super::Writer;
-use crate::journal::{Content, GitKind, GitObject, Transaction};
+use crate::git::PackedBlobs;
+use crate::journal::{Content, GitKind, GitObject, RECORD_OBJECT_BYTES_MAX, Transaction};
 use crate::{Result, fault};
 
-/// The most that a record holds of objects, in bytes: 8 MiB.
-const RECORD_OBJECT_BYTES_MAX: usize = 8 << 20;
-
 impl Writer<'_> {
+    /// Brings blobs that are packed already, for the next write.
+    pub fn bring(&mut self, blobs: Option<PackedBlobs>) {
+        self.brought.extend(blobs);
+    }
+
+    /// Makes the packs that were brought parts of the log, before the record that needs them.
+    pub(super) fn keep_brought(&mut self) -> Result<()> {
+        for blobs in std::mem::take(&mut self.brought) {
+            self.repository.keep_blobs(&self.stream, blobs)?;
+            fault::point("blobs-kept")?;
+        }
+        Ok(())
+    }
+
     /// Keeps a record short: what is too large for it becomes a pack beside the journal.
     pub(super) fn spill(&self, mut transaction: Transaction) -> Result<Transaction> {
         if transaction.object_bytes() <= RECORD_OBJECT_BYTES_MAX {

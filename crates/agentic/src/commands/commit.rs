@@ -111,7 +111,7 @@ fn source(
     args: &Args,
 ) -> Result<Source, Failure> {
     if args.stdin {
-        return Ok(Source::Edits(edits(&read_stdin()?)?));
+        return Ok(Source::Edits(edits(read_stdin()?)?));
     }
     if let Some(folder) = &args.tree {
         let folder = context.directory.join(folder);
@@ -162,19 +162,21 @@ fn paths(context: &Context, space: &SessionSpace, paths: &[PathBuf]) -> Result<S
     Ok(Source::Paths { paths: relative.collect(), root })
 }
 
-fn edits(bytes: &[u8]) -> Result<BTreeMap<String, Edit>, Failure> {
+fn edits(bytes: Vec<u8>) -> Result<BTreeMap<String, Edit>, Failure> {
     let hint = "give a JSON map such as {\"src/a.rs\": \"text\", \"old\": null}";
-    let text = std::str::from_utf8(bytes).map_err(|_| {
+    let text = String::from_utf8(bytes).map_err(|_| {
         Failure::schema("standard input is not UTF-8", "put other bytes into {\"base64\": …}")
     })?;
-    let value = json::parse(text)
+    let value = json::parse(&text)
         .map_err(|error| Failure::schema(&format!("standard input is {error}"), hint))?;
+    // It may be long, and stands in the value.
+    drop(text);
     let serde_json::Value::Object(map) = value else {
         return Err(Failure::schema("standard input is not a JSON map", hint));
     };
     map.into_iter()
         .map(|(path, change)| {
-            let edit = edit(&change).ok_or_else(|| {
+            let edit = edit(change).ok_or_else(|| {
                 Failure::schema(&format!("the change of `{path}` is none that is known"), hint)
             })?;
             Ok((path, edit))
@@ -182,11 +184,11 @@ fn edits(bytes: &[u8]) -> Result<BTreeMap<String, Edit>, Failure> {
         .collect()
 }
 
-fn edit(change: &serde_json::Value) -> Option<Edit> {
+fn edit(change: serde_json::Value) -> Option<Edit> {
     let write = |content: Vec<u8>, mode| Some(Edit::Write { content, mode });
     match change {
         serde_json::Value::Null => Some(Edit::Delete),
-        serde_json::Value::String(text) => write(text.clone().into_bytes(), FileMode::Plain),
+        serde_json::Value::String(text) => write(text.into_bytes(), FileMode::Plain),
         serde_json::Value::Object(form) => {
             let mode = match form.get("executable").map(serde_json::Value::as_bool) {
                 None | Some(Some(false)) => FileMode::Plain,

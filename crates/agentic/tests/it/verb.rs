@@ -195,6 +195,12 @@ pub const VERBS: &[Verb] = &[
              agentic commit --agent alice -m big --stdin",
     ),
     on_alice(
+        "a commit of a large file in a worktree",
+        "agentic spawn alice -m x --at main --worktree ../alice
+         head -c 8400000 /dev/urandom > ../alice/big; echo 1 > ../alice/README.md",
+        "agentic -C ../alice commit -m big",
+    ),
+    on_alice(
         "a commit of 150 files",
         "agentic spawn alice -m x",
         "(printf '{\"f0\":\"0\"'; for n in $(seq 150); do printf ',\"f%s\":\"text %s\"' $n $n; done; printf '}') |

@@ -2,10 +2,12 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
 
 use agentic_model::Oid;
 
 use super::*;
+use crate::git::pack_file::BEGUN_AGE;
 use crate::git::run_git;
 use crate::journal::{GitKind, GitObject};
 
