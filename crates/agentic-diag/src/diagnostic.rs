@@ -7,6 +7,7 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snip
 
 use crate::excerpt::{Excerpt, is_long};
 use crate::source::{Source, Span};
+use crate::words::clipped;
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,7 +61,7 @@ impl Diagnostic {
         Diagnostic {
             code,
             severity: Severity::Error,
-            message: message.into(),
+            message: clipped(message.into()),
             span,
             reason: String::new(),
             labels: Vec::new(),
@@ -75,19 +76,19 @@ impl Diagnostic {
 
     /// Adds why it is wrong.
     pub fn because(mut self, reason: impl Into<String>) -> Diagnostic {
-        self.reason = reason.into();
+        self.reason = clipped(reason.into());
         self
     }
 
     /// Adds a place that explains it.
     pub fn see(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: text.into() });
+        self.labels.push(Label { span, text: clipped(text.into()) });
         self
     }
 
     /// Adds what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
-        self.hint = hint.into();
+        self.hint = clipped(hint.into());
         self
     }
 

@@ -7,6 +7,7 @@ mod diagnostic;
 mod excerpt;
 mod source;
 mod suggest;
+mod words;
 
 pub use crate::diagnostic::{Diagnostic, Label, Severity, Style};
 pub use crate::source::{Position, Source, Span};
