@@ -235,14 +235,22 @@ impl Input<'_> {
 
     fn merge_drafts(&self) -> Result<Data, Failed> {
         let (one, other) = (self.text("draft_a")?, self.text("draft_b")?);
-        let total = add(self.get("word_count_a")?, self.get("word_count_b")?);
-        let total = total.ok_or_else(|| ("TypeError", "word counts must be numbers".to_owned()))?;
+        let counts = [self.get("word_count_a")?, self.get("word_count_b")?];
+        let total =
+            add(counts[0], counts[1]).ok_or_else(|| match counts.iter().all(is_number) {
+                true => ("OverflowError", "the sum of the word counts is too large".to_owned()),
+                false => ("TypeError", "word counts must be numbers".to_owned()),
+            })?;
         let sections = [&one, &other].into_iter().filter(|text| !text.is_empty());
         let sections = sections.map(|text| Data::text(text.as_str())).collect();
         let sections = Data::list(sections).map_err(too_large)?;
         let article = if other.is_empty() { one } else { format!("{one}\n\n{other}") };
         object([("article", Data::text(article)), ("sections", sections), ("total_words", total)])
     }
+}
+
+fn is_number(value: &&Data) -> bool {
+    matches!(value, Data::Int(_) | Data::Big(_) | Data::Float(_))
 }
 
 /// Makes up a value for a schema. Schemas come from types, whose depth and size are bounded.
