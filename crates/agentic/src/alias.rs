@@ -11,6 +11,8 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue};
+
 use crate::language::Language;
 
 /// The name under which programs of the context and the pipeline language run.
@@ -20,6 +22,49 @@ const AGENTLANG: &str = "agentlang";
 /// How much of a program is looked at to tell its language, in bytes: what precedes the first word
 /// is blanks and remarks.
 const HEAD_BYTES_MAX: u64 = 64 << 10;
+
+/// What `run` and `repl` take that means nothing to AgentLang, by its ids.
+pub const FOREIGN: [&str; 14] = [
+    "lang",
+    "registry",
+    "backend",
+    "mock",
+    "dry_run",
+    "script",
+    "trace",
+    "quiet",
+    "entry",
+    "variant",
+    "branches",
+    "dialect",
+    "allow_import",
+    "plugin",
+];
+
+/// Says whether a command line is one of AgentLang.
+pub fn is_agentlang(arguments: &[OsString]) -> bool {
+    let name = arguments.first().map(Path::new).and_then(Path::file_stem);
+    name == Some(OsStr::new(AGENTLANG))
+}
+
+/// Says what is meant by somebody who takes one of the names for a verb.
+pub fn hint(error: &clap::Error) -> Option<&'static str> {
+    let verb = match error.get(ContextKind::InvalidSubcommand)? {
+        ContextValue::String(verb) => verb,
+        _ => return None,
+    };
+    match verb.as_str() {
+        AGENTLANG => Some(
+            "`agentic run FILE PIPELINE` runs a program of AgentLang, `agentic repl --lang agentlang` \
+             tries one out; only a link of the name `agentlang` takes its command line",
+        ),
+        SCRIPT => Some(
+            "`agentic run FILE` runs a program, `agentic flow run FILE` a pipeline; only a link of \
+             the name `agentscript` takes its command line",
+        ),
+        _ => None,
+    }
+}
 
 /// Returns the command line that is meant: the given one, unless the program was called by one of
 /// its other names.

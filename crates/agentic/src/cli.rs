@@ -13,7 +13,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ErrorKind};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 
 use self::verb::NoVerb;
@@ -85,9 +85,17 @@ impl Color {
 
 /// Parses the command line; on wrong usage says so and returns the exit code.
 pub fn parse() -> Result<Cli, ExitCode> {
-    let arguments = alias::resolve(std::env::args_os().collect());
+    let given: Vec<OsString> = std::env::args_os().collect();
+    let arguments = alias::resolve(given.clone());
     let parsed = short_way(&arguments).unwrap_or_else(|| Cli::try_parse_from(&arguments));
-    parsed.map_err(|error| {
+    parsed.map_err(|mut error| {
+        if error.kind() == ErrorKind::DisplayHelp && alias::is_agentlang(&given) {
+            error = help_of_agentlang(&arguments).unwrap_or(error);
+        }
+        let other_name = alias::hint(&error);
+        if other_name.is_some() {
+            error.remove(ContextKind::SuggestedSubcommand);
+        }
         let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
         if asked {
             output::keep_loss(error.print());
@@ -96,11 +104,26 @@ pub fn parse() -> Result<Cli, ExitCode> {
         // It repeats words of the command line, which may have come from anywhere.
         let wrong = error.render().ansi().to_string();
         output::talk_coloured(&Text::rendered(wrong.trim_end_matches('\n')));
-        if !matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
+        if let Some(hint) = other_name {
+            anstream::eprintln!("hint: {hint}");
+        } else if !matches!(error.kind(), ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand) {
             anstream::eprintln!("hint: `agentic help` lists the verbs, `agentic help VERB` shows one with an example");
         }
         ExitCode::from(2)
     })
+}
+
+/// Returns the help of a command line of AgentLang, without the options of other languages.
+fn help_of_agentlang(arguments: &[OsString]) -> Option<clap::Error> {
+    let hidden = |command: clap::Command| {
+        command.mut_args(|argument| match alias::FOREIGN.contains(&argument.get_id().as_str()) {
+            true => argument.hide(true),
+            false => argument,
+        })
+    };
+    let command = Cli::<Verb>::command();
+    let command = command.mut_subcommand("run", hidden).mut_subcommand("repl", hidden);
+    command.try_get_matches_from(arguments).err()
 }
 
 /// Parses a command line by the first of its words that is a verb, as if there were no other verbs.
