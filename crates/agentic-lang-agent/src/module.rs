@@ -205,6 +205,11 @@ impl Module {
         (self.ast.agents.len(), self.ast.tasks.len(), self.ast.pipelines.len())
     }
 
+    /// Says whether there are tests.
+    pub fn has_tests(&self) -> bool {
+        !self.code.tests.is_empty()
+    }
+
     /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
     pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> Run {
         Run::new(Arc::clone(self), Entry::Pipeline(pipeline.to_owned()), options)

@@ -178,6 +178,16 @@ impl Executor {
         Executor { run_id, ..self }
     }
 
+    /// Lets the built-in tasks of AgentLang remember what they did in an earlier run.
+    pub fn with_mock(self, mock: MockTasks) -> Executor {
+        Executor { mock, ..self }
+    }
+
+    /// Returns what the built-in tasks of AgentLang remember.
+    pub fn mock(&self) -> &MockTasks {
+        &self.mock
+    }
+
     /// Replaces the native functions of pipelines.
     pub fn with_natives(self, natives: Natives) -> Executor {
         Executor { natives, ..self }

@@ -22,6 +22,8 @@ pub struct Failure {
     because: Option<String>,
     /// The code that a program ended with.
     ended_with: Option<String>,
+    /// What people read in front of the message.
+    lead: Option<&'static str>,
     hint: String,
 }
 
@@ -69,6 +71,11 @@ impl Failure {
         Failure { because, ..self }
     }
 
+    /// Puts words in front of the message that people read, and that some look for.
+    pub fn led_by(self, lead: &'static str) -> Failure {
+        Failure { lead: Some(lead), ..self }
+    }
+
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
         let mut failure = Failure::new(
@@ -83,7 +90,7 @@ impl Failure {
     fn new(class: ErrorClass, message: &str, hint: &str) -> Failure {
         let (code, kind) = (class.exit_code(), class.word());
         let (message, hint) = (message.to_owned(), hint.to_owned());
-        Failure { code, kind, message, because: None, ended_with: None, hint }
+        Failure { code, kind, message, because: None, ended_with: None, lead: None, hint }
     }
 
     /// Makes the failure of an answer that cannot be written.
@@ -121,7 +128,10 @@ impl Failure {
         let said = |colour, word, text: &str| {
             talk_coloured(&Text::default().coloured(colour, word).plain(" ").plain(text));
         };
-        said(Colour::Red, "error:", &self.message);
+        match self.lead {
+            Some(lead) => said(Colour::Red, "error:", &format!("{lead} {}", self.message)),
+            None => said(Colour::Red, "error:", &self.message),
+        }
         if let Some(because) = &self.because {
             talk(&format!("because: {because}"));
         }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use agentic_lang_agent::MockTasks;
 use agentic_model::{Cid, Value};
 use agentic_providers::credential::Caller;
 use agentic_providers::endpoint::{Call, Exchange};
@@ -38,6 +39,33 @@ pub fn run(
     sink: &mut dyn FnMut(Event),
 ) -> End {
     drive(program, input, Memory::new(executor, folder), sink)
+}
+
+/// Does the same, and returns what the built-in tasks of AgentLang remember then.
+pub fn run_remembering(
+    program: impl Program,
+    input: Value,
+    executor: Executor,
+    folder: PathBuf,
+    sink: &mut dyn FnMut(Event),
+) -> (End, MockTasks) {
+    let memory = Arc::new(Memory::new(executor, folder));
+    let end = drive(program, input, Shared(Arc::clone(&memory)), sink);
+    let remembered = memory.executor().mock().clone();
+    (end, remembered)
+}
+
+/// Who performs the requests of a run, and is looked at when it is over.
+struct Shared(Arc<Memory>);
+
+impl Performer for Shared {
+    fn perform(&self, request: &Request, cancel: &CancelFlag) -> Answer {
+        self.0.perform(request, cancel)
+    }
+
+    fn place(&self, request: &Request) -> Place {
+        self.0.place(request)
+    }
 }
 
 /// What was asked of a run, and what it was answered.

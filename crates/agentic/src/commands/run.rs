@@ -14,7 +14,7 @@ pub use self::context::fault as context_fault;
 
 use std::path::PathBuf;
 
-use agentic_lang_agent::Capture;
+use agentic_lang_agent::{Capture, MockTasks};
 use agentic_lang_context::{Calls, Dialect};
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
@@ -153,19 +153,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match program.language {
         Language::Agentlang => {
             refuse_plugins(&args.plugin)?;
-            let flag = if args.trace_live { Capture::On } else { Capture::Off };
-            let wish = agentlang::Wish {
-                pipeline: args.pipeline,
-                act: agentlang::Act::of(args.lower, args.test),
-                input: input.unwrap_or_else(|| "{}".to_owned()),
-                trace: args.output_trace,
-                workers: args.workers,
-                handlers: args.handler,
-                tools: args.tool,
-                adapter: args.adapter,
-                session,
-                live: agentlang::Live::of(context, flag),
-            };
+            let wish = agentlang_wish(context, args, input, session);
             agentlang::run(context, &program, wish)
         }
         Language::Pipeline => {
@@ -192,6 +180,30 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             let wish = context_wish(args, input, session)?;
             context::run(context, &program, wish)
         }
+    }
+}
+
+/// Gathers what the command line asks of a program of AgentLang.
+fn agentlang_wish(
+    context: &Context,
+    args: Args,
+    input: Option<String>,
+    session: Option<durable::Setting>,
+) -> agentlang::Wish {
+    let flag = if args.trace_live { Capture::On } else { Capture::Off };
+    agentlang::Wish {
+        pipeline: args.pipeline,
+        act: agentlang::Act::of(args.lower, args.test),
+        input: input.unwrap_or_else(|| "{}".to_owned()),
+        trace: args.output_trace,
+        workers: args.workers,
+        handlers: args.handler,
+        tools: args.tool,
+        adapter: args.adapter,
+        session,
+        live: agentlang::Live::of(context, flag),
+        desk: agentlang::Desk::CommandLine,
+        remembered: MockTasks::default(),
     }
 }
 

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentic_diag::Source;
-use agentic_lang_agent::{Capture, Module, SignatureInfo};
+use agentic_lang_agent::{Capture, MockTasks, Module, SignatureInfo};
 use agentic_providers::model::Adapter;
 
 use super::Args;
 use super::lines::{Line, Lines, Place};
 use crate::commands::Outcome;
-use crate::commands::run::agentlang::{self, Act, Live, Wish};
+use crate::commands::run::agentlang::{self, Act, Desk, Live, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
@@ -27,6 +27,8 @@ const BANNER: &str = "AgentLang; `help` lists the commands";
 const HELP: &str = "\
 load PATH         check a program and take it in place of the one before
 run NAME [JSON]   run one of its pipelines
+test              run its tests
+lower NAME        print a pipeline as it runs, its workflows lowered
 list              list its agents, tasks and pipelines
 clear             forget the program
 help              show this
@@ -49,7 +51,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     }
     let flag = if args.trace_live { Capture::On } else { Capture::Off };
     let live = Live::of(context, flag);
-    let mut repl = Repl { context, adapter: args.adapter, live, loaded: None };
+    let remembered = MockTasks::default();
+    let mut repl = Repl { context, adapter: args.adapter, live, loaded: None, remembered };
     talk(BANNER);
     if let Some(file) = &args.file {
         repl.told(|repl| repl.load(file));
@@ -85,6 +88,8 @@ struct Repl<'a> {
     adapter: Option<Adapter>,
     live: Live,
     loaded: Option<Loaded>,
+    /// What the built-in tasks remember: their counters last as long as the process.
+    remembered: MockTasks,
 }
 
 /// A program that was loaded.
@@ -106,6 +111,8 @@ impl Repl<'_> {
             "" => Ok(()),
             "load" => self.load(rest),
             "run" => self.run(rest),
+            "test" => self.start(Act::Test, "", "{}"),
+            "lower" => self.lower(rest),
             "list" => self.list(),
             "clear" => {
                 self.loaded = None;
@@ -152,19 +159,28 @@ impl Repl<'_> {
         Ok(())
     }
 
-    fn run(&self, rest: &str) -> Result<(), Failure> {
-        let loaded = self.loaded()?;
+    fn run(&mut self, rest: &str) -> Result<(), Failure> {
+        self.loaded()?;
         let (name, input) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         if name.is_empty() {
-            return Err(Failure::usage(
-                "no pipeline is named",
-                "`list` shows those that there are",
-            ));
+            return Err(no_name());
         }
-        let input = if input.trim().is_empty() { "{}" } else { input };
+        self.start(Act::Run, name, if input.trim().is_empty() { "{}" } else { input })
+    }
+
+    fn lower(&self, name: &str) -> Result<(), Failure> {
+        let source = &self.loaded()?.source;
+        if name.is_empty() {
+            return Err(no_name());
+        }
+        agentlang::lower(self.context, source, name).map(|_| ())
+    }
+
+    /// Runs a pipeline or the tests.
+    fn start(&mut self, act: Act, name: &str, input: &str) -> Result<(), Failure> {
         let wish = Wish {
             pipeline: None,
-            act: Act::Run,
+            act,
             input: String::new(),
             trace: None,
             workers: None,
@@ -173,10 +189,14 @@ impl Repl<'_> {
             adapter: self.adapter,
             session: None,
             live: self.live,
+            desk: Desk::Repl,
+            remembered: self.remembered.clone(),
         };
+        let Loaded { source, module } = self.loaded()?;
         let input = agentlang::input(input)?;
-        let Loaded { source, module } = loaded;
-        agentlang::start(self.context, (module, source), (name, &input), wish).map(|_| ())
+        let started = agentlang::start(self.context, (module, source), (name, &input), wish)?;
+        self.remembered = started.remembered;
+        started.outcome.map(|_| ())
     }
 
     fn list(&self) -> Result<(), Failure> {
@@ -197,6 +217,10 @@ impl Repl<'_> {
         let none = || Failure::refused("no program is loaded", "`load PATH` takes one");
         self.loaded.as_ref().ok_or_else(none)
     }
+}
+
+fn no_name() -> Failure {
+    Failure::usage("no pipeline is named", "`list` shows those that there are")
 }
 
 fn shown(signature: &SignatureInfo) -> String {

@@ -1,5 +1,6 @@
 //! Programs of AgentLang, in memory or as sessions.
 
+mod hint;
 mod live;
 
 use std::process::ExitCode;
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use agentic_diag::Source;
 use agentic_lang_agent::{
-    Capture, Data, Module, RunOptions, TestResult, code, invocation, json, report,
+    Capture, Data, MockTasks, Module, RunOptions, TestResult, code, invocation, json, report,
 };
 use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
@@ -16,6 +17,8 @@ use agentic_replay::{End, Event};
 use agentic_session::{AgentLangFlow, Executor, agents_of};
 use agentic_view::LoweredView;
 
+pub use self::hint::Desk;
+use self::hint::no_pipeline;
 pub use self::live::Live;
 use super::durable::{self, Reached};
 use super::handler::{self, Handler};
@@ -52,6 +55,18 @@ pub struct Wish {
     pub session: Option<durable::Setting>,
     /// What people see while it runs.
     pub live: Live,
+    /// Where they are.
+    pub desk: Desk,
+    /// What the built-in tasks remember of earlier runs.
+    pub remembered: MockTasks,
+}
+
+/// What became of a program that was started.
+pub struct Started {
+    /// The exit code, or how it failed.
+    pub outcome: Outcome,
+    /// What the built-in tasks remember.
+    pub remembered: MockTasks,
 }
 
 /// What to do with a program.
@@ -117,7 +132,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     if context.format == Format::Text {
         Checked::of(source.clone(), module.warnings().to_vec()).show();
     }
-    start(context, (&module, &source), (&name, &input), wish)
+    start(context, (&module, &source), (&name, &input), wish)?.outcome
 }
 
 /// Runs a compiled program and prints what it came to.
@@ -126,26 +141,41 @@ pub fn start(
     (module, source): (&Arc<Module>, &Source),
     (name, input): (&str, &Data),
     wish: Wish,
-) -> Outcome {
+) -> Result<Started, Failure> {
     refuse_strangers(module, &wish)?;
     if wish.session.is_none() {
-        refuse_hold(module, wish.act, name)?;
+        refuse_hold(module, &wish, name)?;
     }
-    let act = wish.act;
+    let (act, desk) = (wish.act, wish.desk);
     let input = Value::Text(json::to_text(input));
-    let (reached, trace) = perform(context, (module, source), (name, wish), input)?;
+    let Performed { reached, trace, remembered } =
+        perform(context, (module, source), (name, wish), input)?;
     let end = match reached {
         Reached::End(end) => end,
-        Reached::Waiting(code) => return Ok(code),
+        Reached::Waiting(code) => return Ok(Started { outcome: Ok(code), remembered }),
     };
     let outcome = match act {
         Act::Test => test_outcome(context, &end),
-        Act::Run | Act::Lower => outcome(context, module, &end),
+        Act::Run | Act::Lower => outcome(context, (module, desk), &end),
     };
     if let (Err(failure), Format::Json) = (&outcome, context.format) {
         show_failed(failure, trace);
     }
-    outcome
+    Ok(Started { outcome, remembered })
+}
+
+/// What a run came to.
+struct Performed {
+    reached: Reached,
+    trace: EndedTrace,
+    remembered: MockTasks,
+}
+
+impl Performed {
+    fn of_session(reached: Reached, trace: EndedTrace) -> Performed {
+        // What its tasks remember follows from the records of the session.
+        Performed { reached, trace, remembered: MockTasks::default() }
+    }
 }
 
 /// Prints a failure with what happened before it, where that was kept.
@@ -170,18 +200,12 @@ fn refuse_strangers(module: &Module, wish: &Wish) -> Result<(), Failure> {
 }
 
 /// Refuses a run in memory that may come to a question to a human.
-fn refuse_hold(module: &Module, act: Act, name: &str) -> Result<(), Failure> {
-    let (what, may_hold) = match act {
+fn refuse_hold(module: &Module, wish: &Wish, name: &str) -> Result<(), Failure> {
+    let (what, may_hold) = match wish.act {
         Act::Test => ("a test".to_owned(), module.tests_may_hold()),
         Act::Run | Act::Lower => (format!("`{name}`"), module.may_hold(name)),
     };
-    if !may_hold {
-        return Ok(());
-    }
-    Err(Failure::refused(
-        &format!("{what} may ask a human, and a run in memory cannot wait for one"),
-        "run it as a session with `--session`",
-    ))
+    if may_hold { Err(wish.desk.no_hold(&what)) } else { Ok(()) }
 }
 
 /// Runs to the end, or to where a session waits, and writes the trace.
@@ -190,7 +214,7 @@ fn perform(
     (module, source): (&Arc<Module>, &Source),
     (name, wish): (&str, Wish),
     input: Value,
-) -> Result<(Reached, EndedTrace), Failure> {
+) -> Result<Performed, Failure> {
     let adapter = adapter::choose(context, module, &wish)?;
     let flow = AgentLangFlow {
         // Only a session keeps the program, which must then fit into an object.
@@ -208,8 +232,8 @@ fn perform(
             in_session(context, setting, (&flow, source), input, trace)
         }
         None => {
-            let ended = in_memory(context, module, (&flow, wish.live), input, trace);
-            ended.map(|(end, trace)| (Reached::End(end), trace))
+            let how = (&flow, wish.live, wish.remembered);
+            in_memory(context, module, how, input, trace)
         }
     }
 }
@@ -220,7 +244,7 @@ fn in_session(
     (flow, source): (&AgentLangFlow, &Source),
     input: Value,
     trace: Option<&str>,
-) -> Result<(Reached, EndedTrace), Failure> {
+) -> Result<Performed, Failure> {
     if source.text().len() > OBJECT_BYTES_MAX {
         return Err(Failure::refused(
             &format!("the program has more than the {OBJECT_BYTES_MAX} bytes that a session keeps"),
@@ -231,20 +255,20 @@ fn in_session(
     let has_failed = matches!(ran.reached, Reached::End(End::Failed(_)));
     let is_shown = has_failed && context.format == Format::Json;
     if trace.is_none() && !is_shown {
-        return Ok((ran.reached, EndedTrace::None));
+        return Ok(Performed::of_session(ran.reached, EndedTrace::None));
     }
     let mut keeper = TraceKeeper::begin(context, trace);
     durable::retell(context, &ran.session, &mut |event| keeper.add(&event))?;
-    Ok((ran.reached, keeper.end()))
+    Ok(Performed::of_session(ran.reached, keeper.end()))
 }
 
 fn in_memory(
     context: &Context,
     module: &Arc<Module>,
-    (flow, live): (&AgentLangFlow, Live),
+    (flow, live, remembered): (&AgentLangFlow, Live, MockTasks),
     input: Value,
     trace: Option<&str>,
-) -> Result<(End, EndedTrace), Failure> {
+) -> Result<Performed, Failure> {
     let mut keeper = TraceKeeper::begin(context, trace);
     let options = RunOptions {
         workers: flow.workers,
@@ -259,7 +283,7 @@ fn in_memory(
         Some(name) => module.run(name, options),
         None => module.run_tests(options),
     };
-    let executor = Executor::new(&flow.to_object()?)?;
+    let executor = Executor::new(&flow.to_object()?)?.with_mock(remembered);
     let mut talker = Talker::default();
     let mut sink = |event: Event| {
         keeper.add(&event);
@@ -267,12 +291,14 @@ fn in_memory(
             talker.say(line);
         }
     };
-    let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
+    let folder = context.directory.clone();
+    let (end, remembered) = memory::run_remembering(run, input, executor, folder, &mut sink);
     talker.end();
-    Ok((end, keeper.end()))
+    Ok(Performed { reached: Reached::End(end), trace: keeper.end(), remembered })
 }
 
-fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
+/// Prints a pipeline as it runs.
+pub fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     match agentic_lang_agent::lower(source, name) {
         Ok(text) => {
             let view = LoweredView { pipeline: name.to_owned(), text };
@@ -290,7 +316,7 @@ fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     }
 }
 
-fn outcome(context: &Context, module: &Module, end: &End) -> Outcome {
+fn outcome(context: &Context, (module, desk): (&Module, Desk), end: &End) -> Outcome {
     match end {
         End::Done(_) => {
             let unreadable = |error: report::ReportError| {
@@ -300,7 +326,9 @@ fn outcome(context: &Context, module: &Module, end: &End) -> Outcome {
             show_result(context.format, &report::result_text(result).map_err(unreadable)?);
             Ok(ExitCode::SUCCESS)
         }
-        End::Failed(failure) => Err(failed(failure, &hint(module, &failure.code))),
+        End::Failed(failure) => {
+            Err(failed(failure, &desk.hint(module, failure)).led_by("Execution error:"))
+        }
         End::Cancelled => Err(Failure::refused("the run was cancelled", "run it again")),
     }
 }
@@ -331,37 +359,4 @@ fn tests_json(tests: &[TestResult]) -> serde_json::Value {
         "failed": n_failed,
         "total": tests.len(),
     })
-}
-
-/// Says what to do about a failure.
-fn hint(module: &Module, code: &str) -> String {
-    match code {
-        code::PIPELINE_UNKNOWN => {
-            let names: Vec<String> =
-                module.pipelines().into_iter().map(|pipeline| pipeline.name).collect();
-            match names.is_empty() {
-                true => "the file has no pipeline".to_owned(),
-                false => format!("the file has these: {}", names.join(", ")),
-            }
-        }
-        code::INPUTS_MISSING | code::INPUTS_UNKNOWN | code::INPUT_INVALID => {
-            "give the inputs of the pipeline as the fields of `--input`".to_owned()
-        }
-        code::TOO_MANY_STATEMENTS | code::TOO_MANY_REQUESTS | code::TOO_MANY_BRANCHES => {
-            "look for a loop or a call that never ends, or split the run".to_owned()
-        }
-        code::NO_WORKERS => "give `--workers` a number from 1 on".to_owned(),
-        _ => "`--output-trace PATH` shows what happened before".to_owned(),
-    }
-}
-
-fn no_pipeline(source: &Source) -> Failure {
-    let names = agentic_lang_agent::compile(source).map(|module| module.pipelines());
-    let names: Vec<String> =
-        names.unwrap_or_default().into_iter().map(|pipeline| pipeline.name).collect();
-    let hint = match names.is_empty() {
-        true => "`agentic run FILE PIPELINE` runs one, `agentic run FILE --test` the tests".into(),
-        false => format!("name one of these behind the file: {}", names.join(", ")),
-    };
-    Failure::usage("no pipeline is named", &hint)
 }
