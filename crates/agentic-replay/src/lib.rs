@@ -49,7 +49,8 @@ pub use crate::run::{
 };
 pub use crate::session::{
     Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Parted, Performance,
-    Progress, Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Withdrawn,
+    Progress, Refused, ReplayError, SIGNALS_MAX, Session, Setting, Signal, Signalled, Upgrade,
+    Withdrawn,
 };
 pub use crate::settle::settle;
 pub use crate::state::State;

@@ -14,7 +14,6 @@ use agentic_model::{AgentName, Cid, Instant, Value};
 
 use crate::record::{
     AnswerRecord, AttemptRecord, CancelRecord, FoundRecord, PermitRecord, PermitScope, RETRY,
-    UpgradeRecord,
 };
 use crate::settle::settle;
 use crate::{
@@ -35,7 +34,7 @@ use crate::session::signal::Signals;
 
 pub use crate::session::fork::{ForkDraft, ForkError, Parted};
 pub use crate::session::progress::{Hold, HoldReason, Performance, Progress, Withdrawn};
-pub use crate::session::replay::{Fold, Loaded, ReplayError};
+pub use crate::session::replay::{Fold, Loaded, ReplayError, Upgrade};
 pub use crate::session::signal::{SIGNALS_MAX, Signal, Signalled};
 
 /// What a session is opened with.
@@ -379,17 +378,6 @@ impl<P: Program> Session<P> {
         };
         self.append(at, body, &mut progress);
         Ok(progress)
-    }
-
-    /// Records that the session goes on with another program. The session was loaded with it
-    /// just now, so every record was compared.
-    pub fn upgraded(&mut self, to: Cid, at: Instant) -> Progress {
-        let verified = self.chain.length();
-        let record = UpgradeRecord { from: self.flow, to, verified };
-        self.flow = to;
-        let mut progress = Progress::default();
-        self.append(at, Body::Upgrade(record), &mut progress);
-        progress
     }
 
     /// Returns the requests that wait for a human, by path.

@@ -14,14 +14,13 @@ use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Response;
 use agentic_replay::{
     Answer, Body, By, EffectClass, Failure, Journal, Path, Performance, Program, Progress, Request,
-    RequestId, Session, SessionId, Signalled,
+    RequestId, Session, SessionId, Signalled, Upgrade,
 };
 use agentic_store::Lock;
 use agentic_store::journal::Log;
 
 use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::Executor;
-use super::flow_of;
 use super::folder::Folder;
 use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
@@ -29,6 +28,8 @@ use super::recent::restore_journal;
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
 use super::work::{Came, Order, Task, Work};
+use super::{flow_of, seal};
+use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
 /// What work under way has come to.
@@ -128,23 +129,50 @@ impl<'a> Driver<'a> {
     pub fn load_locked(space: &'a SessionSpace, folder: Folder, lock: Lock) -> Result<Driver<'a>> {
         let journal = restore_journal(space, &folder)?;
         let flow = flow_of(space, &folder, &journal.flow())?;
-        let (ran, progress) = replayed(space, &folder, (&journal, &flow), Session::resume)?;
-        let mut driver = Driver::new(space, folder, lock, ran)?;
-        driver.told = driver.session.pending().iter().map(|hold| hold.id).collect();
-        driver.was_over = driver.session.end().is_some();
-        driver.is_cancelled = is_cancelled(&journal);
-        driver.take_in(progress)?;
-        Ok(driver)
+        let loaded = replayed(space, &folder, (&journal, &flow), Session::resume)?;
+        Driver::at_the_end(space, (folder, lock), &journal, loaded)
     }
 
-    /// Loads a session with another program than its own, which must make every recorded request.
-    pub fn load_with(space: &'a SessionSpace, id: &SessionId, flow: &Object) -> Result<Driver<'a>> {
+    /// Loads a session with another program than its own, which must make every recorded request,
+    /// and records that it goes on with that.
+    ///
+    /// # Errors
+    /// Fails as [`Driver::load`] does, and with `SessionError::Over` when the session is over.
+    pub fn load_upgraded(
+        space: &'a SessionSpace,
+        id: &SessionId,
+        flow: &Object,
+    ) -> Result<Driver<'a>> {
         let (folder, lock) = Folder::lock(space, id)?;
         let journal = restore_journal(space, &folder)?;
-        let (ran, progress) = replayed(space, &folder, (&journal, flow), Session::load)?;
-        // A program that is refused leaves nothing behind.
-        folder.keep_object(&flow.cid(), flow.bytes())?;
+        if journal.is_over() {
+            return Err(SessionError::Over { id: id.short() }.into());
+        }
+        let upgrade = Upgrade { to: flow.cid(), at: space.now() };
+        let loaded =
+            replayed(space, &folder, (&journal, flow), |journal, program, setting, fold| {
+                Session::upgrade(journal, program, (setting, upgrade), fold)
+            })?;
+        // A program that is refused leaves nothing behind; one that records name is kept.
+        folder.keep_object(&upgrade.to, flow.bytes())?;
+        seal::keep(space, &journal.start().agent, "flow", std::slice::from_ref(flow))?;
+        Driver::at_the_end(space, (folder, lock), &journal, loaded)
+    }
+
+    /// Takes over a session whose program has come to the end of its records.
+    fn at_the_end(
+        space: &'a SessionSpace,
+        (folder, lock): (Folder, Lock),
+        journal: &Journal,
+        (ran, progress): (Ran, Progress),
+    ) -> Result<Driver<'a>> {
         let mut driver = Driver::new(space, folder, lock, ran)?;
+        let asked = progress.asked();
+        let held = driver.session.pending().into_iter();
+        let known = held.filter(|hold| !asked.contains(&hold.request.path));
+        driver.told = known.map(|hold| hold.id).collect();
+        driver.was_over = journal.is_over();
+        driver.is_cancelled = is_cancelled(journal);
         driver.take_in(progress)?;
         Ok(driver)
     }
@@ -254,12 +282,6 @@ impl<'a> Driver<'a> {
             // The driver holds a sender of its own, so nothing has come yet.
             Err(_) => Ok(()),
         }
-    }
-
-    /// Records that the session goes on with another program.
-    pub fn upgraded(&mut self, to: agentic_model::Cid) -> Result<()> {
-        let progress = self.session.upgraded(to, self.space.now());
-        self.take_in(progress)
     }
 
     /// Begins everything that may begin.

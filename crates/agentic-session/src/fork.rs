@@ -295,14 +295,7 @@ impl Parting<'_> {
 /// # Errors
 /// Fails with [`SessionError::Diverged`] at the first request that differs.
 pub fn upgrade(space: &SessionSpace, id: &SessionId, flow: &Object) -> Result<()> {
-    let journal = read_journal(space, id)?;
-    if journal.is_over() {
-        return Err(Error::Session(SessionError::Over { id: id.short() }));
-    }
-    let mut driver = Driver::load_with(space, id, flow)?;
-    driver.upgraded(flow.cid())?;
-    seal::keep(space, &journal.start().agent, "flow", std::slice::from_ref(flow))?;
-    driver.run()
+    Driver::load_upgraded(space, id, flow)?.run()
 }
 
 /// Finds where a fork leaves its parent: where it was told to, or just before the first answer

@@ -16,15 +16,12 @@ use crate::{Error, Result, SessionSpace};
 /// A session, and who performs what it asks for.
 pub type Ran = (Session<Box<dyn Program>>, Executor);
 
-/// Brings a program to the end of a journal: all of it, or without the scopes that are over.
-pub type Load = fn(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>;
-
-/// Runs a program over the records of a session.
+/// Runs a program over the records of a session: `load` says which of them.
 pub fn replayed(
     space: &SessionSpace,
     folder: &Folder,
     (journal, flow): (&Journal, &Object),
-    load: Load,
+    load: impl FnOnce(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>,
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
     let mut executor = Executor::of_session(space, folder, (flow, journal.start()))?;

@@ -1,9 +1,7 @@
 //! Recording: answers, and what the program makes of them, are durable before anything follows from
 //! them.
 
-use std::collections::BTreeSet;
-
-use agentic_replay::{Answer, Body, By, Path, Progress};
+use agentic_replay::{Answer, By, Path, Progress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -77,10 +75,6 @@ impl Driver<'_> {
 /// Says whether a program has just asked for what waits for a human. What was recorded before, and is
 /// only listed again, keeps its meaning.
 fn asks_people(progress: &Progress) -> bool {
-    let asked = progress.links.iter().filter_map(|link| match &link.record.body {
-        Body::Ask(ask) => Some(&ask.path),
-        _ => None,
-    });
-    let asked: BTreeSet<&Path> = asked.collect();
+    let asked = progress.asked();
     progress.holds.iter().any(|hold| asked.contains(&hold.request.path))
 }

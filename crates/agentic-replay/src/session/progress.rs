@@ -1,10 +1,11 @@
 //! What a session wants done.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentic_model::{Cid, Instant, Value};
 
-use crate::{EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
+use crate::{Body, EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
 
 /// What to do next. First keep the objects, then append the records and make both durable, then
 /// do the rest.
@@ -30,6 +31,15 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Returns the paths of what the program has just asked: requests of which there was no record.
+    pub fn asked(&self) -> BTreeSet<&Path> {
+        let asked = self.links.iter().filter_map(|link| match &link.record.body {
+            Body::Ask(ask) => Some(&ask.path),
+            _ => None,
+        });
+        asked.collect()
+    }
+
     /// Joins what came of answering a request before anything of this was done.
     pub fn join(&mut self, answered: &Path, more: Progress) {
         self.objects.extend(more.objects);

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentic_model::{Value, canonical};
+use agentic_model::{Cid, Instant, Value, canonical};
 
 use super::advance::{Beginning, end_body};
 use super::scope::FinishedScopes;
 use super::{Group, Permit, Progress, Session, Setting, Standing};
 use crate::divergence::{Difference, Divergence, changes};
-use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY};
+use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY, UpgradeRecord};
 use crate::{
     Answer, Body, Corrupt, EffectClass, End, Failure, Grants, Handling, Journal, Objects, PATCH,
     Path, Program, Record, Request, StartRecord, Stopped, Stored,
@@ -45,6 +45,15 @@ pub type Fold<'f> = &'f mut dyn FnMut(&Request, &Answer);
 
 /// A session at the end of its journal, with everything that has no answer.
 pub type Loaded<P> = Result<(Session<P>, Progress), ReplayError>;
+
+/// The program that a session goes on with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Upgrade {
+    /// Its id.
+    pub to: Cid,
+    /// When.
+    pub at: Instant,
+}
 
 /// A session that is being brought to the end of its journal.
 pub(super) struct Replay<'r, P> {
@@ -95,6 +104,25 @@ impl<P: Program> Session<P> {
         Session::load_extent(journal, program, (setting, Extent::WithoutFinishedScopes), fold)
     }
 
+    /// Does the same as [`Session::load`] with another program, and records that the session goes on
+    /// with it. That record comes before everything that this program alone does: wherever the
+    /// journal is broken off, the program that it names then makes what it holds.
+    ///
+    /// # Errors
+    /// Fails as [`Session::load`] does.
+    pub fn upgrade(
+        journal: &Journal,
+        program: P,
+        (setting, upgrade): (Setting<'_>, Upgrade),
+        fold: Fold<'_>,
+    ) -> Loaded<P> {
+        let mut replay = Replay::begin(journal, program, setting, Extent::Whole)?;
+        replay.read_all(fold)?;
+        let mut progress = Progress::default();
+        replay.upgrade(upgrade, &mut progress);
+        replay.finish(progress)
+    }
+
     fn load_extent(
         journal: &Journal,
         program: P,
@@ -103,18 +131,8 @@ impl<P: Program> Session<P> {
     ) -> Loaded<P> {
         let mut replay = Replay::begin(journal, program, setting, extent)?;
         replay.read_all(fold)?;
-        let Replay { mut session, mut group, .. } = replay;
-        // Also those inside of finished scopes, which were not read.
-        session.grants = Grants::of(journal, setting.objects)?;
-        let mut progress = Progress::default();
-        if !follows_an_answer(journal) {
-            group.events.clear();
-        }
-        session.recover(&mut progress);
-        session.record(group, &mut progress);
-        Ok((session, progress))
+        replay.finish(Progress::default())
     }
-
     /// Lists what has no answer, as a new process has to see it.
     fn recover(&mut self, progress: &mut Progress) {
         let paths: Vec<Path> = self.asks.keys().cloned().collect();
@@ -177,13 +195,50 @@ impl<'r, P: Program> Replay<'r, P> {
         Ok(replay)
     }
 
+    /// Records that the session goes on with the program that was run.
+    fn upgrade(&mut self, upgrade: Upgrade, progress: &mut Progress) {
+        let verified = self.session.chain.length();
+        self.pass_quiet_scopes(verified);
+        let record = UpgradeRecord { from: self.session.flow, to: upgrade.to, verified };
+        self.session.flow = upgrade.to;
+        self.session.append(upgrade.at, Body::Upgrade(record), progress);
+    }
+
+    /// Ends the replay: lists everything that has no answer, and records what is new.
+    fn finish(self, mut progress: Progress) -> Loaded<P> {
+        let Replay { mut session, mut group, journal, setting, .. } = self;
+        // Also those inside of finished scopes, which were not read.
+        session.grants = Grants::of(journal, setting.objects)?;
+        if !follows_an_answer(journal) {
+            group.events.clear();
+        }
+        session.recover(&mut progress);
+        session.record(group, &mut progress);
+        Ok((session, progress))
+    }
+
     /// Takes in every record but the first.
     pub(super) fn read_all(&mut self, fold: Fold<'_>) -> Result<(), ReplayError> {
         let journal = self.journal;
         for (record, hash) in journal.records().iter().zip(journal.hashes()).skip(1) {
             self.pass_patches(&record.body);
-            if !matches!(record.body, Body::Start(_) | Body::ScopeEnd(_)) {
-                self.close_scopes(record.seq)?;
+            match record.body {
+                Body::Start(_) | Body::ScopeEnd(_) => {}
+                // What the program did before this record follows it.
+                Body::Upgrade(_) => self.pass_quiet_scopes(record.seq),
+                Body::Ask(_)
+                | Body::Answer(_)
+                | Body::Attempt(_)
+                | Body::Found(_)
+                | Body::Signal(_)
+                | Body::Publish(_)
+                | Body::Escalate(_)
+                | Body::Vote(_)
+                | Body::Permit(_)
+                | Body::Withdraw(_)
+                | Body::Cancel(_)
+                | Body::Continue(_)
+                | Body::End(_) => self.close_scopes(record.seq)?,
             }
             if self.finished.hold(&record.body) {
                 if let Body::Answer(_) = &record.body {
@@ -346,7 +401,8 @@ impl<'r, P: Program> Replay<'r, P> {
 /// Says whether the journal was cut right after something that made the program go on, so that
 /// what it said then was not shown yet.
 fn follows_an_answer(journal: &Journal) -> bool {
-    let last = journal.records().last().map(|record| &record.body);
+    let mut bodies = journal.records().iter().rev().map(|record| &record.body);
+    let last = bodies.find(|body| !matches!(body, Body::Upgrade(_)));
     matches!(last, Some(Body::Answer(_) | Body::Start(_) | Body::Cancel(_)))
 }
 

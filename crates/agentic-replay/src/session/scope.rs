@@ -58,6 +58,16 @@ impl OpenScopes {
         }
     }
 
+    /// Says whether what the program says of a scope is to be recorded.
+    pub(super) fn records(&self, step: &ScopeStep) -> bool {
+        match step {
+            ScopeStep::Entered(_) | ScopeStep::Failed(_) => false,
+            ScopeStep::Ended { path, .. } => {
+                self.0.get(path.as_str()).is_some_and(|inside| !inside.hashes.is_empty())
+            }
+        }
+    }
+
     /// Takes note of a record. One whose path was cut short could stand anywhere: then no open
     /// scope is recorded, and all of them are run again.
     pub(super) fn note(&mut self, body: &Body, hash: RecordHash) {

@@ -5,3 +5,4 @@ mod record;
 mod run;
 mod session;
 mod tree;
+mod upgrade;

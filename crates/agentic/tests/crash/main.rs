@@ -139,6 +139,11 @@ fn upgrade() {
 }
 
 #[test]
+fn upgrade_that_asks_more() {
+    check_scenario(&scenario::UPGRADE_ASKS);
+}
+
+#[test]
 fn start_with_a_retry() {
     check_scenario(&scenario::RETRY);
 }

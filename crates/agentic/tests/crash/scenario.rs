@@ -28,6 +28,8 @@ const FLAKY_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k
 const SCOPED_LINE: &str = r#"agentic session start alice --flow "$SCOPED" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"flaky\":false}" --json"#;
 const LONG_LINE: &str = r#"agentic session start alice --flow "$LONG" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
 const UPGRADE_LINE: &str = r#"agentic session upgrade alice --flow "$NEXT" --json"#;
+const WIDE_LINE: &str = r#"agentic session start alice --flow "$WIDE" --key k --allow exec --allow commit --input "{\"log\":\"$LOG\",\"nap\":false}" --json"#;
+const WIDER_LINE: &str = r#"agentic session upgrade alice --flow "$WIDER" --json"#;
 const RESUME_LINE: &str = "agentic session resume alice --json";
 const HAPPENED: &str = r#"'{"status":0,"stdout":"","stderr":""}'"#;
 
@@ -211,6 +213,14 @@ pub const UPGRADE: Scenario = Scenario {
     next: Next::Again,
     end: End::Upgraded,
     n_escalations: 0,
+};
+
+/// The next flow asks something at once that the one before did not.
+pub const UPGRADE_ASKS: Scenario = Scenario {
+    name: "upgrade that asks more",
+    before: Some(WIDE_LINE),
+    verb: WIDER_LINE,
+    ..UPGRADE
 };
 
 /// The first attempt of an effect in a scope fails; the second is due later.

@@ -34,6 +34,17 @@ answer.action
 /// How the flow ends that a session goes on with.
 const NEXT_END: &str = "\nanswer.action + \" by another flow\"\n";
 
+/// The branches of a flow whose hold stands beside others: what it begins with, and what it goes on
+/// with, which asks one thing more.
+const BRANCHES: [&str; 2] = ["all([|| GO])[0]", "all([|| GO, || sleep(0)])[0]"];
+
+/// Makes the flow whose hold stands beside others.
+fn wide_flow(flow: &str, branches: &str) -> String {
+    let hold = flow.split_once("answer = hold(").and_then(|(_, rest)| rest.split_once(");\n"));
+    let hold = format!("hold({})", hold.expect("the flow has a hold").0);
+    flow.replacen(&hold, &branches.replace("GO", &hold), 1)
+}
+
 /// A flow whose first effect stands in a scope and, where it is flaky, has to be tried twice; its
 /// hold goes on to somebody else when nobody decides in time.
 const SCOPED: &str = r#"
@@ -74,7 +85,11 @@ impl World {
         sandbox.install("agentic", binary).map_err(|error| error.to_string())?;
         let next = FLOW.replacen("\nanswer.action\n", NEXT_END, 1);
         let long = long_flow();
+        let [wide, wider] = BRANCHES;
+        let (wide, wider) = (wide_flow(FLOW, wide), wide_flow(&next, wider));
         let flows = [
+            ("wide.rhai", wide.as_str()),
+            ("wider.rhai", wider.as_str()),
             ("flow.rhai", FLOW),
             ("scoped.rhai", SCOPED),
             ("next.rhai", next.as_str()),
@@ -101,6 +116,8 @@ impl World {
         command.env("FLOW", self.sandbox.root().join("flow.rhai"));
         command.env("SCOPED", self.sandbox.root().join("scoped.rhai"));
         command.env("NEXT", self.sandbox.root().join("next.rhai"));
+        command.env("WIDE", self.sandbox.root().join("wide.rhai"));
+        command.env("WIDER", self.sandbox.root().join("wider.rhai"));
         command.env("LONG", self.sandbox.root().join("long.rhai"));
         command.env("LOG", self.log());
         if let Some(fault) = fault {

@@ -63,6 +63,15 @@ impl<P: Program> Replay<'_, P> {
         Ok(())
     }
 
+    /// Takes in which scopes have begun and ended so far, up to the first whose end is recorded.
+    pub(super) fn pass_quiet_scopes(&mut self, seq: u64) {
+        let Replay { session, group, .. } = self;
+        while group.scopes.front().is_some_and(|step| !session.scopes.records(step)) {
+            let step = group.scopes.pop_front().expect("it was looked at");
+            session.scopes.step(step, seq, &mut Vec::new());
+        }
+    }
+
     /// Tells the program that the run did not know a change, where records go on without asking.
     pub(super) fn pass_patches(&mut self, next: &Body) {
         let goes_on = match next {
