@@ -4,6 +4,8 @@
 //! however often the request is performed. A fork of the parent finds the same child where it shares
 //! it, or a fork of it.
 
+use std::collections::BTreeSet;
+
 use agentic_model::Value;
 use agentic_replay::{Body, Journal, Path, Program, Request, Session, SessionId, StartRecord};
 
@@ -151,14 +153,25 @@ pub fn open_spawns(space: &SessionSpace, journal: &Journal) -> Result<Vec<Path>>
     Ok(summary.asked.iter().filter(is_open).map(|asked| asked.path.clone()).collect())
 }
 
-/// Lists the children of a session that are not over.
+/// Lists the children of a session that are not over. A session that has asked for none has none,
+/// and no other is looked at.
 ///
 /// # Errors
-/// Fails when the sessions cannot be listed.
+/// Fails when the records of the session are damaged, and when the sessions cannot be listed.
 pub fn children(space: &SessionSpace, parent: &SessionId) -> Result<Vec<SessionId>> {
+    let journal = read_journal(space, parent)?;
+    let keys = journal.records().iter().filter_map(|record| match &record.body {
+        Body::Ask(ask) if ask.kind == "spawn" => Some(child_key(parent, &ask.path)),
+        _ => None,
+    });
+    let keys: BTreeSet<String> = keys.collect();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let hashes: BTreeSet<_> = keys.iter().map(|key| roster::hash_of_key(key)).collect();
+    let may_be = roster::select(space, list_open(space)?, |mark| hashes.contains(&mark.key));
     let is_child = |id: &SessionId| {
-        Beginning::of(space, id)
-            .is_ok_and(|beginning| parent_of(&beginning.start.key) == Some(*parent))
+        Beginning::of(space, id).is_ok_and(|beginning| keys.contains(&beginning.start.key))
     };
-    Ok(list_open(space)?.into_iter().filter(is_child).collect())
+    Ok(may_be.into_iter().filter(is_child).collect())
 }

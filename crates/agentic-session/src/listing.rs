@@ -12,6 +12,7 @@ use agentic_replay::SessionId;
 
 use super::beginning::Beginning;
 use super::recent::read_journal;
+use super::stamp::entries;
 use super::{roster, seal};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
@@ -86,10 +87,10 @@ pub fn list_all(space: &SessionSpace) -> Result<Vec<SessionId>> {
 
 /// Finds the sessions that were started, by nobody's fork, as an agent with a key.
 pub fn with_key(space: &SessionSpace, agent: &AgentName, key: &str) -> Result<Vec<SessionId>> {
-    let mut ids = list_local(space)?;
-    ids.extend(seal::sessions_of(space, agent)?);
     let (of_agent, of_key) = (roster::hash_of_agent(agent), roster::hash_of_key(key));
-    let may_be = roster::select(space, ids, |mark| mark.agent == of_agent && mark.key == of_key);
+    let is_meant = |mark: &roster::Mark| mark.agent == of_agent && mark.key == of_key;
+    let mut may_be = roster::select_local(space, is_meant)?;
+    may_be.extend(roster::select(space, seal::sessions_of(space, agent)?, is_meant));
     let has_key = |id: &SessionId| {
         Beginning::of(space, id).is_ok_and(|beginning| beginning.has_key(agent, key))
     };
@@ -223,15 +224,6 @@ fn list_prefix(root: &Path, prefix: &str) -> Result<impl Iterator<Item = Session
     let shard = root.join(&prefix[..2]);
     let names = entries(&shard)?.into_iter().filter(move |name| name.starts_with(prefix));
     Ok(names.filter_map(|name| SessionId::parse(&name)))
-}
-
-fn entries(folder: &Path) -> Result<Vec<String>> {
-    let listing = match std::fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(agentic_store::Error::io("read", folder)(error).into()),
-    };
-    Ok(listing.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
 }
 
 #[cfg(test)]

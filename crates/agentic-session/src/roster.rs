@@ -4,38 +4,22 @@
 //! can never become wrong; what it lacks is read and added. Whoever looks for the sessions of one
 //! agent among thousands thus reads one file instead of every log. What it finds is looked at in the
 //! records before it is used.
+//!
+//! It also says how the folders of sessions looked when all that is in them stood in it: whoever
+//! looks for a key lists only those folders that have changed since ([`stamp`](super::stamp)).
+//! Without the file, and with one that is damaged anywhere, all of them are listed.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use agentic_model::{AgentName, Cid};
 use agentic_replay::SessionId;
-use agentic_store::file::{self, Persistence};
 
 use super::beginning::Beginning;
-use crate::SessionSpace;
-
-/// How many bytes of a hash are kept.
-const HASH_BYTES: usize = 16;
-/// How long a session's id is, in bytes.
-const ID_BYTES: usize = 32;
-/// How long the checksum of a line is, in bytes.
-const SUM_BYTES: usize = 4;
-/// How long a line is, in bytes: the id, two hashes, a checksum.
-const LINE_BYTES: usize = ID_BYTES + 2 * HASH_BYTES + SUM_BYTES;
-
-/// The beginning of a hash.
-pub type ShortHash = [u8; HASH_BYTES];
-
-/// What is known of how a session began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mark {
-    /// The hash of its agent's name.
-    pub agent: ShortHash,
-    /// The hash of its start key.
-    pub key: ShortHash,
-}
+pub use super::roll::Mark;
+use super::roll::{HASH_BYTES, Line, Roll, ShortHash};
+use super::stamp::{Shard, Stamp};
+use crate::{Result, SessionSpace};
 
 /// Hashes the name of an agent as marks do.
 pub fn hash_of_agent(agent: &AgentName) -> ShortHash {
@@ -54,75 +38,75 @@ pub fn select(
     ids: impl IntoIterator<Item = SessionId>,
     is_wanted: impl Fn(&Mark) -> bool,
 ) -> Vec<SessionId> {
-    let path = path(space);
-    let content = std::fs::read(&path).unwrap_or_default();
-    let known: BTreeMap<SessionId, Mark> =
-        content.chunks_exact(LINE_BYTES).filter_map(read_line).collect();
+    let mut ids = ids.into_iter().peekable();
+    if ids.peek().is_none() {
+        return Vec::new();
+    }
+    let roll = Roll::open(&path(space));
+    let known: BTreeMap<SessionId, Mark> = roll.marks().collect();
     let mut new = Vec::new();
-    let mark = |id: &SessionId| match known.get(id) {
-        Some(mark) => Some(*mark),
-        None => {
-            let start = Beginning::of(space, id).ok()?.start;
-            let mark = Mark { agent: hash_of_agent(&start.agent), key: hash_of_key(&start.key) };
-            new.push((*id, mark));
+    let mut wanted = Vec::new();
+    for id in ids {
+        let mark = known.get(&id).copied().or_else(|| {
+            let mark = mark_of(space, &id)?;
+            new.push(Line::Session(id, mark));
             Some(mark)
+        });
+        if mark.as_ref().is_none_or(&is_wanted) {
+            wanted.push(id);
         }
-    };
-    let marked: Vec<(SessionId, Option<Mark>)> = {
-        let mut mark = mark;
-        ids.into_iter().map(|id| (id, mark(&id))).collect()
-    };
-    add(&path, content.len(), &known, &new);
-    let wanted = marked.into_iter().filter(|(_, mark)| mark.as_ref().is_none_or(&is_wanted));
-    wanted.map(|(id, _)| id).collect()
+    }
+    roll.add(&new);
+    wanted
+}
+
+/// Selects among the sessions that have a folder here by their marks. One whose beginning cannot be
+/// read is selected too, and one that has no folder any more may be.
+///
+/// # Errors
+/// Fails when a folder cannot be listed.
+pub fn select_local(
+    space: &SessionSpace,
+    is_wanted: impl Fn(&Mark) -> bool,
+) -> Result<BTreeSet<SessionId>> {
+    let roll = Roll::open(&path(space));
+    let marked = roll.marks().filter(|(_, mark)| is_wanted(mark));
+    let mut wanted: BTreeSet<SessionId> = marked.map(|(id, _)| id).collect();
+    let stamps = roll.stamps();
+    let (mut new, mut found) = (Vec::new(), Vec::new());
+    let shards = Shard::all(space.repository().layout());
+    for (at, (shard, known)) in shards.zip(&stamps).enumerate() {
+        let now = Stamp::of(&shard)?;
+        if now.is_none() || now == *known {
+            continue;
+        }
+        let marks: BTreeSet<SessionId> = roll.sessions_in(&shard).collect();
+        let mut is_complete = true;
+        for id in shard.sessions()?.into_iter().filter(|id| !marks.contains(id)) {
+            let mark = mark_of(space, &id);
+            if mark.as_ref().is_none_or(&is_wanted) {
+                wanted.insert(id);
+            }
+            is_complete &= mark.is_some();
+            new.extend(mark.map(|mark| Line::Session(id, mark)));
+        }
+        let stamp = now.filter(|stamp| is_complete && stamp.is_settled());
+        found.extend(stamp.map(|stamp| Line::Shard(at, stamp)));
+    }
+    // What a stamp says of a folder stands behind all that is in the folder.
+    new.extend(found);
+    roll.add(&new);
+    Ok(wanted)
+}
+
+/// Reads how a session began; nothing if that cannot be read.
+fn mark_of(space: &SessionSpace, id: &SessionId) -> Option<Mark> {
+    let start = Beginning::of(space, id).ok()?.start;
+    Some(Mark { agent: hash_of_agent(&start.agent), key: hash_of_key(&start.key) })
 }
 
 fn path(space: &SessionSpace) -> PathBuf {
-    space.repository().layout().cache().join("roster")
-}
-
-/// Adds lines. Writers may do so at once: each adds whole lines at the end.
-fn add(
-    path: &std::path::Path,
-    length: usize,
-    known: &BTreeMap<SessionId, Mark>,
-    new: &[(SessionId, Mark)],
-) {
-    if new.is_empty() {
-        return;
-    }
-    let folder = path.parent().expect("caches stand in a folder");
-    let _ = std::fs::create_dir_all(folder);
-    // It is only a cache.
-    if length.is_multiple_of(LINE_BYTES) {
-        let lines: Vec<u8> = new.iter().flat_map(|(id, mark)| line(id, mark)).collect();
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
-        let _ = file.and_then(|mut file| file.write_all(&lines));
-    } else {
-        // A line was cut short; nothing behind it stands where a reader looks.
-        let all = known.iter().chain(new.iter().map(|(id, mark)| (id, mark)));
-        let lines: Vec<u8> = all.flat_map(|(id, mark)| line(id, mark)).collect();
-        let _ = file::replace(path, &lines, Persistence::Lazy);
-    }
-}
-
-fn line(id: &SessionId, mark: &Mark) -> Vec<u8> {
-    let mut line = [id.as_bytes().as_slice(), &mark.agent, &mark.key].concat();
-    let sum = short_hash(&line);
-    line.extend_from_slice(&sum[..SUM_BYTES]);
-    line
-}
-
-/// Reads a line, if it is as it was written.
-fn read_line(line: &[u8]) -> Option<(SessionId, Mark)> {
-    let (said, sum) = line.split_at(LINE_BYTES - SUM_BYTES);
-    if short_hash(said)[..SUM_BYTES] != *sum {
-        return None;
-    }
-    let (id, hashes) = said.split_at(ID_BYTES);
-    let (agent, key) = hashes.split_at(HASH_BYTES);
-    let mark = Mark { agent: agent.try_into().ok()?, key: key.try_into().ok()? };
-    Some((SessionId::from_bytes(id.try_into().ok()?), mark))
+    space.repository().layout().cache().join("sessions")
 }
 
 fn short_hash(bytes: &[u8]) -> ShortHash {

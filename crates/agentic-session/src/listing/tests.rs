@@ -11,6 +11,7 @@ use super::{newest_with_key, with_key};
 use crate::folder::Folder;
 use crate::hold::{Filter, pending};
 use crate::recent::read_journal;
+use crate::stamp::{Shard, Stamp};
 use crate::tests::{agent_in, repository};
 use crate::{Begin, KeySource, cancel, flow_object, start};
 use crate::{Options, SessionSpace};
@@ -78,6 +79,45 @@ fn a_session_is_found_without_reading_the_others() {
     let (found, by_hold) = bytes_read(|| pending(&space, &filter).expect("they can be listed"));
     assert_eq!(found.len(), 1);
     assert!(by_hold < 2 * whole, "read {by_hold} bytes where one journal has {whole}");
+}
+
+/// Waits until the folders of sessions have been as they are for so long that their stamps are kept.
+fn settle(space: &SessionSpace) {
+    let stamp = |shard: Shard| Stamp::of(&shard).expect("it can be looked at");
+    let layout = space.repository().layout();
+    while !Shard::all(layout).filter_map(stamp).all(|stamp| stamp.is_settled()) {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_key_is_found_whatever_became_of_the_cache() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let names = ["alice", "bob"];
+    let space = space_with_long_sessions(folder.path(), &names);
+    let found = || {
+        let space = new_command(folder.path());
+        names.map(|name| {
+            let agent = AgentName::parse(name).expect("a valid name");
+            with_key(&space, &agent, name).expect("they can be listed").len()
+        })
+    };
+    let cache = space.repository().layout().cache().join("sessions");
+    std::fs::remove_file(&cache).expect("starting a session writes it");
+    settle(&space);
+    assert_eq!(found(), [1, 1]);
+    let whole = std::fs::read(&cache).expect("a look for a key writes it");
+    for length in (0..whole.len()).step_by(7) {
+        std::fs::write(&cache, &whole[..length]).expect("writable");
+        assert_eq!(found(), [1, 1], "with {length} of {} bytes", whole.len());
+    }
+    // Another version starts one, which knows nothing of the cache.
+    std::fs::write(&cache, &whole).expect("writable");
+    drop(space_with_long_sessions(folder.path(), &["carol"]));
+    std::fs::write(&cache, &whole).expect("writable");
+    let carol = AgentName::parse("carol").expect("a valid name");
+    let known = with_key(&new_command(folder.path()), &carol, "carol");
+    assert_eq!(known.expect("they can be listed").len(), 1);
 }
 
 #[test]
