@@ -4,7 +4,8 @@
 //! - `cargo xtask tidy`: the rules of the house alone;
 //! - `cargo xtask scoreboard`: runs the conformance suite and writes the scoreboard;
 //! - `cargo xtask schemas`: writes the JSON Schemas of everything that is printed;
-//! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`.
+//! - `cargo xtask bench`: writes `docs/benchmarks.md` from `bench/results.json`;
+//! - `cargo xtask docs`: writes the tables of verbs in `docs/commands.md`.
 
 mod bench;
 mod steps;
@@ -17,7 +18,7 @@ use anyhow::Result;
 
 use crate::workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas | bench";
+const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas | bench | docs";
 /// The exit code for wrong usage, as everywhere in this project.
 const EXIT_USAGE: u8 = 2;
 
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ["scoreboard"] => steps::scoreboard(),
         ["schemas"] => steps::schemas(),
         ["bench"] => bench::write(),
+        ["docs"] => steps::docs(),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(EXIT_USAGE);

@@ -79,6 +79,16 @@ pub fn schemas() -> Result<Outcome> {
     Ok(Outcome::Good)
 }
 
+/// Writes the tables of verbs, which a test of the command line makes and compares.
+pub fn docs() -> Result<Outcome> {
+    let status =
+        cargo(&["test", "--quiet", "--package", "agentic", "--bin", "agentic", "verb_tables"])
+            .env("AGENTIC_WRITE_TABLES", "1")
+            .status()
+            .context("cannot run cargo")?;
+    Ok(if status.success() { Outcome::Good } else { Outcome::Bad })
+}
+
 fn broken(details: String) -> Step {
     Step { passed: 0, failed: 1, details }
 }

@@ -2,9 +2,10 @@
 //!
 //! The scoreboard is compared in two steps: here by its number of cases, which needs no binary, and
 //! by `cargo xtask test` with the results of a run. Schemas are generated from the types of
-//! `agentic-view` and compared whole, and so is the page of benchmarks with its figures.
+//! `agentic-view` and compared whole, and so is the page of benchmarks with its figures. The tables of
+//! verbs are looked for here by name; a test of the command line compares them whole.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
@@ -13,6 +14,9 @@ use crate::workspace::Workspace;
 
 /// How to make the schemas anew.
 const SCHEMAS_HOW: &str = "cargo xtask schemas";
+
+/// Where the verbs are listed, and where their tables stand.
+const VERB_FILES: [&str; 2] = ["crates/agentic/src/cli/verb.rs", "docs/commands.md"];
 
 /// Finds generated files that are stale, missing or no longer generated.
 pub fn check(workspace: &Workspace) -> Vec<String> {
@@ -23,7 +27,24 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
     }
     findings.extend(check_scoreboard(workspace));
     findings.extend(check_benchmarks(workspace));
+    findings.extend(check_verbs(workspace));
     findings
+}
+
+/// Finds verbs that no table of the page of commands asks for.
+fn check_verbs(workspace: &Workspace) -> Vec<String> {
+    let [list, page] = VERB_FILES.map(|path| workspace.files.get(path));
+    let (Some(list), Some(page)) = (list, page) else { return Vec::new() };
+    let asked: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("<!-- verbs: ")?.strip_suffix(" -->"))
+        .flat_map(|names| names.split(' '))
+        .collect();
+    let verbs = list.lines().filter_map(|line| line.split_once(" = \"")?.1.strip_suffix("\","));
+    verbs
+        .filter(|verb| !asked.contains(verb))
+        .map(|verb| format!("fresh: docs/commands.md has no table of `{verb}`; add it to a block"))
+        .collect()
 }
 
 /// Finds a page of benchmarks that is not what the figures give.

@@ -175,6 +175,26 @@ fn generated_files_are_compared_as_a_whole() {
 }
 
 #[test]
+fn each_verb_has_a_table_in_the_page_of_commands() {
+    let board = r#"{"suites":[{"name":"branch","passed":2,"failed":0}]}"#;
+    let verbs =
+        "    Init(commands::init::Args) = \"init\",\n    Log(commands::log::Args) = \"log\",\n";
+    let rule = |page: &str| {
+        fresh::check(&tree(
+            &[],
+            &[
+                ("scoreboard.json", board),
+                ("crates/agentic/src/cli/verb.rs", verbs),
+                ("docs/commands.md", page),
+            ],
+        ))
+    };
+    check_rule(rule("<!-- verbs: init log -->\n<!-- end of verbs -->\n"), &[]);
+    let finding = "fresh: docs/commands.md has no table of `log`; add it to a block";
+    check_rule(rule("<!-- verbs: init -->\n<!-- end of verbs -->\n"), &[finding]);
+}
+
+#[test]
 fn pure_crates_stay_pure() {
     let rule = |path: &str, text: &str| purity::check(&tree(&[], &[(path, text)]));
     let impure = "use std::fs;\n";

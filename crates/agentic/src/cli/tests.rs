@@ -1,5 +1,7 @@
 //! The short way and the whole command line, side by side.
 
+mod tables;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
