@@ -45,8 +45,25 @@ pub fn append(message: &str, trailers: &[Trailer]) -> String {
     }
 }
 
-/// Returns the message without its trailers of ours, for showing it to people.
+/// How many paragraphs of trailers are stripped one after the other. Nobody writes so many; a longer
+/// message is cut down to its title, which is none whatever follows.
+const STRIPPED_BLOCKS_MAX: usize = 100;
+
+/// Returns the message without its trailers of ours, for showing it to people. What it ends in then
+/// is no trailer of ours either: a paragraph before them was text, and would be one by being last.
 pub fn strip(message: &str) -> String {
+    let mut text = strip_block(message);
+    for _ in 0..STRIPPED_BLOCKS_MAX {
+        if !block(&text).is_some_and(|range| text[range].lines().any(is_ours)) {
+            return text;
+        }
+        text = strip_block(&text);
+    }
+    text[..end_of_title(&text)].trim_end_matches(BLANKS).to_owned()
+}
+
+/// Returns the message without those of its last paragraph.
+fn strip_block(message: &str) -> String {
     let Some(range) = block(message) else {
         return message.trim_end_matches(BLANKS).to_owned();
     };
@@ -59,6 +76,8 @@ pub fn strip(message: &str) -> String {
         foreign.extend((!in_ours).then_some(line));
     }
     let rest = message[range.end..].trim_end_matches(BLANKS);
+    // What stood between the two goes with the first.
+    let rest = if foreign.is_empty() { rest.trim_start_matches('\n') } else { rest };
     foreign.extend(rest.lines());
     if !foreign.is_empty() {
         kept.push_str("\n\n");
@@ -245,6 +264,25 @@ mod tests {
     #[test]
     fn what_continues_one_of_ours_is_stripped_with_it() {
         assert_eq!(strip("T\n\nX: y\nAgentic-Kind: test\n and more\nZ: z\n"), "T\n\nX: y\nZ: z");
+    }
+
+    #[test]
+    fn what_is_stripped_never_ends_in_one_of_ours() {
+        for (message, expected) in [
+            ("T\n\nAgentic-A: 1\n\nAgentic-B: 2\n", "T"),
+            ("T\n\nAgentic-A: 1\nX: y\n\nAgentic-B: 2\n", "T\n\nX: y"),
+            ("T\n\nAgentic-A: 1\n\nX: y\nAgentic-B: 2\n", "T\n\nAgentic-A: 1\n\nX: y"),
+            ("T\n\nAgentic-A: 1\n\nBody\n\nAgentic-B: 2\n", "T\n\nAgentic-A: 1\n\nBody"),
+            ("T\n\nAgentic-A: 1\n\n# remark\nAgentic-B: 2\n", "T\n\n# remark"),
+            ("Agentic-A: 1\n\nAgentic-B: 2\n", "Agentic-A: 1"),
+        ] {
+            assert_eq!(strip(message), expected, "{message:?}");
+        }
+        for remark in ["", "#\n"] {
+            let many = format!("T\n\n{}", format!("Agentic-A: 1\n{remark}\n").repeat(200));
+            assert!(read(&strip(&many)).is_empty());
+            assert!(strip(&many).starts_with('T'));
+        }
     }
 
     #[test]
