@@ -130,7 +130,8 @@ fn salvage(space: &SessionSpace, stream: &Stream, report: &mut Report) {
             for one in &mended {
                 if let Mended::Salvaged { n_lost, .. } = &one.mended {
                     let lost = format!(
-                        "the journal of `{stream}`: {n_lost} of its records cannot be read"
+                        "the journal of {}: {n_lost} of its records cannot be read",
+                        stream.subject()
                     );
                     report.damaged.push(lost);
                 }

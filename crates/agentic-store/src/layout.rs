@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
 
+use crate::git::ARCHIVE_REF;
 use crate::{Error, Result};
 
 /// The folder of one repository's journals, locks and caches.
@@ -41,6 +42,23 @@ impl Stream {
         match self {
             Stream::Agent(agent) => Some(agent),
             Stream::Branch(_) | Stream::Space => None,
+        }
+    }
+
+    /// Says for people whose writes the stream has. A branch is told by its hash alone, so that only
+    /// those are named which most repositories have.
+    pub fn subject(&self) -> String {
+        match self {
+            Stream::Agent(agent) => format!("`{agent}`"),
+            Stream::Space => "the repository (`_space`)".to_owned(),
+            archive if *archive == Stream::of_branch(ARCHIVE_REF) => "the archive".to_owned(),
+            Stream::Branch(hash) => {
+                let is_it = |name: &&str| *self == Stream::of_branch(&format!("refs/heads/{name}"));
+                match ["main", "master"].iter().find(|name| is_it(name)) {
+                    Some(name) => format!("branch `{name}`"),
+                    None => format!("a branch of no agent (`_branch-{hash}`)"),
+                }
+            }
         }
     }
 
@@ -236,4 +254,22 @@ pub(crate) fn streams_in(dir: &Path) -> Result<Vec<Stream>> {
     }
     streams.sort();
     Ok(streams)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_is_called_by_whose_writes_it_has() {
+        for (stream, expected) in [
+            (Stream::parse("alice"), "`alice`"),
+            (Stream::parse("_space"), "the repository (`_space`)"),
+            (Some(Stream::of_branch("refs/heads/main")), "branch `main`"),
+            (Some(Stream::of_branch(ARCHIVE_REF)), "the archive"),
+            (Stream::parse("_branch-01"), "a branch of no agent (`_branch-01`)"),
+        ] {
+            assert_eq!(stream.expect("a stream").subject(), expected);
+        }
+    }
 }

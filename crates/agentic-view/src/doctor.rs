@@ -39,6 +39,9 @@ pub struct DoctorView {
 pub struct MendedView {
     /// The agent, or the name of another journal.
     pub stream: String,
+    /// The same for people.
+    #[serde(skip)]
+    pub subject: String,
     /// What was done, as a sentence.
     pub done: String,
 }
@@ -109,7 +112,9 @@ impl From<&Recovered> for MendedView {
             Mended::Branch(oid) => format!("moved the branch forward to {oid}"),
             Mended::Rescued { commit, name } => format!("kept commit {commit} at {name}"),
         };
-        MendedView { stream: recovered.stream.to_string(), done }
+        let stream = &recovered.stream;
+        let subject = stream.agent().map_or_else(|| stream.subject(), ToString::to_string);
+        MendedView { stream: stream.to_string(), subject, done }
     }
 }
 

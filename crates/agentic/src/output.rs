@@ -210,7 +210,7 @@ pub fn warn_deferred(written: &agentic_space::Written) {
 pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
     for mended in recovered {
         let view = agentic_view::MendedView::from(mended);
-        talk(&format!("recovered `{}`: {}", view.stream, view.done));
+        talk(&format!("recovered {}: {}", mended.stream.subject(), view.done));
     }
 }
 

@@ -88,7 +88,8 @@ fn link(payload: &[u8]) -> Result<Link> {
 
 /// Checks that the records are all there from `first` on, each naming the one before.
 fn check_chain(stream: &Stream, first: u64, links: &[Link]) -> Result<()> {
-    let broken = |reason| Err(Error::corrupt(format!("the journal of `{stream}`"), reason));
+    let broken =
+        |reason| Err(Error::corrupt(format!("the journal of {}", stream.subject()), reason));
     if let Some(oldest) = links.first()
         && oldest.record.seq != first
     {

@@ -54,7 +54,7 @@ pub fn lacks(repository: &Repository, stream: &Stream, records: &[Record]) -> Re
     for object in logged_objects(records) {
         let oid = repository.name_object(object);
         if repository.verify_object(oid).is_err() {
-            lacking.push(format!("object {oid} of `{stream}`"));
+            lacking.push(format!("object {oid} of {}", stream.subject()));
         }
     }
     for (name, edits) in journal::logged_edits(records) {
@@ -68,7 +68,7 @@ pub fn lacks(repository: &Repository, stream: &Stream, records: &[Record]) -> Re
                 && repository.notes_gap(&name, tip, &edits).is_ok_and(|gap| gap.is_closed())
         });
         if !is_closed {
-            lacking.push(format!("what `{stream}` wrote into `{name}`"));
+            lacking.push(format!("what {} wrote into `{name}`", stream.subject()));
         }
     }
     Ok(lacking)

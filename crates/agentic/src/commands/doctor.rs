@@ -56,7 +56,7 @@ fn text(view: &DoctorView) -> String {
     let mut text: String = view
         .mended
         .iter()
-        .map(|mended| format!("mended {}: {}\n", mended.stream, mended.done))
+        .map(|mended| format!("mended {}: {}\n", mended.subject, mended.done))
         .collect();
     text.extend(view.locks.iter().map(|path| format!("lock {path}\n")));
     text.extend(view.questionable.iter().map(|what| format!("hold {what}\n")));
