@@ -236,7 +236,7 @@ impl Space {
         let known = writer.standing().map(|standing| (standing.genesis, standing.head));
         if known.is_none() {
             // A journal of a branch that cannot be moved would stay behind.
-            self.repository().check_place_of_ref(&agent.branch_ref())?;
+            writer.check_place(&agent.branch_ref())?;
         }
         let genesis = match known {
             Some((genesis, Some(journalled))) if journalled == head => genesis,

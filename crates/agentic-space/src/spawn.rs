@@ -70,7 +70,11 @@ pub fn spawn_for(
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
     let mut writer = Writer::open(repository, &Stream::Agent(name.clone()), space.now())?;
-    check_name(space, name)?;
+    check_free(space, name)?;
+    // A journal is made before the refs are: it would stay behind.
+    for name in refs_of(name) {
+        writer.check_place(&name)?;
+    }
     let is_durable = match origin {
         Origin::Root => true,
         Origin::Agent(parent) => space.is_journalled(parent, parents[0])?,
@@ -106,19 +110,20 @@ pub fn spawn_for(
     Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
 }
 
-/// Checks that a name is free.
-fn check_name(space: &Space, name: &AgentName) -> Result<()> {
+/// Checks that nobody has a name, here or in the archive.
+fn check_free(space: &Space, name: &AgentName) -> Result<()> {
     if space.repository().find_ref(&name.branch_ref())?.is_some() {
         return Err(Error::Agent(AgentError::Exists { name: name.clone() }));
     }
     if space.repository().archive_entry(name)?.is_some() {
         return Err(Error::Agent(AgentError::NameArchived { name: name.clone() }));
     }
-    // A journal is made before the refs are: it would stay behind.
-    for name in [name.branch_ref(), name.notes_ref()] {
-        space.repository().check_place_of_ref(&name)?;
-    }
     Ok(())
+}
+
+/// Names the refs that a new agent has.
+fn refs_of(name: &AgentName) -> [String; 2] {
+    [name.branch_ref(), name.notes_ref()]
 }
 
 /// Everything that goes into the genesis of an agent.
@@ -140,7 +145,10 @@ fn genesis(
     let signing = Signing::of(space, asker.as_ref())?;
     if signing == Signing::Signed {
         // Nobody is asked for a passphrase in vain.
-        check_name(space, name)?;
+        check_free(space, name)?;
+        for name in refs_of(name) {
+            space.repository().check_place_of_ref(&name)?;
+        }
     }
     let (parents, tree, parent) = match origin {
         Origin::Root => (Vec::new(), space.repository().empty_tree(), None),

@@ -44,6 +44,8 @@ pub struct Writer<'a> {
     compared: RefCell<Option<Compared>>,
     /// What the next write has of blobs that are packed already.
     brought: Vec<PackedBlobs>,
+    /// The refs that have a place, as was looked before the next write.
+    placed: Vec<String>,
 }
 
 /// What became of a write.
@@ -119,6 +121,7 @@ impl<'a> Writer<'a> {
             is_rare: false,
             compared: RefCell::default(),
             brought: Vec::new(),
+            placed: Vec::new(),
         })
     }
 
@@ -150,6 +153,7 @@ impl<'a> Writer<'a> {
             is_rare,
             compared: RefCell::default(),
             brought: Vec::new(),
+            placed: Vec::new(),
         };
         repository.hold(&writer.stream);
         writer.finish_earlier(now)?;
@@ -256,6 +260,19 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Checks that nothing keeps a ref from being made or moved by the next write, before anything is
+    /// done for it. It is not looked for again then.
+    ///
+    /// # Errors
+    /// Fails as [`Repository::check_place_of_ref`] does.
+    pub fn check_place(&mut self, name: &str) -> Result<()> {
+        if !self.placed.iter().any(|placed| placed == name) {
+            self.repository.check_place_of_ref(name)?;
+            self.placed.push(name.to_owned());
+        }
+        Ok(())
+    }
+
     /// Decides a write and carries it out: one durable record, then objects, branch and notes. A
     /// write that names the index of a worktree is finished by [`Writer::follow`] and
     /// [`Writer::settle`]; if the process dies before, the next one lets it follow. One that names
@@ -271,8 +288,9 @@ impl<'a> Writer<'a> {
         now: Instant,
     ) -> Result<Outcome> {
         for name in names_of(&transaction) {
-            self.repository.check_place_of_ref(&name)?;
+            self.check_place(&name)?;
         }
+        self.placed.clear();
         self.keep_brought()?;
         let transaction = self.spill(transaction)?;
         self.wait_for_foreign_locks(&transaction)?;
@@ -451,7 +469,7 @@ fn check_replayed(repository: &Repository, stream: &Stream) -> Result<()> {
         return Ok(());
     }
     let reason = "it was left out after the machine was restarted";
-    Err(Error::corrupt(format!("the journal of `{stream}`"), reason))
+    Err(Error::corrupt(format!("the journal of {}", stream.subject()), reason))
 }
 
 fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
