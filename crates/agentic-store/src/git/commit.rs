@@ -178,7 +178,8 @@ impl Repository {
         if old == new {
             return Ok(true);
         }
-        if !self.has_object(old) {
+        // One that a prune took may be in a journal still, and is written again by being read.
+        if !self.has_object(old) && self.read_commit(old).is_err() {
             return Ok(false);
         }
         let base = self.fork_point(old, new);

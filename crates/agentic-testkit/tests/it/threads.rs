@@ -273,3 +273,18 @@ fn unbound(error: Error) -> Result<(), Error> {
         error => Err(error),
     }
 }
+
+#[test]
+fn a_commit_that_a_prune_took_is_still_an_ancestor() {
+    let (sandbox, space) = place();
+    let one = commit(&space, &agent(), &small_draft("a", "1", Capture::Nothing)).expect("written");
+    let two = commit(&space, &agent(), &small_draft("a", "2", Capture::Nothing)).expect("written");
+    let (name, objects) = (one.commit.to_string(), sandbox.start().join(".git/objects"));
+    fs::remove_file(objects.join(&name[..2]).join(&name[2..])).expect("it was there");
+    // Nothing is remembered there.
+    let other = Space::open(sandbox.start(), Options::default()).expect("nothing to recover");
+    let is_ancestor = other.repository().is_ancestor(one.commit, two.commit).expect("readable");
+    assert!(is_ancestor, "the journal has it");
+    drop(other);
+    assert_eq!(fsck(&sandbox), Ending::Exit(0));
+}
