@@ -95,7 +95,9 @@ fn a_model_performs_the_tasks_of_agents() {
     let payload = r#"{"task":"think","args":"{}","result":"{\"type\":\"object\"}","model":"x"}"#;
     let replies = vec![Reply::text("```json\n{\"mood\":\"calm\"}\n```"), Reply::text("no idea")];
     let executor = with(ScriptedModel::new(replies));
-    assert_eq!(request(&executor, "agent-task", payload), r#""{\"mood\":\"calm\"}""#);
+    let usage = r#""usage":{"input_tokens":0,"output_tokens":3}"#;
+    let wanted = format!(r#"{{"result":"{{\"mood\":\"calm\"}}",{usage}}}"#);
+    assert_eq!(request(&executor, "agent-task", payload), wanted);
     let wanted = "InvalidAnswer: the model did not return JSON: no idea";
     assert_eq!(request(&executor, "agent-task", payload), wanted);
     // What is asked for by name is looked up by name, and by nobody in place of it.
