@@ -7,6 +7,7 @@
 mod adapter;
 mod address;
 mod anthropic;
+mod concession;
 mod endpoint;
 mod function;
 mod mock;
@@ -30,6 +31,7 @@ pub use crate::model::adapter::{
     ADAPTER_VARIABLE, AGENT_MODEL_VARIABLE, Adapter, TIMEOUT_VARIABLE,
 };
 pub use crate::model::address::{Address, Protocol};
+pub use crate::model::concession::Refusals;
 pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
 pub use crate::model::function::{Function, FunctionCall, Turn};
 pub use crate::model::mock::MockModel;
@@ -69,6 +71,8 @@ pub struct Options {
     pub temperature: Option<f64>,
     /// How long it thinks first.
     pub think: Think,
+    /// Whether its reply must match the schema to the letter.
+    pub strict: bool,
 }
 
 /// How long a model thinks before it replies.
@@ -98,6 +102,8 @@ pub struct Completion {
     pub finish: Finish,
     /// The functions that it wants to be called before it goes on.
     pub calls: Vec<FunctionCall>,
+    /// What of the prompt the model was not told, because it does not take it.
+    pub left_out: Vec<&'static str>,
 }
 
 /// A reply as text, or as a value that needs no reading.

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, ended};
+use super::concession::Concessions;
+use super::protocol::{Draft, Unread, Wire, ended};
 use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
@@ -72,7 +73,7 @@ impl Wire for Anthropic {
         key.into_iter().chain([version]).collect()
     }
 
-    fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+    fn body(&self, _server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
         let options = &prompt.options;
         let max_output = options.max_output.unwrap_or(MAX_OUTPUT_DEFAULT);
         let mut said = vec![json!({"role": "user", "content": prompt.user})];
@@ -89,10 +90,8 @@ impl Wire for Anthropic {
             );
             body["tools"] = offered.collect();
         }
-        if hints == Hints::Left {
-            return body;
-        }
-        match (thinking_tokens(options.think), options.temperature) {
+        let thinking = thinking_tokens(options.think).filter(|_| !conceded.think);
+        match (thinking, options.temperature.filter(|_| !conceded.temperature)) {
             (Some(tokens), _) => {
                 // What is thought counts as output, and the temperature must then be left alone.
                 body["max_tokens"] = json!(max_output.saturating_add(tokens));

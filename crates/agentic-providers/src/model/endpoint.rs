@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::protocol::{Draft, Hints, Unread, Wire};
+use super::concession::{Concessions, Refusals};
+use super::protocol::{Draft, Unread, Wire};
 use super::{
     Call, Completion, Content, FaultClass, Finish, FunctionCall, Model, ModelFault, Piece, Prompt,
     Protocol, Repeats, Retry, RetryRule, anthropic, ollama, openai,
@@ -44,6 +45,8 @@ pub struct Endpoint {
     pub limit: Duration,
     /// How calls that failed are made again.
     pub retry: RetryRule,
+    /// What it has refused in this run.
+    pub refusals: Refusals,
 }
 
 impl Endpoint {
@@ -101,15 +104,20 @@ impl Model for Endpoint {
             key,
             client: Client::new(limit, call.cancel),
         };
-        let (mut hints, mut n_failed) = (Hints::Given, 0);
+        let (mut conceded, mut n_failed) = (self.refusals.known(), 0);
         loop {
-            let fault = match attempt.run(prompt, hints, call) {
-                Ok(completion) => return Ok(completion),
-                Err(Failed::Hint(_)) if hints == Hints::Given => {
-                    hints = Hints::Left;
+            let fault = match attempt.run(prompt, conceded, call) {
+                Ok(completion) => {
+                    let left_out = conceded.left_out(prompt);
+                    return Ok(Completion { left_out, ..completion });
+                }
+                // Each refusal concedes one thing more, so this ends.
+                Err(Failed::Conceded(more)) => {
+                    conceded = more;
+                    self.refusals.note(more);
                     continue;
                 }
-                Err(Failed::Hint(fault) | Failed::Call(fault)) => fault,
+                Err(Failed::Call(fault)) => fault,
             };
             n_failed += 1;
             match call.repeats {
@@ -125,8 +133,8 @@ impl Model for Endpoint {
 
 /// Why one attempt failed.
 enum Failed {
-    /// The model does not take a hint that it was given.
-    Hint(ModelFault),
+    /// The model does not take something that it was told, and is asked without.
+    Conceded(Concessions),
     Call(ModelFault),
 }
 
@@ -149,18 +157,19 @@ impl Attempt<'_> {
     fn run(
         &self,
         prompt: &Prompt,
-        hints: Hints,
+        conceded: Concessions,
         call: &mut Call<'_>,
     ) -> Result<Completion, Failed> {
         let wire = self.endpoint.wire();
-        let mut body = wire.body(&self.endpoint.server, &self.endpoint.name, prompt, hints);
+        let mut body = wire.body(&self.endpoint.server, &self.endpoint.name, prompt, conceded);
         let mut listener = call.listener.as_mut().filter(|_| prompt.functions.is_empty());
         if listener.is_some() {
             wire.stream(&mut body);
         }
         let received = match self.send("POST", Some(&body)) {
-            Err(fault) if fault.class == FaultClass::Refused && is_about_hint(&body, &fault) => {
-                return Err(Failed::Hint(fault));
+            Err(fault) if fault.class == FaultClass::Refused => {
+                let more = conceded.after(&body, &fault);
+                return Err(more.map_or(Failed::Call(fault), Failed::Conceded));
             }
             other => other?,
         };
@@ -333,16 +342,6 @@ impl From<HttpFault> for Pieces {
     fn from(fault: HttpFault) -> Pieces {
         Pieces::Broken(fault)
     }
-}
-
-/// Tells whether a server refused because of a hint. They say so in many ways, and all of them
-/// name the hint.
-fn is_about_hint(body: &Json, fault: &ModelFault) -> bool {
-    let given = ["temperature", "reasoning_effort", "thinking", "think"]
-        .into_iter()
-        .filter(|hint| body.get(hint).is_some() || body["options"].get(hint).is_some());
-    let said = fault.message.to_lowercase();
-    given.into_iter().any(|hint| said.contains(hint.split('_').next().unwrap_or(hint)))
 }
 
 /// Finds what a server says in the body of a refusal: `error.message`, `error` or `message`, else

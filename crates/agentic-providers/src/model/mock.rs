@@ -25,6 +25,7 @@ impl Model for MockModel {
             usage: Some(Usage { input_tokens: 0, output_tokens: 0 }),
             finish: Finish::Stop,
             calls: Vec::new(),
+            left_out: Vec::new(),
         })
     }
 }

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{Draft, Hints, Unread, Wire, bearer, ended, messages, offered};
+use super::concession::Concessions;
+use super::protocol::{Draft, Unread, Wire, bearer, ended, messages, offered};
 use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
@@ -52,7 +53,7 @@ impl Wire for Ollama {
         bearer(key)
     }
 
-    fn body(&self, _server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+    fn body(&self, _server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
         let mut said = messages(prompt);
         said.extend(prompt.turns.iter().flat_map(told));
         let mut body = json!({"model": name, "messages": said, "stream": false});
@@ -67,17 +68,18 @@ impl Wire for Ollama {
         if let Some(tokens) = options.max_output {
             body["options"]["num_predict"] = json!(tokens);
         }
-        if hints == Hints::Given {
-            if let Some(temperature) = options.temperature {
-                body["options"]["temperature"] = json!(temperature);
-            }
-            match options.think {
-                Think::Off => {}
-                Think::Auto => body["think"] = json!(true),
-                Think::Low => body["think"] = json!("low"),
-                Think::Medium => body["think"] = json!("medium"),
-                Think::High => body["think"] = json!("high"),
-            }
+        if let Some(temperature) = options.temperature.filter(|_| !conceded.temperature) {
+            body["options"]["temperature"] = json!(temperature);
+        }
+        let think = match options.think {
+            Think::Off => None,
+            Think::Auto => Some(json!(true)),
+            Think::Low => Some(json!("low")),
+            Think::Medium => Some(json!("medium")),
+            Think::High => Some(json!("high")),
+        };
+        if let Some(think) = think.filter(|_| !conceded.think) {
+            body["think"] = think;
         }
         body
     }

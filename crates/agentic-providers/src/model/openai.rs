@@ -5,9 +5,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
-use super::protocol::{
-    Draft, Hints, Unread, Wire, asks_for_object, bearer, ended, messages, offered,
-};
+use super::concession::Concessions;
+use super::protocol::{Draft, Unread, Wire, asks_for_object, bearer, ended, messages, offered};
 use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
 use crate::http::Lines;
 
@@ -73,7 +72,7 @@ impl Wire for OpenAi {
         bearer(key)
     }
 
-    fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json {
+    fn body(&self, server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
         let mut said = messages(prompt);
         said.extend(prompt.turns.iter().flat_map(told));
         let mut body = json!({"model": name, "messages": said});
@@ -82,25 +81,23 @@ impl Wire for OpenAi {
         }
         let options = &prompt.options;
         if let Some(tokens) = options.max_output {
-            let own = server.starts_with(OWN_SERVER);
-            body[if own { "max_completion_tokens" } else { "max_tokens" }] = json!(tokens);
+            let is_newer = server.starts_with(OWN_SERVER) || conceded.limit;
+            body[if is_newer { "max_completion_tokens" } else { "max_tokens" }] = json!(tokens);
         }
         if asks_for_object(prompt) {
-            body["response_format"] = json!({"type": "json_object"});
+            body["response_format"] = reply_format(prompt, conceded);
         }
-        if hints == Hints::Given {
-            if let Some(temperature) = options.temperature {
-                body["temperature"] = json!(temperature);
-            }
-            let effort = match options.think {
-                Think::Off | Think::Auto => None,
-                Think::Low => Some("low"),
-                Think::Medium => Some("medium"),
-                Think::High => Some("high"),
-            };
-            if let Some(effort) = effort {
-                body["reasoning_effort"] = json!(effort);
-            }
+        if let Some(temperature) = options.temperature.filter(|_| !conceded.temperature) {
+            body["temperature"] = json!(temperature);
+        }
+        let effort = match options.think {
+            Think::Off | Think::Auto => None,
+            Think::Low => Some("low"),
+            Think::Medium => Some("medium"),
+            Think::High => Some("high"),
+        };
+        if let Some(effort) = effort.filter(|_| !conceded.think) {
+            body["reasoning_effort"] = json!(effort);
         }
         body
     }
@@ -150,6 +147,19 @@ impl Wire for OpenAi {
 
     fn missing(&self, draft: &Draft) -> Option<&'static str> {
         ended(draft, "choices[0].message.content")
+    }
+}
+
+/// Says which form the reply is to have: an object, or to the letter what the schema says.
+fn reply_format(prompt: &Prompt, conceded: Concessions) -> Json {
+    let schema = prompt.schema.as_deref().and_then(|schema| serde_json::from_str(schema).ok());
+    let schema: Option<Json> = schema.filter(|_| prompt.options.strict && !conceded.schema);
+    match schema {
+        Some(schema) => {
+            let asked = json!({"name": "reply", "strict": true, "schema": schema});
+            json!({"type": "json_schema", "json_schema": asked})
+        }
+        None => json!({"type": "json_object"}),
     }
 }
 

@@ -27,6 +27,7 @@ pub fn prompt_of(payload: &Value) -> Prompt {
                 Some(Value::Text(level)) => think(level),
                 Some(_) | None => Think::Off,
             },
+            strict: payload.get("strict") == Some(&Value::Bool(true)),
         },
         ..Prompt::default()
     }
@@ -42,7 +43,7 @@ fn think(level: &str) -> Think {
 }
 
 /// Makes the answer: a map with `text`, or `value` as `{"json": text}`, with `finish` and, where
-/// they are known, the counts of `usage`. A failure has the code of its class; a reply that was
+/// they are known, the counts of `usage`, and `left_out`, the hints that the model does not take. A failure has the code of its class; a reply that was
 /// refused, cut or filtered is one, with what the model said.
 pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
     match result {
@@ -75,6 +76,10 @@ pub(super) fn completed(completion: Completion) -> Value {
     map.insert("finish".to_owned(), Value::text(completion.finish.as_str()));
     if let Some(usage) = completion.usage {
         map.insert("usage".to_owned(), usage_value(usage));
+    }
+    if !completion.left_out.is_empty() {
+        let left_out = completion.left_out.iter().map(|hint| Value::text(*hint));
+        map.insert("left_out".to_owned(), Value::List(left_out.collect()));
     }
     Value::Map(map)
 }

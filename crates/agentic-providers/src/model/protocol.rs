@@ -2,6 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::concession::Concessions;
 use super::{Completion, Content, Finish, Function, FunctionCall, Prompt, Usage};
 use crate::http::Lines;
 
@@ -17,7 +18,7 @@ pub(super) trait Wire: Sync {
     fn headers(&self, key: Option<&str>) -> Vec<(String, String)>;
 
     /// The request for one whole reply.
-    fn body(&self, server: &str, name: &str, prompt: &Prompt, hints: Hints) -> Json;
+    fn body(&self, server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json;
 
     /// Changes the request into one for a reply in pieces.
     fn stream(&self, body: &mut Json);
@@ -45,13 +46,6 @@ impl From<serde_json::Error> for Unread {
     fn from(error: serde_json::Error) -> Unread {
         Unread::Garbled(error.to_string())
     }
-}
-
-/// Whether a model is told what it may not understand: its temperature, how long to think.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hints {
-    Given,
-    Left,
 }
 
 /// A reply that is being put together.
@@ -96,6 +90,7 @@ impl Draft {
             usage: self.usage,
             finish: self.finish.unwrap_or(Finish::Stop),
             calls: self.calls,
+            left_out: Vec::new(),
         }
     }
 }

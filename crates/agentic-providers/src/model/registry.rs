@@ -1,15 +1,20 @@
 //! Which model answers which request.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentic_model::Value;
 
-use super::{Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, RetryRule};
+use super::{
+    Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, Refusals, RetryRule,
+};
 use crate::configuration::loosening::DEFAULT_MODEL;
 use crate::configuration::{Configuration, MODEL_VARIABLE, ModelEntry, check_server};
 use crate::secret::SecretSource;
 
+/// Of how many models a run remembers what they refused; a program may make names up.
+const REMEMBERED_MAX: usize = 1_000;
 /// The scheme of addresses that name a model of the configuration.
 const NAMED: &str = "model://";
 
@@ -17,6 +22,8 @@ const NAMED: &str = "model://";
 #[derive(Clone)]
 pub struct Models {
     source: Source,
+    /// What each model has refused, by server and name.
+    refusals: Arc<Mutex<BTreeMap<(String, String), Refusals>>>,
 }
 
 #[derive(Clone)]
@@ -38,12 +45,12 @@ pub enum Resolved {
 impl Models {
     /// Lets one model answer everything, whichever is asked.
     pub fn every(model: impl Model + 'static) -> Models {
-        Models { source: Source::Every(Arc::new(model)) }
+        Models { source: Source::Every(Arc::new(model)), refusals: Arc::default() }
     }
 
     /// Lets the models answer that are configured, by name, and all others by their address.
     pub fn configured(configuration: Arc<Configuration>) -> Models {
-        Models { source: Source::Configured(configuration) }
+        Models { source: Source::Configured(configuration), refusals: Arc::default() }
     }
 
     /// Finds the model of a request of kind `model` by its `uri`.
@@ -63,9 +70,19 @@ impl Models {
             Source::Every(model) => Ok(Arc::clone(model)),
             Source::Configured(configuration) => Ok(match resolve(configuration, wanted)? {
                 Resolved::Mock => Arc::new(MockModel),
-                Resolved::Endpoint(endpoint) => Arc::new(endpoint),
+                Resolved::Endpoint(endpoint) => Arc::new(self.remembering(endpoint)),
             }),
         }
+    }
+
+    /// Lets a model know what it refused before.
+    fn remembering(&self, endpoint: Endpoint) -> Endpoint {
+        let key = (endpoint.server.clone(), endpoint.name.clone());
+        let mut known = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED_MAX && !known.contains_key(&key) {
+            return endpoint;
+        }
+        Endpoint { refusals: known.entry(key).or_default().clone(), ..endpoint }
     }
 
     /// Tells whether those who name no model have one.
@@ -164,6 +181,7 @@ fn of_address(configuration: &Configuration, address: Address) -> Result<Resolve
         folder: configuration.folder.clone(),
         limit: configuration.limit()?,
         retry: RetryRule::default(),
+        refusals: Refusals::default(),
     }))
 }
 

@@ -104,6 +104,7 @@ mod tests {
             usage: Some(Usage { input_tokens: 1, output_tokens: 2 }),
             finish: Finish::Stop,
             calls: Vec::new(),
+            left_out: Vec::new(),
         };
         let answer = match script_prompt(&payload) {
             Ok(prompt) => script_answer(&prompt, Ok(completion)),

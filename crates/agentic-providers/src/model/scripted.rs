@@ -25,6 +25,7 @@ impl Reply {
             content: Content::Text(text),
             finish: Finish::Stop,
             calls: Vec::new(),
+            left_out: Vec::new(),
         })
     }
 }

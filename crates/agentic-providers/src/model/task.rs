@@ -128,8 +128,13 @@ mod tests {
     fn check(schema: &str, reply: &str, wanted: &str) {
         let payload = Value::map([("result", Value::text(schema))]);
         let content = Content::Text(reply.to_owned());
-        let completion =
-            Completion { content, usage: None, finish: Finish::Stop, calls: Vec::new() };
+        let completion = Completion {
+            content,
+            usage: None,
+            finish: Finish::Stop,
+            calls: Vec::new(),
+            left_out: Vec::new(),
+        };
         let found = match task_answer(&payload, Ok(completion)) {
             Answer::Ok(Value::Text(text)) => text,
             Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),

@@ -105,7 +105,8 @@ mod tests {
     fn check(finish: Finish, said: &str, wanted: &str) {
         let content = Content::Text(said.to_owned());
         let usage = Some(Usage { input_tokens: 1, output_tokens: 2 });
-        let completion = Completion { content, usage, finish, calls: Vec::new() };
+        let completion =
+            Completion { content, usage, finish, calls: Vec::new(), left_out: Vec::new() };
         let found = Unfinished::of(&completion).map(|unfinished| {
             let failure = unfinished.failure(unfinished.code());
             assert_eq!(failure.details.get("text").and_then(Value::as_text), Some(said));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use agentic_providers::endpoint::{Call as EndpointCall, Exchange, Reply};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Call, Endpoint, FaultClass, Model, Prompt, Protocol, RetryRule, TIME_LIMIT_DEFAULT,
+    Call, Endpoint, FaultClass, Model, Prompt, Protocol, Refusals, RetryRule, TIME_LIMIT_DEFAULT,
 };
 
 use crate::server::{End, Play, Server, reply};
@@ -23,6 +23,7 @@ fn withdraw(play: Play) -> FaultClass {
         folder: PathBuf::new(),
         limit: TIME_LIMIT_DEFAULT,
         retry: RetryRule { pause_first: Duration::from_secs(60), ..RetryRule::default() },
+        refusals: Refusals::default(),
     };
     let cancel = CancelFlag::new();
     let watched = cancel.clone();
@@ -56,6 +57,7 @@ fn a_call_that_is_withdrawn_before_it_begins_sends_nothing() {
         folder: PathBuf::new(),
         limit: TIME_LIMIT_DEFAULT,
         retry: RetryRule::default(),
+        refusals: Refusals::default(),
     };
     let cancel = CancelFlag::new();
     cancel.set();

@@ -26,8 +26,8 @@ use std::time::Duration;
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Address, Call, Endpoint, Model, Piece, Protocol, RetryRule, answer_of, prompt_of, task_answer,
-    task_prompt,
+    Address, Call, Endpoint, Model, Piece, Protocol, Refusals, RetryRule, answer_of, prompt_of,
+    task_answer, task_prompt,
 };
 use agentic_providers::secret::SecretSource;
 use agentic_replay::Answer;
@@ -248,6 +248,7 @@ fn endpoint(case: &Case, server: &Server, folder: &Path) -> Endpoint {
             pause_first: Duration::from_millis(1),
             pause_max: Duration::from_secs(2),
         },
+        refusals: Refusals::default(),
     }
 }
 
