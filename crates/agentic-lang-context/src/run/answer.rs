@@ -49,6 +49,25 @@ pub(super) fn usage_of(answer: &Answer) -> Option<Json> {
     usage.and_then(|usage| json::from_value(usage).ok())
 }
 
+/// Takes out of the answer of a model which hints it was not told.
+pub(super) fn left_out_of(answer: &Answer) -> Vec<String> {
+    let Answer::Ok(value) = answer else { return Vec::new() };
+    let hints = value.get("left_out").and_then(Data::as_list).unwrap_or_default();
+    hints.iter().filter_map(Data::as_text).map(str::to_owned).collect()
+}
+
+/// Takes the text of a reply out of the answer of a model, as it came; empty where nothing came.
+pub(super) fn raw_of(answer: &Answer) -> String {
+    let (value, parsed) = match answer {
+        Answer::Ok(value) => (value, value.get("value")),
+        Answer::Failed(failure) => (&failure.details, None),
+        Answer::TimedOut | Answer::Cancelled(_) => return String::new(),
+    };
+    let text = value.get("text").and_then(Data::as_text).map(str::to_owned);
+    let parsed = parsed.and_then(|parsed| json::from_value(parsed).ok());
+    text.or_else(|| parsed.map(|parsed| json::compact(&parsed))).unwrap_or_default()
+}
+
 /// Takes the reply out of the answer of a model, or why there is none.
 ///
 /// The answer is a map with the raw `text` of the reply, or its parsed `value`; other fields, such

@@ -14,7 +14,7 @@ use crate::module::Shared;
 use crate::reply;
 use crate::value::Value;
 
-use super::answer::{Spoken, spoken, usage_of};
+use super::answer::{Spoken, left_out_of, raw_of, spoken, usage_of};
 use super::fault::Fault;
 use super::step::Flow;
 use super::task::{Task, Waits};
@@ -191,6 +191,8 @@ impl World {
         let generation = innermost(task);
         let site = &module.code.generates[generation.site as usize];
         generation.usages.push(usage_of(&answer).unwrap_or_default());
+        let left_out = left_out_of(&answer);
+        let raw = raw_of(&answer);
         let result = spoken(answer)
             .map_err(|unspoken| Failed {
                 said: unspoken.said,
@@ -200,6 +202,10 @@ impl World {
                 let read = self.read_reply(site, generation, &spoken);
                 read.map_err(|failed| Failed { said: Some(spoken.to_json()), ..failed })
             });
+        if site.options.debug == Debug::Shown {
+            let data = Data::Text(reply_text(site, generation, (&raw, &left_out), &result));
+            self.events.push(agentic_replay::Event { kind: DEBUG_EVENT.to_owned(), data });
+        }
         match result {
             Ok(result) => {
                 let generation = task.generations.pop().expect("it answered");
@@ -329,6 +335,29 @@ fn debug_text(site: &GenerateSite, generation: &Generation) -> String {
         "--- AgentScript generate debug: {} attempt {} ---\nSystem:\n{system}\n\
          Final user message:\n{user}\nReturn schema:\n{schema}\n\
          --- end AgentScript generate debug ---",
+        site.agent, generation.attempt
+    )
+}
+
+/// Shows what came back: the reply as it came, what the model was not told, and whether it counts.
+fn reply_text(
+    site: &GenerateSite,
+    generation: &Generation,
+    (raw, left_out): (&str, &[String]),
+    result: &Result<Json, Failed>,
+) -> String {
+    let left_out = match left_out {
+        [] => String::new(),
+        hints => format!("Not told, because the model does not take it:\n{}\n", hints.join(", ")),
+    };
+    let validation = match (result, &site.contract) {
+        (Ok(_), Some(_)) => "ok",
+        (Ok(_), None) => "none",
+        (Err(failed), _) => &failed.message,
+    };
+    format!(
+        "--- AgentScript generate reply: {} attempt {} ---\n{left_out}Raw output:\n{raw}\n\
+         Validation:\n{validation}\n--- end AgentScript generate reply ---",
         site.agent, generation.attempt
     )
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::ast::ImportKind;
 use crate::code::{Code, ForSite, Resource, UseSite, Validation};
+use crate::context::clip::Clipped;
 use crate::context::prompt::Item;
 use crate::dialect::Version;
 use crate::json::Json;
@@ -332,9 +333,21 @@ fn item_json(index: usize, item: &Item) -> Json {
         ("text", Json::Text(content.text.clone())),
         ("budget", item.budget.as_ref().map_or(Json::Null, |budget| budget.to_json())),
         ("clipped", Json::Bool(content.clipped)),
+        ("strategy", strategy(content).map_or(Json::Null, Json::text)),
         ("original_size", Json::Number(content.original_size as f64)),
         ("clipped_size", Json::Number(content.clipped_size as f64)),
     ])
+}
+
+/// Says how a value was clipped: by its letters, its items or its fields.
+fn strategy(content: &Clipped) -> Option<&'static str> {
+    let strategy = match &content.value {
+        Json::Text(_) => "letters",
+        Json::List(_) => "items",
+        Json::Object(_) => "fields",
+        Json::Null | Json::Bool(_) | Json::Number(_) => return None,
+    };
+    content.clipped.then_some(strategy)
 }
 
 /// The event as version 0.1.0 wrote it.

@@ -167,6 +167,26 @@ fn what_attempts_cost_is_added_up() {
 }
 
 #[test]
+fn a_hint_that_a_model_refuses_is_left_out_of_the_next_attempts_and_said() {
+    let model = Model::new(|number, asked| match number {
+        0 => Reply::Status(400, json!({"error": {"message": "no temperature here"}}).to_string()),
+        _ if asked.get("temperature").is_some() => Reply::Status(400, "told again".to_owned()),
+        1 => reply(&json!({"content": "no JSON"}), "stop", (1, 1)),
+        _ => reply(&json!({"content": "{\"a\":\"x\"}"}), "stop", (1, 1)),
+    });
+    let sandbox = sandbox(&model);
+    let hinted = CONTRACT.replace("attempts: 3", "attempts: 3, temperature: 0.5, debug: true");
+    std::fs::write(sandbox.start().join("contract.as"), hinted).expect("writable");
+    let finished = agentic(&sandbox, &["run", "contract.as", "--quiet"]);
+    assert_eq!(finished.ending, Ending::Exit(0), "{}", text(&finished));
+    assert_eq!(model.take_n_asked(), 3);
+    let said = String::from_utf8_lossy(&finished.stderr);
+    for wanted in ["does not take it:\ntemperature", "Raw output:\nno JSON", "Validation:\nok"] {
+        assert!(said.contains(wanted), "{said}");
+    }
+}
+
+#[test]
 fn what_attempts_of_a_task_cost_is_added_up() {
     let model = Model::new(|number, _| match number {
         0 => reply(&json!({"content": "no JSON"}), "stop", (1000, 500)),
