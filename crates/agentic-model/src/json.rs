@@ -165,13 +165,17 @@ impl<'de> Visitor<'de> for AnyJson {
 fn plain_length(bytes: &[u8]) -> usize {
     // Whole chunks are looked at at once, which the processor does without branches.
     const CHUNK: usize = 32;
-    let is_escaped = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
     let chunks = bytes.chunks_exact(CHUNK);
     let is_clean =
         |chunk: &&[u8]| !chunk.iter().fold(false, |found, byte| found | is_escaped(*byte));
     let start = chunks.take_while(is_clean).count() * CHUNK;
     let rest = &bytes[start..];
     start + rest.iter().position(|byte| is_escaped(*byte)).unwrap_or(rest.len())
+}
+
+/// Tells whether a byte cannot stand in a text as it is.
+fn is_escaped(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
 fn from_number(number: &serde_json::Number) -> Result<Value, JsonError> {

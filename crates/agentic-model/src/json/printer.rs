@@ -98,9 +98,10 @@ fn print_from<V: Printed>(value: &V, indent: usize, escapes: Escapes, out: &mut 
             break_line(indent, out);
             out.push('}');
         }
-        Shape::Scalar | Shape::Text(_) | Shape::List(_) | Shape::Object(_) => {
-            print_line(value, escapes, out);
-        }
+        Shape::Scalar => value.print_scalar(out),
+        Shape::Text(text) => print_text(text, escapes, out),
+        Shape::List(_) => out.push_str("[]"),
+        Shape::Object(_) => out.push_str("{}"),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::plain_length;
+use crate::json::is_escaped;
 
 /// What the values of a text become.
 pub trait Sink<'t> {
@@ -305,7 +305,9 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
     /// Steps to the next quotation mark, backslash or control character.
     fn plain_text(&mut self) -> &'t str {
         let start = self.at;
-        self.at += plain_length(&self.bytes[start..]);
+        // Most texts are short, and chunks would look beyond their ends.
+        let rest = &self.bytes[start..];
+        self.at += rest.iter().position(|byte| is_escaped(*byte)).unwrap_or(rest.len());
         &self.text[start..self.at]
     }
 
