@@ -82,7 +82,7 @@ pub enum Verb {
     Watch {
         /// An id or a prefix of it, or an agent
         session: String,
-        /// Only until it waits for a human; then exits with 4
+        /// Only until it waits for a human, or for somebody who could not be reached; then exits with 4
         #[arg(long)]
         until_held: bool,
     },

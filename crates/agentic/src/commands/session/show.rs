@@ -65,7 +65,7 @@ pub fn answer(context: &Context, space: &SessionSpace, id: &SessionId) -> Outcom
 }
 
 /// Says why nobody could answer what a session asks, if that is so, and what to do about it.
-fn tell_unanswered(space: &SessionSpace, summary: &Summary) -> bool {
+pub(super) fn tell_unanswered(space: &SessionSpace, summary: &Summary) -> bool {
     let Some((asking, failure)) = session::unanswered(space, summary) else { return false };
     let child = match asking == summary.id {
         true => String::new(),

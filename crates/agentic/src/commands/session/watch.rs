@@ -7,7 +7,7 @@ use agentic_session::{SessionSpace, State, Watch};
 use agentic_view::{RecordView, visible_line};
 use serde_json::Value as Json;
 
-use super::show::{brief, duration};
+use super::show::{brief, duration, tell_unanswered};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::output::{Format, is_reader_gone, print_raw, print_text};
@@ -25,7 +25,8 @@ pub(super) fn watch(
     until_held: bool,
 ) -> Outcome {
     stop::listen()?;
-    let mut watch = Watch::new(space, space.find_session(session)?);
+    let id = space.find_session(session)?;
+    let mut watch = Watch::new(space, id);
     loop {
         if let Some((records, state)) = watch.look()? {
             for record in &records {
@@ -44,6 +45,10 @@ pub(super) fn watch(
                 State::Held if until_held => return Ok(ExitCode::from(4)),
                 State::Held | State::Running | State::Waiting => {}
             }
+        }
+        // A child may wait as well, of which the records of its parent say nothing.
+        if until_held && tell_unanswered(space, &space.session(&id)?) {
+            return Ok(ExitCode::from(4));
         }
         if stop::is_asked() || is_reader_gone() {
             return Ok(ExitCode::SUCCESS);
