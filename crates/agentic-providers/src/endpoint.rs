@@ -60,7 +60,9 @@ impl Exchange {
     /// Makes the call and waits for its end, or until `cancel`.
     pub fn perform(&self, cancel: &CancelFlag) -> Reply {
         self.send(cancel).unwrap_or_else(|fault| match fault {
-            HttpFault::Malformed(reason) | HttpFault::Transport(reason) => Reply::Lost(reason),
+            HttpFault::Malformed(reason)
+            | HttpFault::Unreachable(reason)
+            | HttpFault::Transport(reason) => Reply::Lost(reason),
             HttpFault::TimedOut(_) => Reply::TimedOut,
             HttpFault::Cancelled => Reply::Stopped,
             HttpFault::TooLong(_) => Reply::Flooded,

@@ -5,7 +5,7 @@
 //! is reached directly, any other by the proxy of the environment.
 
 use std::fmt;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,10 @@ pub(crate) enum HttpFault {
     /// The address or a header cannot be sent.
     #[error("{0}")]
     Malformed(String),
-    /// The other side cannot be reached, or broke off.
+    /// No connection came about: nothing was sent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// The other side broke off.
     #[error("{0}")]
     Transport(String),
     /// The time was over first.
@@ -238,10 +241,17 @@ fn fault_of(error: ureq::Error, cancel: &CancelFlag, limit: Duration) -> HttpFau
     }
     match error {
         ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
-            HttpFault::Transport("no connection came about in time".to_owned())
+            HttpFault::Unreachable("no connection came about in time".to_owned())
         }
         ureq::Error::Timeout(_) => HttpFault::TimedOut(limit),
         ureq::Error::BadUri(_) | ureq::Error::Http(_) => HttpFault::Malformed(error.to_string()),
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => {
+            HttpFault::Unreachable(error.to_string())
+        }
+        // Only whoever wants to connect is refused.
+        ureq::Error::Io(error) if error.kind() == ErrorKind::ConnectionRefused => {
+            HttpFault::Unreachable(error.to_string())
+        }
         ureq::Error::Io(error) => HttpFault::Transport(error.to_string()),
         other => HttpFault::Transport(other.to_string()),
     }

@@ -139,7 +139,12 @@ impl Providers {
                 let key = stamp.request_id.to_string();
                 let (session, found) = (&stamp.session, stamp.found.as_ref());
                 let setting = Setting { session, key: &key, limit, found, cancel };
-                Some(tool::answer_of(self.tools.call(&ToolCall::of(payload), &setting)).into())
+                let call = ToolCall::of(payload);
+                let result = self.tools.call(&call, &setting);
+                let unanswered = result.as_ref().err().filter(|fault| fault.reached_nobody());
+                let unanswered =
+                    unanswered.map(|fault| format!("`{}`: {}", call.uri, fault.message));
+                Some(Response { answer: tool::answer_of(result), unanswered })
             }
             AGENT_TOOL_REQUEST => {
                 let is_web = tool::reads_web(payload);

@@ -67,6 +67,8 @@ pub struct ToolFault {
 pub enum ToolFaultClass {
     /// The call is wrong, or may not be made, or failed.
     Refused,
+    /// Nobody is there to be asked: nothing of the call can have been done.
+    Unreachable,
     /// The time limit passed first.
     TimedOut,
     /// Nobody waits any more.
@@ -74,9 +76,23 @@ pub enum ToolFaultClass {
 }
 
 impl ToolFault {
+    /// Says whether nothing of the call can have been done, since nobody was there: it says nothing
+    /// about the call.
+    pub fn reached_nobody(&self) -> bool {
+        match self.class {
+            ToolFaultClass::Unreachable => true,
+            ToolFaultClass::Refused | ToolFaultClass::TimedOut | ToolFaultClass::Cancelled => false,
+        }
+    }
+
     /// Makes the failure of a call that is refused.
     pub fn refused(message: impl Into<String>) -> ToolFault {
         ToolFault { class: ToolFaultClass::Refused, message: message.into() }
+    }
+
+    /// Makes the failure of a call that reached nobody.
+    pub(crate) fn unreachable(message: impl Into<String>) -> ToolFault {
+        ToolFault { class: ToolFaultClass::Unreachable, message: message.into() }
     }
 
     fn timed_out(message: impl Into<String>) -> ToolFault {
@@ -120,7 +136,10 @@ pub fn answer_of(result: Result<String, ToolFault>) -> Answer {
         Err(ToolFault { class: ToolFaultClass::TimedOut, message }) => {
             Answer::Failed(Failure::new("timed-out", message))
         }
-        Err(ToolFault { class: ToolFaultClass::Refused, message }) => refused(message),
+        Err(ToolFault {
+            class: ToolFaultClass::Refused | ToolFaultClass::Unreachable,
+            message,
+        }) => refused(message),
     }
 }
 

@@ -148,7 +148,9 @@ impl Server<'_> {
 /// Says why nothing came back, without anything that was sent.
 fn reason(fault: &HttpFault) -> &'static str {
     match fault {
-        HttpFault::Malformed(_) | HttpFault::Transport(_) => "it cannot be reached",
+        HttpFault::Malformed(_) | HttpFault::Unreachable(_) | HttpFault::Transport(_) => {
+            "it cannot be reached"
+        }
         HttpFault::TimedOut(_) => "it took too long",
         HttpFault::Cancelled => "nobody waits for it any more",
         HttpFault::TooLong(_) => "it said too much",

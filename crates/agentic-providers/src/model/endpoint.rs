@@ -294,7 +294,9 @@ impl Attempt<'_> {
     fn broken(&self, fault: HttpFault) -> ModelFault {
         let (class, retry) = match &fault {
             HttpFault::Malformed(_) => (FaultClass::Unconfigured, Retry::Never),
-            HttpFault::Transport(_) => (FaultClass::Transport, Retry::Later),
+            HttpFault::Unreachable(_) | HttpFault::Transport(_) => {
+                (FaultClass::Transport, Retry::Later)
+            }
             HttpFault::TimedOut(_) => (FaultClass::TimedOut, Retry::Never),
             HttpFault::Cancelled => (FaultClass::Cancelled, Retry::Never),
             HttpFault::TooLong(_) => (FaultClass::Invalid, Retry::Never),

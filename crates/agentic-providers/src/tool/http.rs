@@ -91,6 +91,7 @@ fn fault(fault: &HttpFault) -> ToolFault {
         HttpFault::Malformed(_) | HttpFault::Transport(_) | HttpFault::TooLong(_) => {
             ToolFaultClass::Refused
         }
+        HttpFault::Unreachable(_) => ToolFaultClass::Unreachable,
         HttpFault::TimedOut(_) => ToolFaultClass::TimedOut,
         HttpFault::Cancelled => ToolFaultClass::Cancelled,
     };

@@ -88,7 +88,6 @@ impl Server {
         folder: &Path,
         cancel: &CancelFlag,
     ) -> Result<Server, ToolFault> {
-        let fault = |what: String| ToolFault::refused(format!("the server `{name}` {what}"));
         let launched = Launch {
             argv,
             folder,
@@ -99,8 +98,11 @@ impl Server {
             limit: Duration::MAX,
             charge: cancel.charge(),
         };
-        let mut program =
-            launched.start().map_err(|error| fault(format!("cannot be started: {error}")))?;
+        let cannot_start = |error| {
+            // It was asked for nothing yet.
+            ToolFault::unreachable(format!("the server `{name}` cannot be started: {error}"))
+        };
+        let mut program = launched.start().map_err(cannot_start)?;
         let pipes = (program.take_stdin(), program.take_stdout(), program.take_stderr());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             unreachable!("BUG: all three are piped")

@@ -225,7 +225,7 @@ fn argument<'a>(args: &'a Json, name: &str) -> Result<&'a str, Fault> {
 fn fault(fault: HttpFault) -> Fault {
     let class = match &fault {
         HttpFault::Malformed(_) | HttpFault::TooLong(_) => "refused",
-        HttpFault::Transport(_) => "transport",
+        HttpFault::Unreachable(_) | HttpFault::Transport(_) => "transport",
         HttpFault::TimedOut(_) => "timed-out",
         HttpFault::Cancelled => "cancelled",
     };

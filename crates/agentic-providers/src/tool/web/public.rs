@@ -153,7 +153,7 @@ mod tests {
             let web = PublicWeb { hosts: hosts.iter().map(|host| (*host).to_owned()).collect() };
             let client = Client::by(web, Duration::from_secs(5), &CancelFlag::new());
             match client.send(&message) {
-                Err(HttpFault::Transport(reason)) => reason,
+                Err(HttpFault::Unreachable(reason) | HttpFault::Transport(reason)) => reason,
                 Err(other) => panic!("{other}"),
                 Ok(received) => panic!("status {}", received.status),
             }
