@@ -73,11 +73,20 @@ pub enum Scan {
 /// what is bad has reached the disk, and where the good frame says that the disk had the bad one:
 /// `synced` reads from a payload how many bytes of the segment that were when it was written.
 pub fn scan(bytes: &[u8], synced: impl Fn(&[u8]) -> Option<u64>) -> Scan {
-    let mut start = 0;
+    scan_chain(bytes, |_, payload| synced(payload))
+}
+
+/// Does the same where records know their place: of a frame after a bad one `synced` is asked beside
+/// the payload of the last good frame before it, and says nothing if the one cannot follow the other
+/// with a record in between. What a record holds may be frames as well, copied from a journal.
+pub fn scan_chain(bytes: &[u8], synced: impl Fn(Option<&[u8]>, &[u8]) -> Option<u64>) -> Scan {
+    let (mut start, mut last) = (0, None);
     while start < bytes.len() {
         match at(bytes, start) {
-            Some((_, next)) => start = next,
-            None if was_whole(bytes, start, &synced) => return Scan::Damaged { start },
+            Some((payload, next)) => (start, last) = (next, Some(payload)),
+            None if was_whole(bytes, start, |payload| synced(last, payload)) => {
+                return Scan::Damaged { start };
+            }
             None => return Scan::Torn { end: start },
         }
     }

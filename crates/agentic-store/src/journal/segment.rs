@@ -103,7 +103,14 @@ fn cut_torn(file: &File, path: &Path, scan: fn(&[u8]) -> Scan) -> Result<(u64, u
 
 /// Looks at every frame of a segment.
 pub fn scan(bytes: &[u8]) -> Scan {
-    frame::scan(bytes, |payload| Record::decode(payload).ok().map(|record| record.synced))
+    frame::scan_chain(bytes, |before, payload| {
+        let record = Record::decode(payload).ok()?;
+        let before = before.and_then(|before| Record::decode(before).ok());
+        let is_later = before.is_none_or(|before| {
+            record.seq > before.seq + 1 && record.standing.genesis == before.standing.genesis
+        });
+        is_later.then_some(record.synced)
+    })
 }
 
 /// Looks at every frame of a log, whose payloads begin with the length that was synced before.

@@ -315,3 +315,39 @@ fn a_journal_of_an_earlier_release_opens_and_goes_on() {
     journal.append_done(Compared { tip, removed: Vec::new() }, now()).expect("room");
     assert_eq!(reopen(&place).0.standing().compared, tip);
 }
+
+#[test]
+fn a_torn_record_that_holds_a_journal_is_torn() {
+    // The journal of another agent, longer than this one, and this one itself.
+    let (other, place) = (place(), place());
+    let genesis = Oid::parse(&"1".repeat(40)).expect("an id");
+    let standing = Standing { genesis: Some(genesis), ..begin(&other).standing().clone() };
+    std::fs::remove_dir_all(other.layout.journal(&other.stream)).expect("removable");
+    let mut journal =
+        Journal::create(&other.layout, &other.stream, standing, now()).expect("writable");
+    for _ in 0..9 {
+        journal.append_entries(vec![entry("x")], now(), Durability::Full).expect("writable");
+    }
+    let copied = std::fs::read(segment::path(&other.layout.journal(&other.stream), 0));
+    let mut journal = begin(&place);
+    journal.append_entries(vec![entry("first")], now(), Durability::Full).expect("writable");
+    let path = segment::path(&place.layout.journal(&place.stream), 0);
+    let own = std::fs::read(&path).expect("readable");
+    for bytes in [copied.expect("readable"), own.clone()] {
+        std::fs::write(&path, &own).expect("writable");
+        let mut journal = reopen(&place).0;
+        let object = GitObject { kind: GitKind::Blob, bytes };
+        let holding = Transaction { objects: vec![object], ..transaction(0, 0) };
+        journal.append_transaction(holding, None, Durability::Full).expect("writable");
+        let whole = std::fs::read(&path).expect("readable");
+        for end in own.len() + 1..whole.len() {
+            let found = segment::scan(&whole[..end]);
+            assert_eq!(found, frame::Scan::Torn { end: own.len() }, "cut at {end}");
+        }
+        // With a record after it, it was whole.
+        journal.append_entries(vec![entry("last")], now(), Durability::Full).expect("writable");
+        let mut bytes = std::fs::read(&path).expect("readable");
+        bytes[own.len() + 20] ^= 0x40;
+        assert_eq!(segment::scan(&bytes), frame::Scan::Damaged { start: own.len() });
+    }
+}
