@@ -70,6 +70,15 @@ pub fn synced(path: &Path, length: u64) {
     let _ = (path, length);
 }
 
+/// Notes for a test that a file or folder has another name now. The disk has that once the folder of
+/// the new name is synced.
+pub fn renamed(from: &Path, to: &Path) {
+    #[cfg(feature = "crash-points")]
+    armed::note_rename(from, to);
+    #[cfg(not(feature = "crash-points"))]
+    let _ = (from, to);
+}
+
 #[cfg(feature = "crash-points")]
 mod armed {
     use std::collections::BTreeMap;
@@ -109,10 +118,19 @@ mod armed {
         Ok(())
     }
 
-    /// Appends to the log of syncs.
+    /// Notes a sync.
     pub fn note_sync(path: &Path, length: u64) {
+        note(&format!("{length} {}\n", path.display()));
+    }
+
+    /// Notes a new name.
+    pub fn note_rename(from: &Path, to: &Path) {
+        note(&format!("renamed {}\t{}\n", from.display(), to.display()));
+    }
+
+    /// Appends to the log of syncs.
+    fn note(line: &str) {
         let Some(log) = std::env::var_os("AGENTIC_SYNC_LOG") else { return };
-        let line = format!("{length} {}\n", path.display());
         let file = OpenOptions::new().create(true).append(true).open(log);
         let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
         written.expect("the log of syncs can be written");

@@ -72,6 +72,7 @@ pub fn change_names(layout: &Layout, stream: &Stream, aside: &Path) -> Result<()
     std::fs::create_dir_all(above).map_err(Error::io("create", above))?;
     sync_directory(layout.root())?;
     std::fs::rename(&dir, aside).map_err(Error::io("set aside", &dir))?;
+    fault::renamed(&dir, aside);
     fault::point("predecessor-aside")?;
     take_place(layout, stream)?;
     sync_directory(above)
@@ -88,6 +89,7 @@ pub fn take_place(layout: &Layout, stream: &Stream) -> Result<bool> {
         return Ok(false);
     }
     std::fs::rename(&begun, &dir).map_err(Error::io("take the place of", &dir))?;
+    fault::renamed(&begun, &dir);
     fault::point("successor-in-place")?;
     sync_directory(&layout.journals())?;
     Ok(true)

@@ -16,24 +16,6 @@ pub struct Verb {
     pub again: &'static [i32],
     /// How much of it is there after a crash.
     pub whole: Whole,
-    /// What it does to the journal of its agent.
-    pub journal: JournalUse,
-}
-
-/// What a verb does to the journal of its agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum JournalUse {
-    /// It appends.
-    Appends,
-    /// It sets the journal aside and begins another: folders are renamed, and simulated power cuts,
-    /// which tell by the paths of files what was synced, cannot follow.
-    Replaces,
-}
-
-impl Verb {
-    const fn replacing_its_journal(self, whole: Whole) -> Verb {
-        Verb { whole, journal: JournalUse::Replaces, ..self }
-    }
 }
 
 /// How much of a verb is there after a crash and the next command.
@@ -47,15 +29,7 @@ pub enum Whole {
 
 /// A verb on one agent `alice`.
 const fn on_alice(name: &'static str, before: &'static str, run: &'static str) -> Verb {
-    Verb {
-        name,
-        setup: Setup::Repository,
-        before,
-        run,
-        again: &[0, 1, 3],
-        whole: Whole::Always,
-        journal: JournalUse::Appends,
-    }
+    Verb { name, setup: Setup::Repository, before, run, again: &[0, 1, 3], whole: Whole::Always }
 }
 
 /// All verbs that write.
@@ -136,22 +110,22 @@ pub const VERBS: &[Verb] = &[
          git commit -q --allow-empty -m onward; git checkout -q agents/alice
          git rebase -q main; git checkout -q main",
         "agentic trace add --agent alice second",
-    )
-    .replacing_its_journal(Whole::Always),
-    on_alice(
-        "trace add on a branch that begins elsewhere by now",
-        "agentic spawn alice -m x --at main; agentic trace add --agent alice first
-         git branch -qf agents/alice main",
-        "agentic trace add --agent alice second",
-    )
-    .replacing_its_journal(Whole::EachPart),
+    ),
+    Verb {
+        whole: Whole::EachPart,
+        ..on_alice(
+            "trace add on a branch that begins elsewhere by now",
+            "agentic spawn alice -m x --at main; agentic trace add --agent alice first
+             git branch -qf agents/alice main",
+            "agentic trace add --agent alice second",
+        )
+    },
     on_alice(
         "spawn under a name that was free again",
         "agentic spawn alice -m x; agentic trace add --agent alice first
          git branch -qD agents/alice; git update-ref -d refs/notes/agentic/alice",
         "agentic spawn alice -m y",
-    )
-    .replacing_its_journal(Whole::Always),
+    ),
     on_alice(
         "trace add of a long text",
         "agentic spawn alice -m x; agentic trace add --agent alice first",
@@ -281,7 +255,6 @@ pub const VERBS: &[Verb] = &[
         run: "agentic worktree add alice ../alice",
         again: &[1],
         whole: Whole::EachPart,
-        journal: JournalUse::Appends,
     },
     Verb {
         name: "fetch",
@@ -295,6 +268,5 @@ pub const VERBS: &[Verb] = &[
         run: "agentic fetch",
         again: &[0],
         whole: Whole::EachPart,
-        journal: JournalUse::Appends,
     },
 ];
