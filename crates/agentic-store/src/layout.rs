@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
 
-use crate::git::ARCHIVE_REF;
 use crate::{Error, Result};
+
+/// The ref that keeps archived agents.
+pub const ARCHIVE_REF: &str = "refs/agentic/archive";
 
 /// The folder of one repository's journals, locks and caches.
 #[derive(Debug, Clone)]

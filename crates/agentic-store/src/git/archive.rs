@@ -14,9 +14,7 @@ use super::{FileMode, RefMove, Repository, TreeChange, TreeEdit, to_id, to_oid};
 use crate::journal::{Archived, BranchMove, GitKind, GitObject};
 use crate::{Error, Result};
 
-/// The ref that keeps archived agents.
-pub const ARCHIVE_REF: &str = "refs/agentic/archive";
-
+pub use crate::layout::ARCHIVE_REF;
 /// How often a writer tries again because somebody else moved the ref.
 const RACES_MAX: usize = 1000;
 /// How deep the folders of the archive's tree nest.
