@@ -10,10 +10,11 @@ use agentic_replay::{RequestId, StartRecord};
 use agentic_space::Written;
 use agentic_space::commit::RACES_MAX;
 use agentic_space::error::BranchError;
-use agentic_space::following::{Following, carry_out};
+use agentic_space::following::Following;
 use agentic_space::signing::Signing;
+use agentic_space::write::LockedStream;
 use agentic_store::Durability;
-use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transaction};
 
 pub use crate::admission::check;
 pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
@@ -236,10 +237,11 @@ fn record(
                 Some((head, transaction(space, start, decision, (head, signing))?))
             }
         };
-        let (writer, head) = space.writer(agent)?;
+        let locked = LockedStream::agent(space, agent)?;
+        let head = locked.head().expect("BUG: an agent has a head");
         let found = trust::find(space, start, request, Look::Locked)?;
         if !found.unseen.is_empty() {
-            drop(writer);
+            drop(locked);
             trust::find(space, start, request, Look::Free)?;
             continue;
         }
@@ -257,8 +259,9 @@ fn record(
             None => None,
         };
         // A decision is never less than fully durable.
-        let moved = carry_out(space, writer, transaction, (head, following), Durability::Full)?;
-        return Ok(Recorded::New { commit: moved.head, written: moved.written });
+        let commit = transaction.decision().expect("BUG: a decision moves its branch");
+        let moved = locked.decide(transaction, following, Durability::Full)?.follow();
+        return Ok(Recorded::New { commit, written: moved.written });
     }
     let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
     Err(agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found: None })
@@ -338,15 +341,10 @@ fn transaction(
     let mut kept: Vec<KeptObject> = fields_object.iter().map(KeptObject::from).collect();
     kept.extend(trace_objects);
     Ok(Transaction {
-        verb: DECIDE.to_owned(),
         objects: vec![object],
         branch: Some(BranchMove { name: agent.branch_ref(), expect: Some(head), new }),
         notes: Some(NotesEdit { name: agent.notes_ref(), notes: vec![(new, note)], objects: kept }),
-        taken: Taken::default(),
-        follow: None,
-        fold: None,
-        author: signatures.author,
-        committer: signatures.committer,
+        ..signatures.transaction(DECIDE)
     })
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Object, Value};
 use agentic_replay::{RecordHash, SessionId};
+use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{KeptObject, Transaction};
 
@@ -87,7 +88,7 @@ fn record_object(
 /// Keeps objects in the notes of an agent.
 pub fn keep(space: &SessionSpace, agent: &AgentName, verb: &str, objects: &[Object]) -> Result<()> {
     let signatures = space.signatures(agent)?;
-    let (mut writer, _) = space.writer(agent)?;
+    let locked = LockedStream::agent(space, agent)?;
     let signed = (signatures.author, signatures.committer);
     let transaction = Transaction::keeping(
         verb,
@@ -96,8 +97,7 @@ pub fn keep(space: &SessionSpace, agent: &AgentName, verb: &str, objects: &[Obje
         signed,
     );
     // The witness of a record is no less durable than the record.
-    let outcome = writer.carry_out(transaction, Durability::Full, space.now())?;
-    agentic_space::Written::from_outcome(outcome, agent.as_str(), None)?;
+    locked.decide(transaction, None, Durability::Full)?.follow();
     Ok(())
 }
 

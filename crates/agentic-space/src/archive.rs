@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::AgentName;
 use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
-use agentic_store::journal::{Archived, BranchMove, Fold, Taken, Transaction};
+use agentic_store::journal::{Archived, BranchMove, Fold, Transaction};
 use agentic_store::recovery::keep_notes;
-use agentic_store::{Lock, Outcome, Stream, Writer, drop_journal};
+use agentic_store::{Lock, Stream, Writer, drop_journal};
 
 use crate::error::{AgentError, BranchError, WorktreeError};
 use crate::space::Signatures;
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -104,7 +105,7 @@ fn archive_part(
     let signatures = space.own_signatures()?;
 
     // The archive's lock comes before those of agents, here and where agents are restored.
-    let mut archive = Writer::open(repository, &archive_stream(), space.now())?;
+    let mut archive = LockedStream::stream(space, &archive_stream())?;
     let mut writers = BTreeMap::new();
     for agent in agents.iter().collect::<BTreeSet<_>>() {
         let stream = Stream::Agent(agent.clone());
@@ -124,16 +125,13 @@ fn archive_part(
     }
 
     repository.wait_for_ref_lock(PACKED_REFS)?;
-    archive.begin(None, repository.find_ref(ARCHIVE_REF)?, space.now())?;
+    archive.begin(None, repository.find_ref(ARCHIVE_REF)?)?;
     // What the archive names must not be younger on the disk than the archive, nor its journal than
     // the record in it.
     repository.sync_filesystem()?;
     let transaction = folding_away(space, &entries, signatures)?;
-    let expect = transaction.branch.as_ref().and_then(|step| step.expect);
-    let outcome = archive.carry_out(transaction, space.durability(), space.now())?;
-    let is_visible = matches!(outcome, Outcome::Done);
-    let written = Written::from_outcome(outcome, ARCHIVE_REF, expect)?;
-    if is_visible {
+    let decided = archive.decide(transaction, None, space.durability())?;
+    if decided.is_visible() {
         for entry in &entries {
             check_gone(space, &entry.archived)?;
         }
@@ -142,7 +140,7 @@ fn archive_part(
             let _kept = drop_journal(repository, &Stream::Agent((*agent).clone()), space.now());
         }
     }
-    Ok((entries, written))
+    Ok((entries, decided.follow().written))
 }
 
 /// Restores agents: each with the branch and the notes that it had.
@@ -164,34 +162,25 @@ pub fn restore(space: &Space, agents: &[AgentName]) -> Result<Moved> {
 }
 
 fn restore_one(space: &Space, agent: &AgentName) -> Result<(ArchiveEntry, Written)> {
-    let repository = space.repository();
     // Whoever archived it and died may not have been done with its refs.
-    let _archive = Writer::open(repository, &archive_stream(), space.now())?;
-    let stream = Stream::Agent(agent.clone());
-    let mut writer = Writer::open(repository, &stream, space.now())?;
+    let _archive = LockedStream::stream(space, &archive_stream())?;
+    let mut locked = LockedStream::stream(space, &Stream::Agent(agent.clone()))?;
     let entry = check_archived(space, agent)?;
     let head = entry.archived.head;
     let genesis = space.find_genesis(agent, head)?;
     let signatures = space.own_signatures()?;
-    writer.begin(genesis, Some(head), space.now())?;
-    repository.sync_filesystem()?;
+    locked.begin(genesis, Some(head))?;
+    space.repository().sync_filesystem()?;
     let transaction = Transaction {
-        verb: "restore".to_owned(),
-        objects: Vec::new(),
         branch: Some(BranchMove { name: agent.branch_ref(), expect: None, new: head }),
-        notes: None,
-        taken: Taken::default(),
-        follow: None,
         fold: Some(Fold::Back(entry.archived.clone())),
-        author: signatures.author,
-        committer: signatures.committer,
+        ..signatures.transaction("restore")
     };
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
-    let written = match Written::from_outcome(outcome, agent.as_str(), None) {
+    let written = match locked.decide(transaction, None, space.durability()) {
         Err(Error::Branch(BranchError::HeadMoved { .. })) => {
             return Err(Error::Agent(AgentError::Exists { name: agent.clone() }));
         }
-        other => other?,
+        decided => decided?.follow().written,
     };
     Ok((entry, written))
 }
@@ -209,20 +198,20 @@ fn entry_of(space: &Space, agent: &AgentName) -> Result<ArchiveEntry> {
 fn folding_away(
     space: &Space,
     entries: &[ArchiveEntry],
-    Signatures { author, committer }: Signatures,
+    signatures: Signatures,
 ) -> Result<Transaction> {
-    let draft = space.repository().draft_archive(entries, None, &author, &committer)?;
+    let draft = space.repository().draft_archive(
+        entries,
+        None,
+        &signatures.author,
+        &signatures.committer,
+    )?;
     let away = entries.iter().map(|entry| entry.archived.clone()).collect();
     Ok(Transaction {
-        verb: "archive".to_owned(),
         objects: draft.objects,
         branch: Some(draft.step),
-        notes: None,
-        taken: Taken::default(),
-        follow: None,
         fold: Some(Fold::Away(away)),
-        author,
-        committer,
+        ..signatures.transaction("archive")
     })
 }
 

@@ -77,3 +77,9 @@ impl Space {
         head.ok_or_else(|| Error::Branch(BranchError::Unknown { name: branch.to_string() }))
     }
 }
+
+/// Returns the name that people know a branch by: that of its agent, or without `refs/heads/`.
+pub(crate) fn short(branch: &str) -> String {
+    let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+    short.strip_prefix("agents/").unwrap_or(short).to_owned()
+}

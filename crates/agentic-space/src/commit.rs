@@ -1,234 +1,281 @@
-//! Committing: what an agent did, as a typed commit on its branch, maybe with its trace.
+//! Committing: what an agent did, as typed commits on its branch, maybe with its trace.
+//!
+//! One draft or many go the same way, through [`crate::write`]. Many in one write are one record,
+//! one sync, and one move of the branch and of the notes; each is as if it had been made alone, with
+//! its own tree, message, trailers and place in the chain, and all are there after a crash, or none.
+//! Committing alone is for what must be known to be safe before the next step begins; this is for
+//! those who have many steps to tell at once, and for threads of one process that write to one agent
+//! at the same time.
 
-mod base;
+mod chain;
 mod draft;
-mod made;
 mod retry;
 mod source;
 
-use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Oid};
+use agentic_model::{AgentName, Oid};
 pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
-use agentic_store::journal::{self, KeptObject, Taken};
-use agentic_store::{Durability, Stream, WorktreeLock, Writer};
+use agentic_store::{Durability, Stream};
 
-use self::base::{overtaken, settled_base};
+pub(crate) use self::chain::BoundTrace;
+use self::chain::{CommitChain, PendingTrace};
 pub use self::draft::{Asker, Capture, Committed, Draft, Edit, Emptiness, Source};
-pub(crate) use self::made::{Made, Making};
 use self::retry::same_as_rolled_forward;
-pub(crate) use self::source::{Built, apply, shown};
-use crate::batch::may_prepare_locked;
-use crate::error::{BranchError, CommitError};
-use crate::following::{Following, carry_out};
+use crate::error::{BranchError, WorktreeError};
+use crate::following::{Following, Waited, wait_for};
+use crate::group::GroupPart;
 use crate::signing::Signing;
+use crate::write::{LockedStream, ReservedBranch};
 use crate::{Error, Result, Space};
 
 /// How often edits are applied again to a head that somebody else moved meanwhile.
 pub const RACES_MAX: usize = 1000;
 
-/// Commits what an agent did. The order is that of `docs/` and DESIGN § 6: trees are built, and the
-/// commit is made and signed, outside any lock; under the agent's lock everything is checked again;
-/// one durable record decides; then objects, branch and notes become visible, and the worktree
-/// follows.
+/// Commits what an agent did. Threads of one process that commit edits to one agent at the same time
+/// share one write.
 ///
 /// # Errors
 /// Fails when there is nothing to commit, when the head is not where the draft expects it, and as
 /// the store does; nothing is written then.
-///
-/// Threads of one process that commit edits to one agent at the same time share one write.
 pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
-    crate::group::commit(space, agent, draft)
+    if draft.edits().is_none() || !space.is_live() {
+        return commit_alone(space, agent, draft);
+    }
+    match space.queues().enter(agent, draft) {
+        GroupPart::Member(outcome) => return *outcome,
+        GroupPart::Leader(group) => {
+            let answers = commit_all(space, agent, group.all());
+            if let Some(own) = group.tell(answers) {
+                return own;
+            }
+        }
+        GroupPart::First(_turn) => return commit_alone(space, agent, draft),
+        GroupPart::Stray => {}
+    }
+    commit_alone(space, agent, draft)
 }
 
-/// Does the same without a look at what other threads do.
-pub(crate) fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
+/// Commits a draft without a look at what other threads do.
+fn commit_alone(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
+    let mut answers = commit_all(space, agent, std::slice::from_ref(draft))?;
+    answers.pop().expect("BUG: there is an answer for each draft")
+}
+
+/// Commits drafts one after the other on top of the head, in one write. Where there are several,
+/// each must be made of edits and expect no head of its own. The answers stand in the order of the
+/// drafts: one that cannot be committed has its error there, and the others are committed without
+/// it. The pending trace is bound to the first that asks for it.
+///
+/// # Errors
+/// Fails when nothing could be written; nothing has happened then.
+pub fn commit_all(
+    space: &Space,
+    agent: &AgentName,
+    drafts: &[Draft],
+) -> Result<Vec<Result<Committed>>> {
     for _ in 0..RACES_MAX {
-        match attempt(space, agent, draft) {
-            Err(Error::Branch(BranchError::HeadMoved { .. })) if may_retry(draft) => {}
-            outcome => return outcome,
+        match attempt(space, agent, drafts) {
+            Ok(None) => {}
+            Err(Error::Branch(BranchError::HeadMoved { .. })) if may_retry(drafts) => {}
+            outcome => return Ok(outcome?.unwrap_or_default()),
         }
     }
-    attempt(space, agent, draft)
+    let (branch, expected) = (agent.to_string(), space.head(agent)?.to_string());
+    Err(Error::Branch(BranchError::HeadMoved { branch, expected, found: None }))
 }
 
 /// Edits mean the same on any head; a snapshot of an older head would revert others.
-fn may_retry(draft: &Draft) -> bool {
-    draft.expect.is_none() && matches!(draft.source, Source::Edits(_) | Source::Paths { .. })
+fn may_retry(drafts: &[Draft]) -> bool {
+    drafts.iter().all(|draft| {
+        let is_of_any_head = matches!(draft.source, Source::Edits(_) | Source::Paths { .. });
+        draft.expect.is_none() && is_of_any_head
+    })
+}
+
+/// Commits drafts once; nothing if what they were prepared for has changed meanwhile.
+fn attempt(
+    space: &Space,
+    agent: &AgentName,
+    drafts: &[Draft],
+) -> Result<Option<Vec<Result<Committed>>>> {
+    let signing = signing_of(space, drafts)?;
+    let early = prepare(space, agent, drafts, signing)?;
+    if let Some((chain, _)) = &early
+        && chain.has_failed()
+    {
+        return Ok(early.map(|(chain, _)| chain.transaction(agent, None).0));
+    }
+
+    // Under the agent's lock: the same again.
+    let mut locked = LockedStream::agent(space, agent)?;
+    let head = locked.head().expect("BUG: an agent has a head");
+    let bound = match drafts.iter().any(|draft| draft.capture == Capture::WithTrace) {
+        true => BoundTrace::take(locked.writer(), agent)?,
+        false => None,
+    };
+    let found = bound.as_ref().map_or(PendingTrace::None, |_| PendingTrace::Some);
+    let (chain, following) = match early {
+        Some(early) => early,
+        None => (CommitChain::on(head, space, agent, drafts)?, None),
+    };
+    if let [draft] = drafts
+        && (head != chain.base || chain.new_tree().is_none())
+        && let Some(done) =
+            same_as_rolled_forward(space, locked.writer(), head, draft, chain.tree())?
+    {
+        return Ok(Some(vec![Ok(done)]));
+    }
+    let (mut chain, following) = if chain.stands_on(head, found) {
+        (chain, following)
+    } else if following.is_none() && may_prepare_locked(space, agent, drafts, signing)? {
+        // Going back to the end of the queue, they would find yet another head.
+        (CommitChain::on(head, space, agent, drafts)?, None)
+    } else if chain.base != head && !may_retry(drafts) {
+        return Err(overtaken(agent, &drafts[0], chain.base, head));
+    } else {
+        return Ok(None);
+    };
+    let packed = chain.take_packed();
+    let (mut answers, transaction) = chain.transaction(agent, bound);
+    let Some(transaction) = transaction else { return Ok(Some(answers)) };
+    locked.settle_parents(true)?;
+    locked.bring(packed);
+    let moved = locked.decide(transaction, following, durability_of(space, drafts))?.follow();
+    let mut left_behind = moved.left_behind;
+    for made in answers.iter_mut().rev().flatten() {
+        made.written = moved.written.clone();
+        made.worktree_left_behind = left_behind.take();
+    }
+    Ok(Some(answers))
+}
+
+/// Prepares commits outside any lock: what is there, and what it becomes; and the worktree that
+/// comes along. Returns nothing if that would be in vain.
+fn prepare(
+    space: &Space,
+    agent: &AgentName,
+    drafts: &[Draft],
+    signing: Signing,
+) -> Result<Option<(CommitChain, Option<Following>)>> {
+    let alone = match drafts {
+        [draft] => Some(draft),
+        _ => None,
+    };
+    let own = alone.map_or(Ok(None), |draft| draft.source.own_worktree(space, agent))?;
+    if let Some(own) = own {
+        own.check_concluded()?;
+        let base = settled_base(space, agent, alone, Some(&own))?;
+        let mut chain = CommitChain::on(base, space, agent, drafts)?;
+        let following = Following::Index(own, chain.take_index());
+        return Ok(Some((chain, Some(following))));
+    }
+    let reserved = ReservedBranch::begin(space, agent.branch_ref(), signing)?;
+    if reserved.is_alone() && will_be_overtaken(space, agent, drafts) {
+        return Ok(None);
+    }
+    let base = settled_base(space, agent, alone, None)?;
+    let chain = CommitChain::on(base, space, agent, drafts)?;
+    let following = reserved.prepared(base, &chain.changed())?;
+    Ok(Some((chain, following)))
+}
+
+/// Tells whether preparing one draft of edits before taking the lock would be in vain: somebody
+/// waited for it last time, so others are before this one, and each of them moves the head.
+fn will_be_overtaken(space: &Space, agent: &AgentName, drafts: &[Draft]) -> bool {
+    let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
+    matches!(drafts, [draft] if draft.edits().is_some()) && repository.is_contended(&stream)
+}
+
+/// Tells whether commits may be prepared under the agent's lock. Where they are signed, and where a
+/// worktree has the branch, whose files are looked at, a program of the user's may run: not while
+/// others wait.
+fn may_prepare_locked(
+    space: &Space,
+    agent: &AgentName,
+    drafts: &[Draft],
+    signing: Signing,
+) -> Result<bool> {
+    let are_edits = drafts.iter().all(|draft| draft.edits().is_some());
+    Ok(are_edits
+        && signing == Signing::Plain
+        && space.repository().worktree_of(&agent.branch_ref())?.is_none())
+}
+
+/// Commits of people are signed if git's configuration says so; those of sessions never are.
+fn signing_of(space: &Space, drafts: &[Draft]) -> Result<Signing> {
+    match drafts.iter().any(|draft| draft.asker.is_none()) {
+        true => Signing::of_people(space),
+        false => Ok(Signing::Plain),
+    }
 }
 
 /// What a session has asked for is fully durable before its answer is recorded, whatever the space
 /// is content with otherwise.
-pub(crate) fn durability_of(space: &Space, asker: Option<&Asker>) -> Durability {
-    asker.map_or(space.durability(), |_| Durability::Full)
+fn durability_of(space: &Space, drafts: &[Draft]) -> Durability {
+    match drafts.iter().any(|draft| draft.asker.is_some()) {
+        true => Durability::Full,
+        false => space.durability(),
+    }
 }
 
-fn attempt(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
-    let repository = space.repository();
-    let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
-    space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
-
-    let signing = Signing::of(space, draft.asker.as_ref())?;
-    let early = prepare_early(space, agent, draft, (&kind, signing))?;
-
-    // Under the agent's lock: the same again.
-    let (mut writer, head) = space.writer(agent)?;
-    let prepared = match early {
-        Some(early) => early,
-        None => Prepared::on(head, space, agent, draft, &kind)?,
-    };
-    if (head != prepared.base || prepared.built.tree == prepared.base_tree)
-        && let Some(done) =
-            same_as_rolled_forward(space, &writer, head, draft, prepared.built.tree)?
-    {
-        return Ok(done);
-    }
-    let Prepared { base_tree, built, following, made, .. } = match prepared.base == head {
-        true => prepared,
-        // Going back to the end of the queue, they would find yet another head.
-        false
-            if crate::batch::edits(draft).is_some()
-                && may_prepare_locked(space, agent, signing)? =>
-        {
-            Prepared::on(head, space, agent, draft, &kind)?
-        }
-        false => return Err(overtaken(agent, draft, prepared.base, head)),
-    };
-    let (tree, changed, left_out) = (built.tree, built.changed, built.left_out);
-    let bound = match draft.capture {
-        Capture::Nothing => None,
-        Capture::WithTrace => take_trace(&writer, agent)?,
-    };
-    let is_empty = tree == base_tree && draft.emptiness == Emptiness::Refused && bound.is_none();
-    let Some(made) = made.filter(|_| !is_empty) else {
-        return Err(Error::Commit(CommitError::Nothing { agent: agent.clone(), left_out }));
-    };
-    if writer.standing().and_then(|standing| standing.head) != Some(head) {
-        // Somebody else made the parent, and may not have synced it.
-        repository.sync_filesystem()?;
-    }
-
-    let trace = bound.as_ref().map(|bound| bound.cid);
-    writer.bring(built.packed);
-    let transaction = made.transaction(agent, built.objects, bound);
-    let durability = durability_of(space, draft.asker.as_ref());
-    let moved = carry_out(space, writer, transaction, (head, following), durability)?;
-    Ok(Committed {
-        commit: moved.head,
-        agent: agent.clone(),
-        kind,
-        tree,
-        parents: vec![head],
-        changed: shown(&changed),
-        trace,
-        written: moved.written,
-        left_out,
-        worktree_left_behind: moved.left_behind,
-    })
-}
-
-/// Prepares a commit outside any lock: what is there, and what it becomes. Returns nothing if that
-/// would be in vain.
-fn prepare_early(
+/// Finds the commit that the new one builds upon, once the worktree is where that is. Whoever moves
+/// the branch announces it before, so that files on their way are not taken for work.
+fn settled_base(
     space: &Space,
     agent: &AgentName,
-    draft: &Draft,
-    (kind, signing): (&Kind, Signing),
-) -> Result<Option<Prepared>> {
-    let own = draft.source.own_worktree(space, agent)?;
-    own.as_ref().map_or(Ok(()), Worktree::check_concluded)?;
-    let mut other = match own {
-        Some(_) => None,
-        None => signing.reserve_before(space, &agent.branch_ref())?,
-    };
-    let is_free = signing == Signing::Plain && other.is_none();
-    if is_free && will_be_overtaken(space, agent, draft) {
-        return Ok(None);
-    }
-    let base = settled_base(space, agent, draft, own.as_ref())?;
-    let prepared = Prepared::on(base, space, agent, draft, kind)?;
-    if own.is_none() {
-        signing.reserve_after(space, &agent.branch_ref(), &mut other)?;
-    }
-    prepared.followed_by(own, other, agent).map(Some)
-}
-
-/// Tells whether preparing edits before taking the lock would be in vain: somebody waited for it
-/// last time, so others are before this one, and each of them moves the head.
-fn will_be_overtaken(space: &Space, agent: &AgentName, draft: &Draft) -> bool {
-    let (repository, stream) = (space.repository(), Stream::Agent(agent.clone()));
-    crate::batch::edits(draft).is_some() && repository.is_contended(&stream)
-}
-
-/// What a draft makes of the commit that it builds upon.
-struct Prepared {
-    base: Oid,
-    base_tree: Oid,
-    built: Built,
-    following: Option<Following>,
-    /// The commit; nothing if there is nothing to commit.
-    made: Option<Made>,
-}
-
-impl Prepared {
-    fn on(
-        base: Oid,
-        space: &Space,
-        agent: &AgentName,
-        draft: &Draft,
-        kind: &Kind,
-    ) -> Result<Prepared> {
-        let base_tree = space.read_commit(base)?.tree;
-        let built = draft.source.build(space, base_tree)?;
-        let is_worth_it = built.tree != base_tree
-            || draft.emptiness == Emptiness::Allowed
-            || (draft.capture == Capture::WithTrace && has_pending(space, agent)?);
-        let making = Making { kind, head: base, tree: built.tree };
-        let made = is_worth_it.then(|| Made::of(space, agent, draft, &making)).transpose()?;
-        Ok(Prepared { base, base_tree, built, following: None, made })
-    }
-
-    /// Adds the worktree that comes along: the one that was committed, or the one that was reserved.
-    fn followed_by(
-        mut self,
-        own: Option<Worktree>,
-        other: Option<WorktreeLock>,
-        agent: &AgentName,
-    ) -> Result<Prepared> {
-        self.following = match own {
-            Some(own) => Some(Following::Index(own, std::mem::take(&mut self.built.index))),
-            None => Following::of(other, &agent.branch_ref(), self.base, &self.built.changed)?,
-        };
-        Ok(self)
+    draft: Option<&Draft>,
+    worktree: Option<&Worktree>,
+) -> Result<Oid> {
+    loop {
+        let base = base_of(space, agent, draft, worktree);
+        match worktree.map(|worktree| wait_for(space, worktree)).transpose()? {
+            Some(Waited::ForAnother) => {}
+            Some(Waited::ForNobody) | None => return base,
+        }
     }
 }
 
-/// Tells whether an agent has trace entries that are bound to no commit, as far as that can be told
-/// without its lock.
-pub(crate) fn has_pending(space: &Space, agent: &AgentName) -> Result<bool> {
-    let tail = journal::tail(space.repository().layout(), &Stream::Agent(agent.clone()))?;
-    Ok(tail.is_some_and(|record| record.standing.n_pending > 0))
-}
-
-/// The pending trace, ready to be bound.
-pub(crate) struct Bound {
-    pub cid: Cid,
-    pub note: String,
-    pub objects: Vec<KeptObject>,
-    pub taken: Taken,
-}
-
-/// Collects the pending entries of a stream into the objects of a trace.
-pub(crate) fn take_trace(writer: &Writer<'_>, agent: &AgentName) -> Result<Option<Bound>> {
-    let entries = writer.pending_entries()?;
-    if entries.is_empty() {
-        return Ok(None);
+/// Finds the commit that the new one builds upon.
+fn base_of(
+    space: &Space,
+    agent: &AgentName,
+    draft: Option<&Draft>,
+    worktree: Option<&Worktree>,
+) -> Result<Oid> {
+    let head = space.head(agent)?;
+    if let Some(expected) = draft.and_then(|draft| draft.expect)
+        && expected != head
+    {
+        return Err(Error::Branch(BranchError::HeadMoved {
+            branch: agent.to_string(),
+            expected: expected.to_string(),
+            found: Some(head),
+        }));
     }
-    let from = writer.standing().map_or(0, |standing| standing.taken_before);
-    let taken = Taken { from, count: entries.len() as u64 };
-    let trace = ConsoleTrace { agent: agent.clone(), entries };
-    let objects = trace.to_objects()?;
-    let cid = objects.last().expect("a trace has a naming object").cid();
-    let note = trace.note_text(cid);
-    let objects = objects.iter().map(KeptObject::from).collect();
-    Ok(Some(Bound { cid, note, objects, taken }))
+    let Some(worktree) = worktree else { return Ok(head) };
+    let base = worktree.base(head)?;
+    if base != head {
+        let (path, agent) = (worktree.path.clone(), agent.clone());
+        return Err(Error::Worktree(WorktreeError::Stale { path, agent, base, head }));
+    }
+    Ok(head)
+}
+
+/// Says that somebody moved the branch meanwhile.
+fn overtaken(agent: &AgentName, draft: &Draft, base: Oid, head: Oid) -> Error {
+    match &draft.source {
+        Source::Worktree(worktree) => Error::Worktree(WorktreeError::Stale {
+            path: worktree.path.clone(),
+            agent: agent.clone(),
+            base,
+            head,
+        }),
+        Source::Folder(_) | Source::Paths { .. } | Source::Edits(_) => {
+            Error::Branch(BranchError::HeadMoved {
+                branch: agent.to_string(),
+                expected: base.to_string(),
+                found: Some(head),
+            })
+        }
+    }
 }

@@ -5,11 +5,11 @@
 
 use agentic_model::Oid;
 use agentic_store::git::{IndexUpdate, Worktree};
-use agentic_store::journal::{Follow, Transaction};
-use agentic_store::{Durability, WorktreeLock, Writer, follow};
+use agentic_store::journal::Follow;
+use agentic_store::{WorktreeLock, Writer, follow};
 
+use crate::branch::short;
 use crate::error::WorktreeError;
-use crate::written::Written;
 use crate::{Error, Result, Space};
 
 /// A worktree that must come along, and how.
@@ -29,9 +29,14 @@ pub enum Following {
 /// Fails when it cannot follow.
 pub(crate) fn reserve(space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
     let Some(worktree) = space.repository().worktree_of(branch)? else { return Ok(None) };
+    take(space, worktree).map(Some)
+}
+
+/// Takes the lock of a worktree, and lets it follow first if whoever had it died.
+fn take(space: &Space, worktree: Worktree) -> Result<WorktreeLock> {
     let lock = WorktreeLock::take(space.repository(), worktree)?;
     space.note_found(lock.catch_up(space.repository(), space.now())?);
-    Ok(Some(lock))
+    Ok(lock)
 }
 
 impl Following {
@@ -116,7 +121,8 @@ impl Following {
         }
     }
 
-    fn record(&self) -> Follow {
+    /// Returns what the record of the write says of it.
+    pub(crate) fn record(&self) -> Follow {
         let name = |worktree: &Worktree| worktree.path.to_string_lossy().into_owned();
         match self {
             Following::Index(worktree, _) => Follow::Index(name(worktree)),
@@ -130,12 +136,10 @@ impl Following {
 /// # Errors
 /// Fails when whoever brought it died and it cannot be brought now.
 pub(crate) fn wait_for(space: &Space, worktree: &Worktree) -> Result<Waited> {
-    let repository = space.repository();
-    if !follow::is_on_its_way(repository.layout(), worktree) {
+    if !follow::is_on_its_way(space.repository().layout(), worktree) {
         return Ok(Waited::ForNobody);
     }
-    let lock = WorktreeLock::take(repository, worktree.clone())?;
-    space.note_found(lock.catch_up(repository, space.now())?);
+    drop(take(space, worktree.clone())?);
     Ok(Waited::ForAnother)
 }
 
@@ -146,53 +150,4 @@ pub(crate) enum Waited {
     ForNobody,
     /// Yes; what was seen before may be true no longer.
     ForAnother,
-}
-
-/// What a write that moved a branch came to.
-pub struct MovedBranch {
-    /// Where the branch is now.
-    pub head: Oid,
-    /// Whether everything is visible.
-    pub written: Written,
-    /// Why the worktree could not follow, if one could not.
-    pub left_behind: Option<agentic_store::Error>,
-}
-
-/// Carries out a transaction that moves a branch on from `head`. Its record decides; the rest,
-/// down to the worktree, follows.
-pub fn carry_out(
-    space: &Space,
-    mut writer: Writer<'_>,
-    mut transaction: Transaction,
-    (head, following): (Oid, Option<Following>),
-    durability: Durability,
-) -> Result<MovedBranch> {
-    transaction.follow = following.as_ref().map(Following::record);
-    let step = transaction.branch.as_ref().map(|step| (step.name.clone(), step.new));
-    let (branch, new) = step.unwrap_or_else(|| (String::new(), head));
-    if let Some(following) = &following {
-        following.announce(&branch, (head, new))?;
-    }
-
-    let outcome = writer.carry_out(transaction, durability, space.now());
-    let written = outcome
-        .map_err(Error::from)
-        .and_then(|outcome| Written::from_outcome(outcome, &short(&branch), Some(head)));
-    if let (Err(_), Some(following)) = (&written, &following) {
-        following.retract();
-    }
-    let written = written?;
-    let left_behind = match following {
-        Some(following) if written.deferred.is_none() => {
-            following.bring(space, writer, (head, new)).err()
-        }
-        _ => None,
-    };
-    Ok(MovedBranch { head: new, written, left_behind })
-}
-
-/// Returns the name that people know a branch by: that of its agent, or without `refs/heads/`.
-fn short(branch: &str) -> String {
-    let short = branch.strip_prefix("refs/heads/").unwrap_or(branch);
-    short.strip_prefix("agents/").unwrap_or(short).to_owned()
 }

@@ -4,73 +4,147 @@
 //! one of those who wait commits all that were left. Nobody is told of a commit before it is
 //! durable, and a draft that cannot be committed is its own caller's error.
 
-pub(crate) mod queue;
-
-use std::sync::mpsc::Sender;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard};
 
 use agentic_model::AgentName;
 
-use self::queue::{GroupReply, Turn, WaitingDraft};
-use crate::batch::{commit_all, edits};
-use crate::commit::{Committed, Draft, commit_alone};
-use crate::{Result, Space};
+use crate::Result;
+use crate::commit::{Committed, Draft};
+use crate::mutex::locked;
 
-/// Commits a draft, together with those of other threads if they are at the same agent.
-pub fn commit(space: &Space, agent: &AgentName, draft: &Draft) -> Result<Committed> {
-    if edits(draft).is_none() || !space.is_live() {
-        return commit_alone(space, agent, draft);
-    }
-    let queues = space.queues();
-    match queues.enter(agent, draft) {
-        None => {
-            let _turn = Turn { queues, agent };
-            commit_alone(space, agent, draft)
-        }
-        Some(told) => match told.recv() {
-            Ok(GroupReply::Done(outcome)) => *outcome,
+/// How many drafts go into one write.
+const GROUP_MAX: usize = 128;
+
+/// The agents that are being written to, and who waits for each.
+#[derive(Debug, Default)]
+pub(crate) struct Queues(Mutex<BTreeMap<AgentName, VecDeque<WaitingDraft>>>);
+
+/// A draft that was left.
+#[derive(Debug)]
+struct WaitingDraft {
+    draft: Draft,
+    /// Where its caller hears what became of it.
+    told: Sender<GroupReply>,
+}
+
+/// What somebody who waits is told.
+#[derive(Debug)]
+enum GroupReply {
+    /// What became of the draft.
+    Done(Box<Result<Committed>>),
+    /// It is this one's turn to write; the draft is its own again.
+    Turn(Box<Draft>),
+}
+
+/// What somebody who came with a draft is to do.
+pub(crate) enum GroupPart<'a> {
+    /// To commit the draft alone: nobody else writes to the agent until the turn is dropped.
+    First(GroupTurn<'a>),
+    /// To commit the drafts of all who waited.
+    Leader(GroupDrafts<'a>),
+    /// Nothing: another thread has committed the draft.
+    Member(Box<Result<Committed>>),
+    /// To commit the draft without a turn: the group could not write, and this one is to hear why, or
+    /// its leader panicked.
+    Stray,
+}
+
+impl Queues {
+    /// Takes the turn if nobody has it; else leaves the draft and waits.
+    pub fn enter<'a>(&'a self, agent: &'a AgentName, draft: &Draft) -> GroupPart<'a> {
+        let Some(hears) = self.wait_behind(agent, draft) else {
+            return GroupPart::First(GroupTurn { queues: self, agent });
+        };
+        match hears.recv() {
+            Ok(GroupReply::Done(outcome)) => GroupPart::Member(outcome),
             Ok(GroupReply::Turn(own)) => {
-                let turn = Turn { queues, agent };
-                lead(space, agent, *own, turn.take_waiting())
+                GroupPart::Leader(GroupTurn { queues: self, agent }.with_waiting(*own))
             }
-            // Whoever had the draft panicked; what it began is finished by the next writer.
-            Err(_) => commit_alone(space, agent, draft),
-        },
-    }
-}
-
-/// Commits the drafts of all who waited, and tells them.
-fn lead(
-    space: &Space,
-    agent: &AgentName,
-    own: Draft,
-    others: Vec<WaitingDraft>,
-) -> Result<Committed> {
-    if others.is_empty() {
-        return commit_alone(space, agent, &own);
-    }
-    let (mut drafts, mut callers) = (vec![own], Vec::new());
-    for WaitingDraft { draft, told } in others {
-        drafts.push(draft);
-        callers.push(told);
-    }
-    let mut answers = match commit_all(space, agent, &drafts) {
-        Ok(answers) => answers.into_iter(),
-        Err(_) => {
-            // Nothing was written. Everybody hears the reason from an attempt of their own.
-            for (told, draft) in callers.iter().zip(&drafts[1..]) {
-                tell(told, commit_alone(space, agent, draft));
-            }
-            return commit_alone(space, agent, &drafts[0]);
+            // What a leader began who panicked is finished by the next writer.
+            Err(_) => GroupPart::Stray,
         }
-    };
-    let first = answers.next().expect("BUG: a batch has an answer for each draft");
-    for (told, answer) in callers.iter().zip(answers) {
-        tell(told, answer);
     }
-    first
+
+    /// Leaves a draft behind whoever is writing; takes the turn and leaves nothing if nobody is.
+    fn wait_behind(&self, agent: &AgentName, draft: &Draft) -> Option<Receiver<GroupReply>> {
+        let mut queues = self.locked();
+        match queues.get_mut(agent) {
+            Some(waiting) => {
+                let (told, hears) = channel();
+                waiting.push_back(WaitingDraft { draft: draft.clone(), told });
+                Some(hears)
+            }
+            None => {
+                queues.insert(agent.clone(), VecDeque::new());
+                None
+            }
+        }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<AgentName, VecDeque<WaitingDraft>>> {
+        locked(&self.0)
+    }
 }
 
-fn tell(told: &Sender<GroupReply>, outcome: Result<Committed>) {
-    // Somebody who waits never goes away before being told.
-    let _ = told.send(GroupReply::Done(Box::new(outcome)));
+/// The right to write to an agent, passed on when dropped.
+pub(crate) struct GroupTurn<'a> {
+    queues: &'a Queues,
+    agent: &'a AgentName,
+}
+
+impl<'a> GroupTurn<'a> {
+    /// Takes the drafts of those who wait, as many as go into one write, behind one's own.
+    fn with_waiting(self, own: Draft) -> GroupDrafts<'a> {
+        let (mut drafts, mut told) = (vec![own], Vec::new());
+        if let Some(waiting) = self.queues.locked().get_mut(self.agent) {
+            let n_taken = waiting.len().min(GROUP_MAX - 1);
+            for left in waiting.drain(..n_taken) {
+                drafts.push(left.draft);
+                told.push(left.told);
+            }
+        }
+        GroupDrafts { _turn: self, drafts, told }
+    }
+}
+
+impl Drop for GroupTurn<'_> {
+    fn drop(&mut self) {
+        let mut queues = self.queues.locked();
+        while let Some(next) = queues.get_mut(self.agent).and_then(VecDeque::pop_front) {
+            if next.told.send(GroupReply::Turn(Box::new(next.draft))).is_ok() {
+                return;
+            }
+        }
+        queues.remove(self.agent);
+    }
+}
+
+/// The drafts of one write, with the right to write them.
+pub(crate) struct GroupDrafts<'a> {
+    _turn: GroupTurn<'a>,
+    /// The leader's own first.
+    drafts: Vec<Draft>,
+    /// Where the callers of the others hear what became of theirs.
+    told: Vec<Sender<GroupReply>>,
+}
+
+impl GroupDrafts<'_> {
+    /// Returns the drafts in the order in which they are committed.
+    pub fn all(&self) -> &[Draft] {
+        &self.drafts
+    }
+
+    /// Tells everybody what became of their draft, and returns what became of the leader's own;
+    /// nothing if nothing was written, and everybody hears the reason from an attempt of their own.
+    pub fn tell(self, answers: Result<Vec<Result<Committed>>>) -> Option<Result<Committed>> {
+        let mut answers = answers.ok()?.into_iter();
+        let own = answers.next();
+        for (told, answer) in self.told.iter().zip(answers) {
+            // Somebody who waits never goes away before being told.
+            let _ = told.send(GroupReply::Done(Box::new(answer)));
+        }
+        own
+    }
 }

@@ -2,10 +2,11 @@
 
 use agentic_model::kind::RegisterError;
 use agentic_model::{Kind, KindEntry, KindTree, Object};
+use agentic_store::Stream;
 use agentic_store::journal::{KeptObject, Transaction};
-use agentic_store::{Stream, Writer};
 
 use crate::error::KindError;
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -37,7 +38,7 @@ impl Space {
     pub fn register_kind(&self, entry: KindEntry) -> Result<Written> {
         let object = entry.to_object()?;
         let signatures = self.own_signatures()?;
-        let mut writer = Writer::open(self.repository(), &Stream::Space, self.now())?;
+        let mut locked = LockedStream::stream(self, &Stream::Space)?;
         let name = entry.name.clone();
         self.kinds()?.register(entry).map_err(|error| match error {
             RegisterError::Taken { name } => Error::Kind(KindError::Taken { kind: name }),
@@ -48,7 +49,7 @@ impl Space {
                 Error::Kind(KindError::UnknownParent { parent: name })
             }
         })?;
-        writer.begin(None, None, self.now())?;
+        locked.begin(None, None)?;
         let signed = (signatures.author, signatures.committer);
         let transaction = Transaction::keeping(
             format!("kind {name}"),
@@ -56,8 +57,7 @@ impl Space {
             vec![KeptObject::from(&object)],
             signed,
         );
-        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
-        Written::from_outcome(outcome, REGISTRY_REF, None)
+        Ok(locked.decide(transaction, None, self.durability())?.follow().written)
     }
 
     /// Checks that a kind is registered below a root.

@@ -6,7 +6,6 @@
 
 pub mod agent;
 pub mod archive;
-pub mod batch;
 mod branch;
 mod clock;
 pub mod commit;
@@ -25,6 +24,7 @@ pub mod spawn;
 pub mod sync;
 pub mod trace;
 pub mod worktree;
+pub mod write;
 mod written;
 
 pub use agentic_model as model;

@@ -9,11 +9,11 @@ use agentic_store::git::{Conflict, PackedBlobs, Scratch, Snapshot, SnapshotSourc
 use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
 use agentic_store::{Stream, Writer};
 
-use crate::commit::{Capture, RACES_MAX, take_trace};
+use crate::commit::{BoundTrace, Capture, RACES_MAX};
 use crate::error::{BranchError, RemoteError};
-use crate::following::{Following, carry_out};
 use crate::signing::Signing;
 use crate::space::Signatures;
+use crate::write::{LockedStream, ReservedBranch};
 use crate::written::Written;
 use crate::{AgentBranch, Error, Result, Space};
 
@@ -132,7 +132,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
 
     // Outside the target's lock: what the merge gives.
     let signing = Signing::of_people(space)?;
-    let mut reserved = signing.reserve_before(space, &target.branch_ref())?;
+    let reserved = ReservedBranch::begin(space, target.branch_ref(), signing)?;
     let head = head_of(space, target)?;
     if repository.is_ancestor(theirs, head)? {
         return Ok(Merged::UpToDate { head });
@@ -150,26 +150,22 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     let objects = scratch.difference_beside(ours_tree, tree, Some(&beside))?;
     let making = Making { tree, objects, parents: [head, theirs] };
     let made = Made::of(space, (source, target), plan, (making, signing))?;
-    signing.reserve_after(space, &target.branch_ref(), &mut reserved)?;
-    let following = Following::of(reserved, &target.branch_ref(), head, &changed)?;
+    let following = reserved.prepared(head, &changed)?;
 
     // Under the target's lock: the same again.
-    let mut writer = writer_of(space, target, head)?;
+    let mut locked = lock(space, target, head)?;
     let found = head_of(space, target)?;
     if found != head {
         let (branch, expected) = (target.name(), head.to_string());
         return Err(Error::Branch(BranchError::HeadMoved { branch, expected, found: Some(found) }));
     }
-    let is_journalled = writer.standing().is_some_and(|standing| standing.head == Some(head));
-    if !is_journalled || !space.is_journalled(&source.agent, theirs)? {
-        // Somebody else made one of the parents, and may not have synced it.
-        repository.sync_filesystem()?;
-    }
-    writer.bring(packed);
-    let (transaction, trace) = transaction(space, (source, target), plan, made, &writer)?;
-    let moved = carry_out(space, writer, transaction, (head, following), space.durability())?;
+    locked.settle_parents(space.is_journalled(&source.agent, theirs)?)?;
+    locked.bring(packed);
+    let commit = made.oid;
+    let (transaction, trace) = transaction(space, (source, target), plan, made, locked.writer())?;
+    let moved = locked.decide(transaction, following, space.durability())?.follow();
     Ok(Merged::Commit {
-        commit: moved.head,
+        commit,
         parents: [head, theirs],
         trace,
         written: moved.written,
@@ -275,15 +271,11 @@ fn transaction(
     let Made { oid: new, objects, head, signatures } = made;
     let (notes, taken, trace) = notes_edit(space, source, target, new, plan, writer)?;
     let transaction = Transaction {
-        verb: "merge".to_owned(),
         objects,
         branch: Some(BranchMove { name: target.branch_ref(), expect: Some(head), new }),
         notes,
         taken,
-        follow: None,
-        fold: None,
-        author: signatures.author,
-        committer: signatures.committer,
+        ..signatures.transaction("merge")
     };
     Ok((transaction, trace))
 }
@@ -298,14 +290,13 @@ fn head_of(space: &Space, target: &Target) -> Result<Oid> {
     }
 }
 
-fn writer_of<'a>(space: &'a Space, target: &Target, head: Oid) -> Result<Writer<'a>> {
+fn lock<'s>(space: &'s Space, target: &Target, head: Oid) -> Result<LockedStream<'s>> {
     match target {
-        Target::Agent(agent) => Ok(space.writer(agent)?.0),
+        Target::Agent(agent) => LockedStream::agent(space, agent),
         Target::Branch(name) => {
-            let stream = Stream::of_branch(name);
-            let mut writer = Writer::open(space.repository(), &stream, space.now())?;
-            writer.begin(None, Some(head), space.now())?;
-            Ok(writer)
+            let mut locked = LockedStream::stream(space, &Stream::of_branch(name))?;
+            locked.begin(None, Some(head))?;
+            Ok(locked)
         }
     }
 }
@@ -343,7 +334,7 @@ fn notes_edit(
     };
     let bound = match plan.capture {
         Capture::Nothing => None,
-        Capture::WithTrace => take_trace(writer, into)?,
+        Capture::WithTrace => BoundTrace::take(writer, into)?,
     };
     let Some(bound) = bound else { return Ok((None, Taken::default(), None)) };
     let edit = NotesEdit {

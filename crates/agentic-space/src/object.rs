@@ -6,6 +6,7 @@ use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::LookupError;
 use crate::kind::REGISTRY_REF;
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -20,7 +21,7 @@ impl Space {
     pub fn put_object(&self, agent: &AgentName, object: &Object) -> Result<Written> {
         self.check_kind(object.kind(), OBJECT)?;
         let signatures = self.signatures(agent)?;
-        let (mut writer, _) = self.writer(agent)?;
+        let locked = LockedStream::agent(self, agent)?;
         let signed = (signatures.author, signatures.committer);
         let transaction = Transaction::keeping(
             "object put",
@@ -28,8 +29,7 @@ impl Space {
             vec![KeptObject::from(object)],
             signed,
         );
-        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
-        Written::from_outcome(outcome, agent.as_str(), None)
+        Ok(locked.decide(transaction, None, self.durability())?.follow().written)
     }
 
     /// Reads an object, wherever in the space it is kept.

@@ -6,6 +6,7 @@ use agentic_relations::is_derived;
 use agentic_store::journal::{KeptObject, Transaction};
 
 use crate::error::{BranchError, RelationError};
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -41,7 +42,7 @@ pub fn relate(
     }
     let keeper = keeper(source, target)?;
     let signatures = space.signatures(&keeper)?;
-    let (mut writer, _) = space.writer(&keeper)?;
+    let locked = LockedStream::agent(space, &keeper)?;
     let tip = space.repository().notes(&keeper.notes_ref())?.tip();
     let same = |edge: &Edge| {
         edge.source == *source && edge.relation == *relation && edge.target == *target
@@ -71,8 +72,7 @@ pub fn relate(
         vec![KeptObject::from(&object)],
         signed,
     );
-    let outcome = writer.carry_out(transaction, space.durability(), space.now())?;
-    let written = Written::from_outcome(outcome, keeper.as_str(), None)?;
+    let written = locked.decide(transaction, None, space.durability())?.follow().written;
     Ok(Related { edge, cid: object.cid(), written })
 }
 

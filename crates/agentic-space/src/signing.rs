@@ -9,12 +9,10 @@
 
 use agentic_model::Oid;
 use agentic_model::commit::CommitData;
-use agentic_store::WorktreeLock;
 use agentic_store::git::Repository;
 use agentic_store::journal::{GitKind, GitObject};
 
 use crate::commit::Asker;
-use crate::following::reserve;
 use crate::{Result, Space};
 
 /// The switch in git's configuration.
@@ -47,34 +45,6 @@ impl Signing {
             Some(_) => Ok(Signing::Plain),
             None => Signing::of_people(space),
         }
-    }
-
-    /// Reserves the worktree that comes along with a branch before a commit is prepared, so that nobody
-    /// else moves the branch meanwhile. Whoever signs does not: others would wait for the signature.
-    ///
-    /// # Errors
-    /// Fails as [`reserve`] does.
-    pub fn reserve_before(self, space: &Space, branch: &str) -> Result<Option<WorktreeLock>> {
-        match self {
-            Signing::Signed => Ok(None),
-            Signing::Plain => reserve(space, branch),
-        }
-    }
-
-    /// Does so after the commit was made and signed, where that is not done yet.
-    ///
-    /// # Errors
-    /// Fails as [`reserve`] does.
-    pub fn reserve_after(
-        self,
-        space: &Space,
-        branch: &str,
-        reserved: &mut Option<WorktreeLock>,
-    ) -> Result<()> {
-        if self == Signing::Signed {
-            *reserved = reserve(space, branch)?;
-        }
-        Ok(())
     }
 
     /// Makes the object of a commit, and names it. Where it is signed a program of the user's runs.

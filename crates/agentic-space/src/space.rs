@@ -10,7 +10,7 @@ use agentic_store::{Recovered, recovery};
 use thread_local::ThreadLocal;
 
 use crate::error::{AgentError, CommitError};
-use crate::group::queue::Queues;
+use crate::group::Queues;
 use crate::mutex::locked;
 use crate::{Clock, Error, Result};
 

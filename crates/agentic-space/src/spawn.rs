@@ -2,15 +2,14 @@
 
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::{AgentName, Briefing, Cid, Kind, Object, Oid};
-use agentic_store::journal::{
-    BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
-};
-use agentic_store::{Stream, Writer};
+use agentic_store::journal::{BranchMove, GitKind, GitObject, KeptObject, NotesEdit, Transaction};
+use agentic_store::{Durability, Stream};
 
-use crate::commit::{Asker, durability_of};
+use crate::commit::Asker;
 use crate::error::{AgentError, BranchError};
 use crate::signing::Signing;
 use crate::space::Signatures;
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{Error, Result, Space};
 
@@ -64,16 +63,17 @@ pub fn spawn_for(
 ) -> Result<Spawned> {
     let repository = space.repository();
     let signatures = space.signatures(name)?;
-    let durability = durability_of(space, asker.as_ref());
+    // What a session has asked for is fully durable before its answer is recorded.
+    let durability = asker.as_ref().map_or(space.durability(), |_| Durability::Full);
     let making = Making { name, briefing, origin, asker };
     let (objects, parents, parent) = genesis(space, &signatures, making)?;
     let genesis = repository.name_object(objects.last().expect("the genesis comes last"));
 
-    let mut writer = Writer::open(repository, &Stream::Agent(name.clone()), space.now())?;
+    let mut locked = LockedStream::stream(space, &Stream::Agent(name.clone()))?;
     check_free(space, name)?;
     // A journal is made before the refs are: it would stay behind.
     for name in refs_of(name) {
-        writer.check_place(&name)?;
+        locked.check_place(&name)?;
     }
     let is_durable = match origin {
         Origin::Root => true,
@@ -84,9 +84,8 @@ pub fn spawn_for(
         // Whoever made that commit may not have synced it.
         repository.sync_filesystem()?;
     }
-    writer.begin(Some(genesis), None, space.now())?;
+    locked.begin(Some(genesis), None)?;
     let transaction = Transaction {
-        verb: "spawn".to_owned(),
         objects,
         branch: Some(BranchMove { name: name.branch_ref(), expect: None, new: genesis }),
         notes: Some(NotesEdit {
@@ -94,18 +93,13 @@ pub fn spawn_for(
             notes: Vec::new(),
             objects: vec![KeptObject::from(briefing)],
         }),
-        taken: Taken::default(),
-        follow: None,
-        fold: None,
-        author: signatures.author,
-        committer: signatures.committer,
+        ..signatures.transaction("spawn")
     };
-    let outcome = writer.carry_out(transaction, durability, space.now())?;
-    let written = match Written::from_outcome(outcome, name.as_str(), None) {
+    let written = match locked.decide(transaction, None, durability) {
         Err(Error::Branch(BranchError::HeadMoved { .. })) => {
             return Err(Error::Agent(AgentError::Exists { name: name.clone() }));
         }
-        other => other?,
+        decided => decided?.follow().written,
     };
     Ok(Spawned { agent: name.clone(), genesis, briefing: briefing.cid(), parent, written })
 }

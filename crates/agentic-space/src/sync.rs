@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Oid};
 use agentic_store::git::{ARCHIVE_REF, RefMove};
-use agentic_store::journal::{BranchMove, Taken, Transaction};
+use agentic_store::journal::{BranchMove, Transaction};
 use agentic_store::{Stream, Writer};
 
 use crate::archive::archive_stream;
@@ -372,18 +372,7 @@ fn forward(
 
 /// What a fetch signs its notes commits with.
 fn unite_transaction(space: &Space) -> Result<Transaction> {
-    let signatures = space.own_signatures()?;
-    Ok(Transaction {
-        verb: "fetch".to_owned(),
-        objects: Vec::new(),
-        branch: None,
-        notes: None,
-        taken: Taken::default(),
-        follow: None,
-        fold: None,
-        author: signatures.author,
-        committer: signatures.committer,
-    })
+    Ok(space.own_signatures()?.transaction("fetch"))
 }
 
 fn refspecs(remote: &str) -> [String; 5] {

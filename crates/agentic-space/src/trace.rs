@@ -2,11 +2,12 @@
 
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
-use agentic_store::journal::{self, NotesEdit, Taken, Transaction};
+use agentic_store::journal::{self, NotesEdit, Transaction};
 use agentic_store::{PendingAside, Stream, Writer};
 
-use crate::commit::take_trace;
+use crate::commit::BoundTrace;
 use crate::error::CommitError;
+use crate::write::LockedStream;
 use crate::written::Written;
 use crate::{AgentBranch, Error, Result, Space};
 
@@ -120,31 +121,25 @@ impl Space {
     /// Fails when nothing is pending or the commit is not one of the agent's.
     pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<Attached> {
         let signatures = self.signatures(agent)?;
-        let (mut writer, head) = self.writer(agent)?;
-        if !self.repository().is_ancestor(commit, head)? {
+        let locked = LockedStream::agent(self, agent)?;
+        let is_own = |head| self.repository().is_ancestor(commit, head);
+        if !locked.head().map_or(Ok(false), is_own)? {
             return Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }));
         }
-        let bound = take_trace(&writer, agent)?;
+        let bound = BoundTrace::take(locked.writer(), agent)?;
         let bound = bound
             .ok_or(Error::Commit(CommitError::NoTrace { what: format!("agent `{agent}`") }))?;
         let n_entries = bound.taken.count;
         let transaction = Transaction {
-            verb: "trace attach".to_owned(),
-            objects: Vec::new(),
-            branch: None,
             notes: Some(NotesEdit {
                 name: agent.notes_ref(),
                 notes: vec![(commit, bound.note)],
                 objects: bound.objects,
             }),
-            taken: Taken { ..bound.taken },
-            follow: None,
-            fold: None,
-            author: signatures.author,
-            committer: signatures.committer,
+            taken: bound.taken,
+            ..signatures.transaction("trace attach")
         };
-        let outcome = writer.carry_out(transaction, self.durability(), self.now())?;
-        let written = Written::from_outcome(outcome, agent.as_str(), None)?;
+        let written = locked.decide(transaction, None, self.durability())?.follow().written;
         Ok(Attached { commit, cid: bound.cid, n_entries, written })
     }
 

@@ -130,7 +130,7 @@ fn one(
             let draft =
                 |n: usize| small_draft(&place(number, round + n), &text(n), Capture::Nothing);
             let drafts: Vec<Draft> = (0..BATCH).map(draft).collect();
-            let made = agentic_space::batch::commit_all(space, agent, &drafts)?;
+            let made = agentic_space::commit::commit_all(space, agent, &drafts)?;
             made.into_iter().map(|made| Ok(made?.commit.to_string())).collect()
         }
         Work::Commits | Work::OneBranchCommits => {

@@ -29,6 +29,19 @@ pub struct Draft {
     pub asker: Option<Asker>,
 }
 
+impl Draft {
+    /// Returns the changes, if that is all that it is made of: it can then be committed on any head,
+    /// and together with others.
+    pub(crate) fn edits(&self) -> Option<&BTreeMap<String, Edit>> {
+        match &self.source {
+            Source::Edits(edits) if self.expect.is_none() => Some(edits),
+            Source::Edits(_) | Source::Worktree(_) | Source::Folder(_) | Source::Paths { .. } => {
+                None
+            }
+        }
+    }
+}
+
 /// Who asks for an effect: written into commits, so that one that happened before a crash is
 /// recognised.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -44,7 +44,7 @@ pub(super) fn same_as_rolled_forward(
         kind,
         tree,
         parents: found.parents,
-        changed: super::shown(&changed),
+        changed: super::source::shown(&changed),
         trace,
         written: Written::default(),
         left_out: Vec::new(),

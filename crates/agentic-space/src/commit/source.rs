@@ -15,7 +15,7 @@ use crate::error::CommitError;
 use crate::{Error, Result, Space};
 
 /// What a source gives on top of a tree.
-pub(crate) struct Built {
+pub(crate) struct BuiltTree {
     /// The new tree.
     pub tree: Oid,
     /// What it needs that the old one had not.
@@ -53,7 +53,7 @@ impl Source {
     }
 
     /// Builds the tree that the source makes of `base`, and keeps it in memory.
-    pub(super) fn build(&self, space: &Space, base: Oid) -> Result<Built> {
+    pub(super) fn build(&self, space: &Space, base: Oid) -> Result<BuiltTree> {
         let repository = space.repository();
         let (scratch, snapshot) = match self {
             Source::Worktree(worktree) => {
@@ -82,17 +82,21 @@ impl Source {
         let objects =
             scratch.difference_beside(base, tree, packed.as_ref().map(PackedBlobs::names))?;
         let changed = scratch.changed_paths(base, tree)?;
-        Ok(Built { tree, objects, packed, index, changed, left_out })
+        Ok(BuiltTree { tree, objects, packed, index, changed, left_out })
     }
 }
 
 /// Builds the tree that edits make of `base`, which may itself be in memory only.
-pub(crate) fn apply(scratch: &Scratch, base: Oid, edits: &BTreeMap<String, Edit>) -> Result<Built> {
+pub(crate) fn apply(
+    scratch: &Scratch,
+    base: Oid,
+    edits: &BTreeMap<String, Edit>,
+) -> Result<BuiltTree> {
     let (edit, packed) = tree_edit(scratch, edits)?;
     let tree = scratch.edit_tree(base, &edit)?;
     let objects = scratch.difference_beside(base, tree, packed.as_ref().map(PackedBlobs::names))?;
     let changed = scratch.changed_paths(base, tree)?;
-    Ok(Built { tree, objects, packed, index: Vec::new(), changed, left_out: Vec::new() })
+    Ok(BuiltTree { tree, objects, packed, index: Vec::new(), changed, left_out: Vec::new() })
 }
 
 fn tree_edit(

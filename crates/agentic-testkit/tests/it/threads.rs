@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use agentic_space::batch::commit_all;
+use agentic_space::commit::commit_all;
 use agentic_space::commit::{Capture, Draft, commit};
 use agentic_space::error::CommitError;
 use agentic_space::model::{AgentName, Briefing, Kind};

@@ -1,0 +1,339 @@
+//! Commits in the making: each on top of the one before, as bytes, and the transaction that brings
+//! them in.
+
+use std::collections::BTreeSet;
+
+use agentic_model::commit::{Claims, CommitData, OpenFields};
+use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
+use agentic_store::Stream;
+use agentic_store::Writer;
+use agentic_store::git::{IndexUpdate, PackedBlobs, Scratch};
+use agentic_store::journal::{
+    self, BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction,
+};
+
+use super::draft::{Capture, Committed, Draft, Emptiness};
+use super::source::{BuiltTree, apply, shown};
+use crate::error::CommitError;
+use crate::signing::Signing;
+use crate::space::Signatures;
+use crate::written::Written;
+use crate::{Error, Result, Space};
+
+/// What drafts make of a head, and kept in memory.
+pub(super) struct CommitChain {
+    /// The commit that the first is made upon.
+    pub base: Oid,
+    /// Its tree.
+    base_tree: Oid,
+    /// Whether there were trace entries to bind, if anything hinges on that.
+    trace: Option<PendingTrace>,
+    links: Vec<Result<ChainLink>>,
+}
+
+/// What became of one draft.
+enum ChainLink {
+    /// A commit.
+    Commit(Box<ChainedCommit>),
+    /// There is nothing to commit.
+    Empty {
+        /// The tree, which is that of the parent.
+        tree: Oid,
+        /// Git repositories in the folder that are no submodules.
+        left_out: Vec<String>,
+    },
+}
+
+/// A commit of a chain, signed if it is to be, and not written yet.
+struct ChainedCommit {
+    kind: Kind,
+    parent: Oid,
+    built: BuiltTree,
+    oid: Oid,
+    object: GitObject,
+    signatures: Signatures,
+    fields: Option<Object>,
+    /// Whether the pending trace is bound to it.
+    capture: Capture,
+}
+
+/// Whether there are trace entries to bind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PendingTrace {
+    Some,
+    None,
+}
+
+impl CommitChain {
+    /// Makes the commits of drafts on top of a head. Where they are signed a program of the user's
+    /// runs: not under a lock. A draft of which there can be no commit leaves the others as they
+    /// are.
+    pub(super) fn on(
+        head: Oid,
+        space: &Space,
+        agent: &AgentName,
+        drafts: &[Draft],
+    ) -> Result<CommitChain> {
+        let base_tree = space.read_commit(head)?.tree;
+        let mut tip = ChainTip {
+            space,
+            agent,
+            head,
+            tree: base_tree,
+            scratch: space.repository().scratch(),
+            trace: None,
+            capture: Capture::WithTrace,
+        };
+        let links = match drafts {
+            [draft] => {
+                vec![draft.source.build(space, base_tree).and_then(|built| tip.add(draft, built))]
+            }
+            drafts => drafts.iter().map(|draft| tip.add_edits(draft)).collect(),
+        };
+        Ok(CommitChain { base: head, base_tree, trace: tip.trace, links })
+    }
+
+    /// Tells whether no draft can be committed, whatever the head is.
+    pub(super) fn has_failed(&self) -> bool {
+        self.links.iter().all(Result::is_err)
+    }
+
+    /// Tells whether it would be the same on this head, with or without entries to bind.
+    pub(super) fn stands_on(&self, head: Oid, found: PendingTrace) -> bool {
+        self.base == head && self.trace.is_none_or(|trace| trace == found)
+    }
+
+    /// Returns the tree that it ends in, if that is another one than it began with.
+    pub(super) fn new_tree(&self) -> Option<Oid> {
+        let tree = self.trees().last()?;
+        (tree != self.base_tree).then_some(tree)
+    }
+
+    /// Returns the tree that it ends in.
+    pub(super) fn tree(&self) -> Oid {
+        self.trees().last().unwrap_or(self.base_tree)
+    }
+
+    fn trees(&self) -> impl DoubleEndedIterator<Item = Oid> {
+        self.links.iter().flatten().map(|link| match link {
+            ChainLink::Commit(commit) => commit.built.tree,
+            ChainLink::Empty { tree, .. } => *tree,
+        })
+    }
+
+    /// Returns the paths that it changes.
+    pub(super) fn changed(&self) -> Vec<Vec<u8>> {
+        let changed = self.commits().flat_map(|commit| &commit.built.changed);
+        changed.collect::<BTreeSet<_>>().into_iter().cloned().collect()
+    }
+
+    /// Takes what becomes of the index of the worktree that it came from.
+    pub(super) fn take_index(&mut self) -> Vec<IndexUpdate> {
+        let mut links = self.links.iter_mut().flatten();
+        match links.next() {
+            Some(ChainLink::Commit(commit)) => std::mem::take(&mut commit.built.index),
+            Some(ChainLink::Empty { .. }) | None => Vec::new(),
+        }
+    }
+
+    /// Takes the blobs that are too large for a record.
+    pub(super) fn take_packed(&mut self) -> Vec<PackedBlobs> {
+        let links = self.links.iter_mut().flatten();
+        let packed = links.filter_map(|link| match link {
+            ChainLink::Commit(commit) => commit.built.packed.take(),
+            ChainLink::Empty { .. } => None,
+        });
+        packed.collect()
+    }
+
+    fn commits(&self) -> impl Iterator<Item = &ChainedCommit> {
+        self.links.iter().flatten().filter_map(|link| match link {
+            ChainLink::Commit(commit) => Some(&**commit),
+            ChainLink::Empty { .. } => None,
+        })
+    }
+
+    /// Writes the one transaction that brings all of it in, with the trace that is bound; nothing
+    /// where there is nothing to commit. The answers stand in the order of the drafts.
+    pub(super) fn transaction(
+        self,
+        agent: &AgentName,
+        mut bound: Option<BoundTrace>,
+    ) -> (Vec<Result<Committed>>, Option<Transaction>) {
+        let mut whole = None;
+        let answers = self.links.into_iter().map(|link| match link? {
+            ChainLink::Empty { left_out, .. } => {
+                Err(Error::Commit(CommitError::Nothing { agent: agent.clone(), left_out }))
+            }
+            ChainLink::Commit(commit) => {
+                let bound = match commit.capture {
+                    Capture::WithTrace => bound.take(),
+                    Capture::Nothing => None,
+                };
+                Ok(commit.append_to(&mut whole, agent, bound))
+            }
+        });
+        (answers.collect(), whole)
+    }
+}
+
+/// Where a chain in the making ends.
+struct ChainTip<'a> {
+    space: &'a Space,
+    agent: &'a AgentName,
+    head: Oid,
+    tree: Oid,
+    scratch: Scratch,
+    trace: Option<PendingTrace>,
+    /// Whether the pending trace is still to be had.
+    capture: Capture,
+}
+
+impl ChainTip<'_> {
+    /// Makes one more commit of edits, whose tree is made of one that may be in memory only.
+    fn add_edits(&mut self, draft: &Draft) -> Result<ChainLink> {
+        let edits = draft.edits().ok_or(Error::Commit(CommitError::NotInBatch))?;
+        let built = apply(&self.scratch, self.tree, edits)?;
+        self.add(draft, built)
+    }
+
+    fn add(&mut self, draft: &Draft, built: BuiltTree) -> Result<ChainLink> {
+        let kind = draft.kind.clone().unwrap_or_else(Kind::agent_commit);
+        self.space.check_kind(&kind, agentic_model::kind::AGENT_COMMIT)?;
+        let capture = match self.capture {
+            Capture::WithTrace => draft.capture,
+            Capture::Nothing => Capture::Nothing,
+        };
+        let is_empty = built.tree == self.tree && draft.emptiness == Emptiness::Refused;
+        if is_empty && (capture == Capture::Nothing || !self.has_pending()?) {
+            return Ok(ChainLink::Empty { tree: built.tree, left_out: built.left_out });
+        }
+        let commit = self.commit(draft, kind, built)?;
+        (self.head, self.tree) = (commit.oid, commit.built.tree);
+        if capture == Capture::WithTrace {
+            self.capture = Capture::Nothing;
+        }
+        Ok(ChainLink::Commit(Box::new(ChainedCommit { capture, ..commit })))
+    }
+
+    /// Tells whether there are entries to bind, as far as that can be told without the agent's lock.
+    fn has_pending(&mut self) -> Result<bool> {
+        let trace = match self.trace {
+            Some(trace) => trace,
+            None => *self.trace.insert(pending_trace(self.space, self.agent)?),
+        };
+        Ok(trace == PendingTrace::Some)
+    }
+
+    fn commit(&self, draft: &Draft, kind: Kind, built: BuiltTree) -> Result<ChainedCommit> {
+        let signatures = self.space.signatures(self.agent)?;
+        let (fields, fields_object) = OpenFields::place(draft.fields.clone())?;
+        let claims = Claims {
+            kind: Some(kind.clone()),
+            agent: Some(self.agent.clone()),
+            session: draft.asker.as_ref().map(|asker| asker.session.clone()),
+            request: draft.asker.as_ref().and_then(|asker| asker.request.clone()),
+            fields,
+            ..Claims::default()
+        };
+        let data = CommitData {
+            tree: built.tree,
+            parents: vec![self.head],
+            author: signatures.author.clone(),
+            committer: signatures.committer.clone(),
+            message: claims.write(&draft.message)?,
+        };
+        let signing = Signing::of(self.space, draft.asker.as_ref())?;
+        let (oid, object) = signing.make(self.space.repository(), &data)?;
+        let (parent, capture) = (self.head, Capture::Nothing);
+        let fields = fields_object;
+        Ok(ChainedCommit { kind, parent, built, oid, object, signatures, fields, capture })
+    }
+}
+
+impl ChainedCommit {
+    /// Appends the commit to a transaction that ends at its parent.
+    fn append_to(
+        self,
+        whole: &mut Option<Transaction>,
+        agent: &AgentName,
+        bound: Option<BoundTrace>,
+    ) -> Committed {
+        let ChainedCommit { kind, parent, built, oid, object, signatures, fields, .. } = self;
+        let trace = bound.as_ref().map(|bound| bound.cid);
+        let whole = whole.get_or_insert_with(|| {
+            let branch = BranchMove { name: agent.branch_ref(), expect: Some(parent), new: oid };
+            Transaction { branch: Some(branch), ..signatures.transaction("commit") }
+        });
+        if let Some(branch) = &mut whole.branch {
+            branch.new = oid;
+        }
+        whole.objects.extend(built.objects);
+        whole.objects.push(object);
+        if fields.is_some() || bound.is_some() {
+            let notes = whole.notes.get_or_insert_with(|| NotesEdit {
+                name: agent.notes_ref(),
+                notes: Vec::new(),
+                objects: Vec::new(),
+            });
+            notes.objects.extend(fields.iter().map(KeptObject::from));
+            if let Some(bound) = bound {
+                notes.objects.extend(bound.objects);
+                notes.notes.push((oid, bound.note));
+                whole.taken = bound.taken;
+            }
+        }
+        Committed {
+            commit: oid,
+            agent: agent.clone(),
+            kind,
+            tree: built.tree,
+            parents: vec![parent],
+            changed: shown(&built.changed),
+            trace,
+            written: Written::default(),
+            left_out: built.left_out,
+            worktree_left_behind: None,
+        }
+    }
+}
+
+/// Tells whether an agent has trace entries that are bound to no commit, as far as that can be told
+/// without its lock.
+fn pending_trace(space: &Space, agent: &AgentName) -> Result<PendingTrace> {
+    let tail = journal::tail(space.repository().layout(), &Stream::Agent(agent.clone()))?;
+    Ok(match tail.is_some_and(|record| record.standing.n_pending > 0) {
+        true => PendingTrace::Some,
+        false => PendingTrace::None,
+    })
+}
+
+/// The pending trace, ready to be bound.
+pub(crate) struct BoundTrace {
+    /// The id of the trace.
+    pub cid: Cid,
+    /// What the note of the commit says.
+    pub note: String,
+    /// The objects that the trace is made of.
+    pub objects: Vec<KeptObject>,
+    /// Which entries are bound.
+    pub taken: Taken,
+}
+
+impl BoundTrace {
+    /// Collects the pending entries of a stream into the objects of a trace.
+    pub(crate) fn take(writer: &Writer<'_>, agent: &AgentName) -> Result<Option<BoundTrace>> {
+        let entries = writer.pending_entries()?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let from = writer.standing().map_or(0, |standing| standing.taken_before);
+        let taken = Taken { from, count: entries.len() as u64 };
+        let trace = ConsoleTrace { agent: agent.clone(), entries };
+        let objects = trace.to_objects()?;
+        let cid = objects.last().expect("a trace has a naming object").cid();
+        let note = trace.note_text(cid);
+        let objects = objects.iter().map(KeptObject::from).collect();
+        Ok(Some(BoundTrace { cid, note, objects, taken }))
+    }
+}
