@@ -6,14 +6,17 @@
 
 pub mod boot;
 mod error;
+pub mod failing;
 pub mod fault;
 pub mod file;
 mod fold;
 pub mod follow;
 pub mod git;
+pub mod ground;
 pub mod journal;
 mod layout;
 mod lock;
+pub mod memory;
 pub mod open_files;
 pub mod recovery;
 mod report;

@@ -15,6 +15,7 @@ use crate::journal::{Archived, BranchMove, GitKind, GitObject};
 use crate::{Error, Result};
 
 pub use crate::layout::ARCHIVE_REF;
+
 /// How often a writer tries again because somebody else moved the ref.
 const RACES_MAX: usize = 1000;
 /// How deep the folders of the archive's tree nest.

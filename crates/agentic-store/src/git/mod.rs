@@ -9,6 +9,7 @@ mod checkout;
 mod command;
 mod commit;
 mod difference;
+mod ground;
 mod handout;
 mod index;
 mod loose;
@@ -45,11 +46,12 @@ pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, Notes, NotesGap, Upkeep};
+pub use self::object::name_object;
 pub use self::occupied::Occupation;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
 pub(crate) use self::ref_place::remove_if_hollow;
-pub use self::reference::{PACKED_REFS, RefMove, RefName};
+pub use self::reference::PACKED_REFS;
 pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
@@ -61,6 +63,7 @@ pub use self::zone::local_zone;
 
 use agentic_model::Oid;
 
+pub use crate::ground::{RefMove, RefName};
 use crate::journal::GitKind;
 use crate::{Error, Result};
 

@@ -1,6 +1,5 @@
 //! Git objects: naming, writing without syncing, reading.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentic_model::Oid;
@@ -11,6 +10,7 @@ use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
 use super::{Repository, Scratch, from_gix, to_gix, to_id, to_oid};
 use crate::file::Persistence;
+use crate::ground::Written;
 use crate::journal::GitObject;
 use crate::{Error, Result, fault};
 
@@ -19,22 +19,20 @@ const PACKED_OBJECTS_MIN: usize = 128;
 /// How often something that could not be read is read again, each time with fresh eyes.
 const LOOKS_MAX: usize = 2;
 
-/// How objects were written.
-#[derive(Debug)]
-#[must_use = "a prune may take objects away that no ref names yet"]
-pub enum Written {
-    /// Each as a file; their names.
-    Loose(Vec<Oid>),
-    /// All as one pack; its path.
-    Packed(PathBuf),
+/// Names an object as a repository does whose ids have 20 bytes.
+pub fn name_object(object: &GitObject) -> Oid {
+    name_by(gix::hash::Kind::Sha1, object)
+}
+
+fn name_by(hash: gix::hash::Kind, object: &GitObject) -> Oid {
+    let id = gix::objs::compute_hash(hash, to_gix(object.kind), &object.bytes);
+    to_oid(&id.expect("an object in memory can always be hashed"))
 }
 
 impl Repository {
     /// Names an object without writing it.
     pub fn name_object(&self, object: &GitObject) -> Oid {
-        let id =
-            gix::objs::compute_hash(self.inner.object_hash(), to_gix(object.kind), &object.bytes);
-        to_oid(&id.expect("an object in memory can always be hashed"))
+        name_by(self.inner.object_hash(), object)
     }
 
     /// Writes objects without syncing them, except those that are there: very many as one pack.

@@ -10,6 +10,7 @@ use gix::refs::{FullName, Target};
 use super::loose_ref::{PlainRef, ShortWay};
 use super::zone::offset;
 use super::{Repository, to_id, to_oid};
+use crate::ground::{RefMove, RefName};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
 
@@ -23,28 +24,6 @@ const PAUSE_MILLIS_MAX: u64 = 20;
 
 /// The file in which git keeps many refs; it is rewritten when one of them goes.
 pub const PACKED_REFS: &str = "packed-refs";
-
-/// What became of a request to move a ref.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use = "a lost race must be handled"]
-pub enum RefMove {
-    /// It was where it was expected to be, and moved.
-    Moved,
-    /// Someone else moved it first; nothing was written.
-    Lost {
-        /// Where it is; nothing if it does not exist.
-        found: Option<Oid>,
-    },
-}
-
-/// A ref that exists.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefName {
-    /// Its full name.
-    pub name: String,
-    /// Where it points.
-    pub target: Oid,
-}
 
 impl Repository {
     /// Reads where a ref points; nothing if it does not exist.
@@ -139,19 +118,6 @@ impl Repository {
         })?;
         fault::point("after-ref")?;
         Ok(moved)
-    }
-
-    /// Deletes a ref if it is where it is expected to be.
-    ///
-    /// # Errors
-    /// Fails as [`Repository::move_ref`] does.
-    pub fn delete_ref(&self, name: &str, expect: Oid, who: &Signature) -> Result<RefMove> {
-        let expected = PreviousValue::MustExistAndMatch(Target::Object(to_id(expect)));
-        self.change_ref(name, Some(expect), who, |name| RefEdit {
-            change: Change::Delete { expected: expected.clone(), log: RefLog::AndReference },
-            name,
-            deref: false,
-        })
     }
 
     /// Deletes those refs that are where they are expected to be. Git itself does it, which rewrites

@@ -1,0 +1,38 @@
+//! Objects that fail at a step.
+
+use agentic_model::Oid;
+
+use super::FailingAt;
+use crate::Result;
+use crate::ground::{Objects, Written};
+use crate::journal::GitObject;
+
+impl<G: Objects> Objects for FailingAt<G> {
+    fn name_object(&self, object: &GitObject) -> Oid {
+        self.inner.name_object(object)
+    }
+
+    fn has_object(&self, oid: Oid) -> bool {
+        self.inner.has_object(oid)
+    }
+
+    fn verify_object(&self, oid: Oid) -> Result<GitObject> {
+        self.step("verify-object", |inner| inner.verify_object(oid))
+    }
+
+    fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+        self.step("write-objects", |inner| inner.write_objects(objects))
+    }
+
+    fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()> {
+        self.step("confirm-objects", |inner| inner.confirm_objects(objects, written))
+    }
+
+    fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()> {
+        self.step("write-again", |inner| inner.write_again(object, oid))
+    }
+
+    fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
+        self.step("is-ancestor", |inner| inner.is_ancestor(old, new))
+    }
+}

@@ -1,0 +1,58 @@
+//! What the store asks of objects.
+
+use std::path::PathBuf;
+
+use agentic_model::Oid;
+
+use crate::Result;
+use crate::journal::GitObject;
+
+/// How objects were written.
+#[derive(Debug)]
+#[must_use = "a prune may take objects away that no ref names yet"]
+pub enum Written {
+    /// Each for itself; their names.
+    Loose(Vec<Oid>),
+    /// All as one pack; its path.
+    Packed(PathBuf),
+}
+
+/// Bytes that are named by what they are. They are written without a sync: what made them has them in
+/// its journal until a checkpoint.
+pub trait Objects {
+    /// Names an object without writing it.
+    fn name_object(&self, object: &GitObject) -> Oid;
+
+    /// Tells whether an object is there, without reading it.
+    fn has_object(&self, oid: Oid) -> bool;
+
+    /// Reads an object whole, as the disk has it, and checks that its bytes match its id.
+    ///
+    /// # Errors
+    /// Fails when it is missing or damaged.
+    fn verify_object(&self, oid: Oid) -> Result<GitObject>;
+
+    /// Writes objects without syncing them, except those that are there.
+    ///
+    /// # Errors
+    /// Fails when there is no room or nothing may be written.
+    fn write_objects(&self, objects: &[GitObject]) -> Result<Written>;
+
+    /// Writes those objects again that a prune took away before a ref named them.
+    ///
+    /// # Errors
+    /// Fails as [`Objects::write_objects`] does.
+    fn confirm_objects(&self, objects: &[GitObject], written: &Written) -> Result<()>;
+
+    /// Writes an object that is gone or cannot be read. What is there of it is moved aside.
+    ///
+    /// # Errors
+    /// Fails as [`Objects::write_objects`] does.
+    fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()>;
+
+    /// Tells whether a commit is another one or an ancestor of it. One that is gone is not.
+    ///
+    /// # Errors
+    /// Fails when the history of `new` is damaged.
+    fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool>;
+}

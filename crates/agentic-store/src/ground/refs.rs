@@ -1,0 +1,70 @@
+//! What the store asks of refs.
+
+use agentic_model::{Oid, Signature};
+
+use crate::Result;
+use crate::journal::BranchMove;
+
+/// What became of a request to move a ref.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a lost race must be handled"]
+pub enum RefMove {
+    /// It was where it was expected to be, and moved.
+    Moved,
+    /// Someone else moved it first; nothing was written.
+    Lost {
+        /// Where it is; nothing if it does not exist.
+        found: Option<Oid>,
+    },
+}
+
+/// A ref that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefName {
+    /// Its full name.
+    pub name: String,
+    /// Where it points.
+    pub target: Oid,
+}
+
+/// Names of commits that move only from where they are expected to be.
+pub trait Refs {
+    /// Reads where a ref points; nothing if it does not exist.
+    ///
+    /// # Errors
+    /// Fails when the ref is damaged.
+    fn find_ref(&self, name: &str) -> Result<Option<Oid>>;
+
+    /// Lists the refs whose full names begin with `prefix`, in order.
+    ///
+    /// # Errors
+    /// Fails when the refs cannot be read, or one of them is damaged.
+    fn list_refs(&self, prefix: &str) -> Result<Vec<RefName>>;
+
+    /// Moves a ref from where it is expected to be.
+    ///
+    /// # Errors
+    /// Fails with [`Error::RefLocked`](crate::Error::RefLocked) when another program holds the ref's
+    /// lock for a second, and when the ref cannot be written.
+    fn move_ref(&self, step: &BranchMove, who: &Signature, why: &str) -> Result<RefMove>;
+
+    /// Deletes those refs that are where they are expected to be, and leaves the others.
+    ///
+    /// # Errors
+    /// Fails when a ref cannot be deleted for another reason than that it is elsewhere.
+    fn delete_refs(&self, refs: &[(String, Oid)]) -> Result<()>;
+
+    /// Checks that nothing keeps a ref from being made or moved: it is not symbolic, and no other ref
+    /// stands where it needs a folder, or in the folder where it needs a file.
+    ///
+    /// # Errors
+    /// Fails with [`Error::SymbolicRef`](crate::Error::SymbolicRef) and
+    /// [`Error::RefInTheWay`](crate::Error::RefInTheWay).
+    fn check_place_of_ref(&self, name: &str) -> Result<()>;
+
+    /// Waits for another program's lock on a ref.
+    ///
+    /// # Errors
+    /// Fails with [`Error::RefLocked`](crate::Error::RefLocked) when the lock stays for a second.
+    fn wait_for_ref_lock(&self, name: &str) -> Result<()>;
+}

@@ -1,0 +1,123 @@
+//! Cases of refs.
+
+use super::*;
+use crate::Error;
+use crate::ground::RefMove;
+
+impl<G: Refs + Objects> Bench<G> {
+    /// Takes a step and says what came of it.
+    fn answer(&self, step: &str) -> String {
+        let words: Vec<&str> = step.split_whitespace().collect();
+        let full = |name: &str| format!("refs/heads/{name}");
+        match words[..] {
+            ["find", name] => self.said(self.ground.find_ref(&full(name)), |oid| self.word(oid)),
+            ["list", prefix] => {
+                let listed = self.ground.list_refs(&full(prefix));
+                self.said(listed, |refs| {
+                    let short = |name: &str| name["refs/heads/".len()..].to_owned();
+                    let one = refs.iter().map(|it| (short(&it.name), self.word(Some(it.target))));
+                    one.map(|(name, at)| format!("{name}={at}")).collect::<Vec<_>>().join(" ")
+                })
+            }
+            ["move", name, expect, new] => {
+                let new = self.commit(new).expect("cases name commits");
+                let step = BranchMove { name: full(name), expect: self.commit(expect), new };
+                self.said(self.ground.move_ref(&step, &ada(), "a case"), |moved| match moved {
+                    RefMove::Moved => "moved".to_owned(),
+                    RefMove::Lost { found } => format!("lost to {}", self.word(found)),
+                })
+            }
+            ["delete", ref pairs @ ..] => {
+                let pair = |pair: &[&str]| (full(pair[0]), self.commit(pair[1]).expect("a commit"));
+                let refs: Vec<_> = pairs.chunks(2).map(pair).collect();
+                self.said(self.ground.delete_refs(&refs), |()| "ok".to_owned())
+            }
+            ["place", name] => {
+                self.said(self.ground.check_place_of_ref(&full(name)), |()| "free".to_owned())
+            }
+            _ => panic!("no such step: {step}"),
+        }
+    }
+
+    fn said<T>(&self, answer: crate::Result<T>, say: impl FnOnce(T) -> String) -> String {
+        match answer {
+            Ok(value) => say(value),
+            Err(Error::RefInTheWay { .. }) => "in the way".to_owned(),
+            Err(Error::Injected { .. }) => "failed".to_owned(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn answers(&self, steps: &str) -> String {
+        steps.split(';').map(|step| self.answer(step)).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Runs a case in memory and in git.
+fn check(steps: &str, expected: &str) {
+    let memory = Bench::new(MemoryRepository::new());
+    assert_eq!(memory.answers(steps), expected, "in memory: {steps}");
+    in_git(|repository| {
+        assert_eq!(Bench::new(repository).answers(steps), expected, "in git: {steps}");
+    });
+}
+
+/// Runs a case with one step failing, in memory and in git.
+fn check_failing(moment: FailureMoment, n: u64, (steps, expected): (&str, &str)) {
+    let memory = Bench::new(MemoryRepository::new());
+    let commits = memory.commits;
+    let ground = FailingAt::new(memory.ground, moment, n);
+    let memory = Bench { ground, commits };
+    assert_eq!(memory.answers(steps), expected, "in memory: {steps}");
+    assert!(memory.ground.has_failed());
+    in_git(|repository| {
+        let Bench { ground, commits } = Bench::new(repository);
+        let git = Bench { ground: FailingAt::new(ground, moment, n), commits };
+        assert_eq!(git.answers(steps), expected, "in git: {steps}");
+    });
+}
+
+#[test]
+fn a_ref_is_made_where_there_is_none() {
+    check("find a; move a - 1; find a", "-; moved; 1");
+    check("move a - 1; move a - 2; find a", "moved; lost to 1; 1");
+}
+
+#[test]
+fn a_ref_moves_only_from_where_it_is_expected() {
+    check("move a - 1; move a 1 2; find a", "moved; moved; 2");
+    check("move a - 1; move a 2 3; find a", "moved; lost to 1; 1");
+    check("move a 1 2; find a", "lost to -; -");
+    check("move a - 1; move a 1 1; find a", "moved; moved; 1");
+}
+
+#[test]
+fn a_listing_is_in_order_and_below_its_prefix() {
+    let make = "move x/b - 2; move x/a - 1; move y - 3";
+    check(&format!("{make}; list x/; list z"), "moved; moved; moved; x/a=1 x/b=2; ");
+}
+
+#[test]
+fn refs_are_deleted_where_they_are_expected_and_the_others_stay() {
+    let make = "move x/a - 1; move x/b - 2; move x/c - 3";
+    check(&format!("{make}; delete x/a 1 x/b 1 x/c 3; list x/"), "moved; moved; moved; ok; x/b=2");
+    check("delete a 1; find a", "ok; -");
+}
+
+#[test]
+fn a_ref_has_a_place_unless_another_stands_in_it() {
+    check("place a; move a - 1; place a", "free; moved; free");
+    check("move a - 1; place a/b", "moved; in the way");
+    check("move a/b - 1; place a", "moved; in the way");
+    check("move a/b - 1; place a/c; place ab", "moved; free; free");
+    check("move a/b - 1; delete a/b 1; place a", "moved; ok; free");
+}
+
+#[test]
+fn a_step_that_fails_has_done_nothing_or_all_of_it() {
+    let steps = "move a - 1; find a; move a 1 2; find a";
+    check_failing(FailureMoment::Before, 1, (steps, "failed; -; lost to -; -"));
+    check_failing(FailureMoment::After, 1, (steps, "failed; 1; moved; 2"));
+    check_failing(FailureMoment::Before, 3, (steps, "moved; 1; failed; 1"));
+    check_failing(FailureMoment::After, 3, (steps, "moved; 1; failed; 2"));
+}

@@ -1,0 +1,76 @@
+//! Objects in memory.
+
+use std::collections::BTreeSet;
+
+use agentic_model::Oid;
+
+use super::MemoryRepository;
+use crate::git::name_object;
+use crate::ground::{Objects, Written};
+use crate::journal::GitObject;
+use crate::{Error, Result};
+
+/// How a line of a commit begins that names a parent.
+const PARENT: &str = "parent ";
+
+impl Objects for MemoryRepository {
+    fn name_object(&self, object: &GitObject) -> Oid {
+        name_object(object)
+    }
+
+    fn has_object(&self, oid: Oid) -> bool {
+        self.objects.borrow().contains_key(&oid)
+    }
+
+    fn verify_object(&self, oid: Oid) -> Result<GitObject> {
+        let found = self.objects.borrow().get(&oid).cloned();
+        found.ok_or_else(|| missing(oid))
+    }
+
+    fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
+        let mut names = Vec::new();
+        for object in objects {
+            let oid = self.name_object(object);
+            self.objects.borrow_mut().insert(oid, object.clone());
+            names.push(oid);
+        }
+        Ok(Written::Loose(names))
+    }
+
+    fn confirm_objects(&self, objects: &[GitObject], _written: &Written) -> Result<()> {
+        let _written_again = self.write_objects(objects)?;
+        Ok(())
+    }
+
+    fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()> {
+        self.objects.borrow_mut().insert(oid, object.clone());
+        Ok(())
+    }
+
+    fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
+        if old != new && !self.has_object(old) {
+            return Ok(false);
+        }
+        let (mut seen, mut next) = (BTreeSet::new(), vec![new]);
+        while let Some(oid) = next.pop() {
+            if oid == old {
+                return Ok(true);
+            }
+            if seen.insert(oid) {
+                next.extend(parents(&self.verify_object(oid)?));
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Reads the parents of a commit.
+fn parents(commit: &GitObject) -> Vec<Oid> {
+    let text = String::from_utf8_lossy(&commit.bytes);
+    let header = text.lines().take_while(|line| !line.is_empty());
+    header.filter_map(|line| Oid::parse(line.strip_prefix(PARENT)?).ok()).collect()
+}
+
+fn missing(oid: Oid) -> Error {
+    Error::corrupt(format!("object {oid}"), "it is not there")
+}
