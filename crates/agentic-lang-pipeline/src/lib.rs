@@ -14,7 +14,6 @@
 
 pub mod ast;
 mod compile;
-pub mod engine;
 mod explain;
 mod finding;
 mod format;
@@ -24,6 +23,7 @@ mod lower;
 pub mod native;
 mod parser;
 mod phase;
+mod planned;
 mod printer;
 mod resolve;
 pub mod run;
@@ -41,6 +41,7 @@ pub use crate::lower::{
 };
 pub use crate::parser::{NESTING_MAX, SOURCE_BYTES_MAX, parse, parse_program};
 pub use crate::phase::Phase;
+pub use crate::planned::PlannedRun;
 pub use crate::printer::{canonical, canonical_program};
 pub use crate::resolve::{Resolved, ResolvedBlock, ResolvedNode, resolve, resolve_program};
 pub use crate::translate::{

@@ -47,5 +47,6 @@ pub use crate::registry::{
 };
 pub use crate::render::NotExportable;
 pub use crate::route::{Destination, Identities, Route, Router, is_identity};
-pub use crate::source_map::{Place, SOURCE_MAP_KIND, SourceMap};
+pub use crate::source_map::{SOURCE_MAP_KIND, SourceMap};
 pub use crate::text::text_of;
+pub use agentic_model::Place;

@@ -14,6 +14,7 @@ mod block;
 mod chain;
 mod digest;
 mod divergence;
+pub mod engine;
 mod grant;
 mod id;
 mod kinds;

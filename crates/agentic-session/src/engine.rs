@@ -16,11 +16,12 @@ mod stored;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use agentic_lang_pipeline::engine::{
+use agentic_lang_pipeline::PlannedRun;
+use agentic_model::Value;
+use agentic_replay::engine::{
     Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
     RunEvent, RunHold, RunId, RunStart, RunStatus,
 };
-use agentic_model::Value;
 use agentic_replay::{End, SessionId};
 
 use self::due::Looked;
@@ -55,7 +56,7 @@ impl<'a> Embedded<'a> {
         self.space.find_session(run.as_str()).map_err(refused)
     }
 
-    fn begin(&self, start: RunStart) -> Result<Begin> {
+    fn begin(&self, start: RunStart<PlannedRun>) -> Result<Begin> {
         let RunStart { run, input, key, agent } = start;
         let run = performer::with_flows(self.space, run).map_err(refused)?;
         if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
@@ -74,8 +75,8 @@ impl<'a> Embedded<'a> {
     }
 }
 
-impl DurableEngine for Embedded<'_> {
-    fn start(&self, start: RunStart, attendance: Attendance) -> Result<RunId> {
+impl DurableEngine<PlannedRun> for Embedded<'_> {
+    fn start(&self, start: RunStart<PlannedRun>, attendance: Attendance) -> Result<RunId> {
         let begin = self.begin(start)?;
         let id = match attendance {
             Attendance::Detached => crate::record(self.space, begin).map_err(refused)?,

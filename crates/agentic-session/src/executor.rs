@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_lang_agent::{AGENT_TOOL, MockTasks, TASK, argument_text};
 use agentic_lang_context::{INPUT_REQUEST, MODEL_REQUEST};
-use agentic_lang_pipeline::engine::PlannedRun;
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
 use agentic_model::{Object, Value, json};

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use agentic_lang_pipeline::engine::PlannedRun;
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, Options, inner_plans};
 use agentic_lang_pipeline::{Compiled, LANGUAGE};
 use agentic_model::{Cid, Map, Object, Value, canonical};

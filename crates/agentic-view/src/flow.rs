@@ -1,9 +1,9 @@
 //! Runs of pipelines as JSON.
 
-use agentic_lang_pipeline::engine::{RunEvent, RunHold, RunStatus};
 use agentic_lang_pipeline::run::Standing;
 use agentic_model::{Value, json};
 use agentic_replay::State;
+use agentic_replay::engine::{RunEvent, RunHold, RunStatus};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;

@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use agentic_lang_pipeline::engine::DurableEngine;
+use agentic_lang_pipeline::PlannedRun;
+use agentic_replay::engine::DurableEngine;
 use agentic_session::SessionSpace;
 use agentic_session::engine::Embedded;
 
@@ -60,7 +61,7 @@ impl Address {
 
 impl Reached {
     /// Returns the engine.
-    pub fn engine(&self) -> Box<dyn DurableEngine + '_> {
+    pub fn engine(&self) -> Box<dyn DurableEngine<PlannedRun> + '_> {
         Box::new(Embedded::new(&self.space, "cli"))
     }
 

@@ -1,8 +1,8 @@
 //! From errors to exit codes, with what to do next.
 
-use agentic_lang_pipeline::engine::{EngineError, Refusal};
 use agentic_model::guidance::{ErrorClass, Guidance};
 use agentic_providers::Error as ProviderError;
+use agentic_replay::engine::{EngineError, Refusal};
 use agentic_session::Error as SessionError;
 use agentic_session::engine::AgentFailure;
 use agentic_space::Error as SpaceError;

@@ -1,7 +1,7 @@
 //! Decisions as pipelines speak of them: the node of a run, and a choice.
 
-use agentic_lang_pipeline::engine::{Decided, RunDecision, RunId};
 use agentic_model::{Oid, Value};
+use agentic_replay::engine::{Decided, RunDecision, RunId};
 use agentic_replay::{HOLD, Path, RequestId, SessionId};
 
 use crate::decide::{self, Action, ApprovalScope, Decision, Draft};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use agentic_lang_pipeline::engine::RunEvent;
 use agentic_model::Cid;
 use agentic_plan::{NodeId, Place, SourceMap};
+use agentic_replay::engine::RunEvent;
 use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
 use agentic_replay::{Body, By, Path, Record, SessionId};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentic_lang_pipeline::engine::PlannedRun;
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::{Compiled, Needs};
 use agentic_plan::{Backend, BuiltinKind, Implementation, Registry, RegistryError};

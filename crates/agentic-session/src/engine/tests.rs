@@ -5,14 +5,15 @@ mod memory;
 
 use std::sync::Arc;
 
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::compile;
-use agentic_lang_pipeline::engine::{
-    Attendance, Cancellation, DurableEngine, EngineError, PlannedRun, RunDecision, RunStart,
-};
 use agentic_lang_pipeline::run::{BlockOrder, RunResult};
 use agentic_model::{Value, json};
 use agentic_plan::standard_registry;
 use agentic_replay::End;
+use agentic_replay::engine::{
+    Attendance, Cancellation, DurableEngine, EngineError, RunDecision, RunStart,
+};
 use agentic_replay::record::CancelMode;
 use agentic_store::git::run_git;
 
@@ -208,7 +209,7 @@ fn the_embedded_engine_answers_the_cases() {
     }
 }
 
-fn check(engine: &dyn DurableEngine, title: &str, script: &str) {
+fn check(engine: &dyn DurableEngine<PlannedRun>, title: &str, script: &str) {
     let mut lines = script.trim().lines();
     while let Some(line) = lines.next() {
         let wanted = lines.next().and_then(|line| line.strip_prefix('>')).expect("an answer");
@@ -218,7 +219,7 @@ fn check(engine: &dyn DurableEngine, title: &str, script: &str) {
 }
 
 /// Does what a line of a case says, and tells what the engine answered.
-fn act(engine: &dyn DurableEngine, line: &str) -> Result<String, EngineError> {
+fn act(engine: &dyn DurableEngine<PlannedRun>, line: &str) -> Result<String, EngineError> {
     let words: Vec<&str> = line.split(' ').collect();
     match words.as_slice() {
         ["start", key, ..] => begin(engine, key, line, Attendance::Attended),
@@ -260,7 +261,7 @@ fn act(engine: &dyn DurableEngine, line: &str) -> Result<String, EngineError> {
 }
 
 fn begin(
-    engine: &dyn DurableEngine,
+    engine: &dyn DurableEngine<PlannedRun>,
     key: &str,
     line: &str,
     attendance: Attendance,
@@ -274,7 +275,7 @@ fn begin(
     Ok(engine.status(&id)?.state.as_str().to_owned())
 }
 
-fn status(engine: &dyn DurableEngine, key: &str) -> Result<String, EngineError> {
+fn status(engine: &dyn DurableEngine<PlannedRun>, key: &str) -> Result<String, EngineError> {
     let status = engine.status(&engine.find(key)?)?;
     let block = &status.blocks[0];
     let nodes = block.get("node_states").and_then(Value::as_map).into_iter().flatten();
@@ -285,7 +286,7 @@ fn status(engine: &dyn DurableEngine, key: &str) -> Result<String, EngineError> 
     Ok(format!("{} {block} {}", status.state.as_str(), nodes.join(" ")))
 }
 
-fn events(engine: &dyn DurableEngine, key: &str) -> Result<String, EngineError> {
+fn events(engine: &dyn DurableEngine<PlannedRun>, key: &str) -> Result<String, EngineError> {
     let events = engine.history(&engine.find(key)?)?;
     let told = events.iter().map(|event| {
         let path = event.path.as_ref().map(|path| format!(" {path}")).unwrap_or_default();

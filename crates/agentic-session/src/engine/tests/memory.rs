@@ -4,15 +4,16 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentic_lang_pipeline::engine::{
-    Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
-    RunEvent, RunHold, RunId, RunStart, RunStatus,
-};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, Children, FlowProgram, add_kinds};
 use agentic_lang_pipeline::{LANGUAGE, SEMANTICS_VERSION};
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_plan::SourceMap;
+use agentic_replay::engine::{
+    Attendance, Cancellation, Decided, DurableEngine, EngineError, Refusal, Result, RunDecision,
+    RunEvent, RunHold, RunId, RunStart, RunStatus,
+};
 use agentic_replay::record::CancelRecord;
 use agentic_replay::{
     Answer, Body, By, End, Engine, Failure, HOLD, Hold, Kinds, Opening, Path, Performance,
@@ -63,7 +64,7 @@ impl Memory {
 }
 
 impl Run {
-    fn begin(start: RunStart, key: String, agent: AgentName) -> Run {
+    fn begin(start: RunStart<PlannedRun>, key: String, agent: AgentName) -> Run {
         let RunStart { run, input, .. } = start;
         let plans: Vec<Cid> = run.compiled.blocks.iter().map(|block| block.plan.cid()).collect();
         let mut kinds = Kinds::built_in();
@@ -224,8 +225,8 @@ fn perform(request: &Request) -> Answer {
     }
 }
 
-impl DurableEngine for Memory {
-    fn start(&self, start: RunStart, attendance: Attendance) -> Result<RunId> {
+impl DurableEngine<PlannedRun> for Memory {
+    fn start(&self, start: RunStart<PlannedRun>, attendance: Attendance) -> Result<RunId> {
         let key = start.key.clone().expect("cases name their keys");
         let agent = AgentName::parse(&format!("run-{key}")).expect("cases choose good keys");
         let id = RunId::new(&key);

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::engine::{DurableEngine, RunDecision, RunId};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::SessionId;
+use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
 use agentic_session::engine::Embedded;
 use agentic_session::{SessionSpace, go_on};
 use agentic_view::DecideView;
@@ -60,7 +61,7 @@ pub fn run(
 
 /// Finds the run that is meant, and the hold: a request as `agentic pending` prints it names both.
 fn meant(
-    engine: &dyn DurableEngine,
+    engine: &dyn DurableEngine<PlannedRun>,
     name: &str,
     hold: Option<&str>,
 ) -> Result<(RunId, Option<String>), Failure> {

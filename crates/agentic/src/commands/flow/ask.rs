@@ -7,13 +7,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::Duration;
 
-use agentic_lang_pipeline::engine::{DurableEngine, Refusal, RunDecision};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Kind, Value, json};
 use agentic_plan::{Identities, SNOOZE};
 use agentic_providers::channel::{Capability, ChannelFault};
 use agentic_providers::configuration::{Configuration, People};
 use agentic_providers::host::CancelFlag;
 use agentic_replay::SessionId;
+use agentic_replay::engine::{DurableEngine, Refusal, RunDecision};
 use agentic_session::{SessionSpace, find_run, go_on};
 
 use self::question::{Question, Verdict, open_questions};
@@ -95,7 +96,7 @@ fn refuse_nowhere(questions: &[Question]) -> Result<(), Failure> {
 /// Questions that are put to people.
 struct Asking<'a> {
     space: &'a SessionSpace,
-    engine: &'a dyn DurableEngine,
+    engine: &'a dyn DurableEngine<PlannedRun>,
     people: &'a People,
     questions: Vec<Question>,
     sender: Sender<Came>,

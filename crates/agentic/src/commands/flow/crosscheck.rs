@@ -4,11 +4,11 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use agentic_lang_pipeline::Needs;
-use agentic_lang_pipeline::engine::{Attendance, DurableEngine as _};
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::{AgentName, Briefing, Value, json};
 use agentic_plan::{Effect, Implementation, Registry};
 use agentic_replay::End;
+use agentic_replay::engine::{Attendance, DurableEngine as _};
 use agentic_session::engine::Embedded;
 use agentic_session::{Verdict, find_run, replay};
 use agentic_space::spawn::{Origin, spawn};

@@ -5,7 +5,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 
-use agentic_lang_pipeline::engine::RunId;
+use agentic_replay::engine::RunId;
 
 use crate::context::Context;
 use crate::engine::Address;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::engine::Attendance;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
+use agentic_replay::engine::Attendance;
 
 use crate::commands::run::pipeline::{Place, Wish, prepare};
 use crate::commands::run::{durable, input_text};

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::engine::{Cancellation, DurableEngine, RunId, RunStatus};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::State;
+use agentic_replay::engine::{Cancellation, DurableEngine, RunId, RunStatus};
 use agentic_replay::record::CancelMode;
 use agentic_view::{FlowEventView, FlowStatusView, visible_line};
 
@@ -74,7 +75,11 @@ fn text(view: &FlowStatusView) -> String {
 }
 
 /// Prints what a run came to, or how it stands: it waits, or somebody else drives it.
-pub fn reached_so_far(context: &Context, engine: &dyn DurableEngine, run: &RunId) -> Outcome {
+pub fn reached_so_far(
+    context: &Context,
+    engine: &dyn DurableEngine<PlannedRun>,
+    run: &RunId,
+) -> Outcome {
     match engine.result(run)? {
         Some(end) => show_end(context, &end, Some(&engine.status(run)?.key)),
         None => standing(context, &engine.status(run)?),

@@ -6,8 +6,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-use agentic_lang_pipeline::engine::{DurableEngine, RunId, RunStatus};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::State;
+use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 use agentic_view::FlowStatusView;
 
 use super::status::show;
@@ -157,6 +158,6 @@ fn drive(context: &Context, address: &Address, run: &RunId) -> Result<Option<Run
     Ok((n_events(&*engine, run) > before).then_some(after))
 }
 
-fn n_events(engine: &dyn DurableEngine, run: &RunId) -> usize {
+fn n_events(engine: &dyn DurableEngine<PlannedRun>, run: &RunId) -> usize {
     engine.history(run).map_or(0, |events| events.len())
 }

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use agentic_lang_pipeline::engine::{Attendance, PlannedRun, RunStart};
+use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::run::{BlockOrder, Children, FlowProgram, RunResult};
 use agentic_lang_pipeline::{Compiled, Needs, compile, source_text};
 use agentic_model::{Value, json};
 use agentic_plan::{Backend, Registry};
+use agentic_replay::engine::{Attendance, RunStart};
 use agentic_replay::{End, Event, Failure as Failed};
 use agentic_session::engine::unperformed;
 use agentic_session::error::ProgramError;
@@ -172,7 +173,11 @@ impl Ready {
     }
 
     /// Says what the run begins with.
-    pub fn start(self, context: &Context, setting: durable::Setting) -> Result<RunStart, Failure> {
+    pub fn start(
+        self,
+        context: &Context,
+        setting: durable::Setting,
+    ) -> Result<RunStart<PlannedRun>, Failure> {
         let agent = context.named_agent(setting.agent.as_ref())?;
         Ok(RunStart { run: self.run, input: self.input, key: setting.key, agent })
     }

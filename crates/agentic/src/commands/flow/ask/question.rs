@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use agentic_lang_pipeline::engine::RunId;
 use agentic_model::{AgentName, Instant, Value, json};
 use agentic_plan::{Destination, Identities, Message};
 use agentic_providers::channel::{Capability, ChannelFault, Errand};
 use agentic_providers::configuration::People;
 use agentic_providers::host::CancelFlag;
+use agentic_replay::engine::RunId;
 use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
 use agentic_session::hold::{Filter, Pending, Reach, pending};

@@ -1,35 +1,33 @@
-//! Engines that run plans durably.
+//! Engines that run programs durably.
 //!
 //! Whoever starts a run, looks at it, decides in it or stops it speaks to a [`DurableEngine`] and
 //! does not know which: the embedded one keeps runs as sessions of a repository, another may keep
 //! them on a server. What differs between them is behind the trait: how a run is named and found,
-//! whom it runs as, who performs what it asks and who goes on with it after a pause.
+//! whom it runs as, who performs what it asks and who goes on with it after a pause. What is run is
+//! a parameter of the trait: an engine belongs to no language.
 
 mod error;
 
 use std::fmt;
 
-use agentic_model::{AgentName, Instant, Value};
-use agentic_plan::Place;
-use agentic_replay::record::CancelMode;
-use agentic_replay::{End, Failure, Path, State};
+use agentic_model::{AgentName, Instant, Place, Value};
 
 pub use self::error::{EngineError, Refusal};
-use crate::compile::Compiled;
-use crate::run::{BlockOrder, Children, Options};
+use crate::record::CancelMode;
+use crate::{End, Failure, Path, State};
 
 /// What an engine answers.
 pub type Result<T> = std::result::Result<T, EngineError>;
 
-/// An engine that runs plans durably: what it said is recorded is there after every crash.
-pub trait DurableEngine {
-    /// Starts a run, or finds the one that was started with the same agent, plans, input and key.
+/// An engine that runs an `R` durably: what it said is recorded is there after every crash.
+pub trait DurableEngine<R> {
+    /// Starts a run, or finds the one that was started with the same agent, program, input and key.
     /// It is recorded when this returns; an attended run has also come as far as it goes without a
     /// human.
     ///
     /// # Errors
     /// Refuses a key of another run, agents whom nobody performs here, and what cannot be recorded.
-    fn start(&self, start: RunStart, attendance: Attendance) -> Result<RunId>;
+    fn start(&self, start: RunStart<R>, attendance: Attendance) -> Result<RunId>;
 
     /// Finds a run by what people call it: its key, the agent it runs as, or its id.
     ///
@@ -98,26 +96,11 @@ pub enum Attendance {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunId(String);
 
-/// Plans with all that a run of them needs and that they do not say.
-#[derive(Debug, Clone)]
-pub struct PlannedRun {
-    /// The source.
-    pub source: String,
-    /// Its plans, and what their agents mean.
-    pub compiled: Compiled,
-    /// In which order the blocks run.
-    pub order: BlockOrder,
-    /// In whose name it runs.
-    pub invoked_by: Option<String>,
-    /// What agents answer instead of being called, by their ids, in turn; the last answer stays.
-    pub script: Option<Value>,
-}
-
 /// What a run begins with.
 #[derive(Debug, Clone)]
-pub struct RunStart {
+pub struct RunStart<R> {
     /// What runs.
-    pub run: PlannedRun,
+    pub run: R,
     /// What flows into it.
     pub input: Value,
     /// The key under which the same start is the same run; a fresh one without.
@@ -236,17 +219,5 @@ impl RunId {
 impl fmt::Display for RunId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl PlannedRun {
-    /// Returns how a host goes about the run.
-    pub fn options(&self, children: Children) -> Options {
-        Options {
-            invoked_by: self.invoked_by.clone(),
-            blocks: self.order,
-            children,
-            ..Options::default()
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 pub enum Refusal {
     /// There is no such run.
     UnknownRun,
-    /// The key names a run of other plans or another input.
+    /// The key names a run of another program or another input.
     KeyTaken,
     /// The run is over.
     RunOver,
