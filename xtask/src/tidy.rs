@@ -2,6 +2,7 @@
 
 mod cycles;
 mod dependencies;
+mod documents;
 mod fresh;
 mod layers;
 mod names;
@@ -14,7 +15,7 @@ use crate::workspace::Workspace;
 
 /// Returns every breach of a rule, one line each, sorted.
 pub fn check(workspace: &Workspace) -> Vec<String> {
-    let rules: [fn(&Workspace) -> Vec<String>; 8] = [
+    let rules: [fn(&Workspace) -> Vec<String>; 9] = [
         layers::check,
         cycles::check,
         owners::check,
@@ -22,6 +23,7 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
         sizes::check,
         names::check,
         dependencies::check,
+        documents::check,
         fresh::check,
     ];
     let mut findings: Vec<String> = rules.iter().flat_map(|rule| rule(workspace)).collect();

@@ -1,6 +1,6 @@
 //! The workspace as plain data, so that every rule can be tested on a small one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,17 +10,17 @@ use serde_json::Value as Json;
 
 /// The folders whose files the rules look at. Beside its sources the folder of the fuzz targets has
 /// whatever the fuzzer writes.
-const FOLDERS: [&str; 6] =
-    ["crates", "xtask", "schemas", "fuzz/src", "fuzz/fuzz_targets", "fuzz/examples"];
+const FOLDERS: [&str; 7] =
+    ["crates", "xtask", "schemas", "docs", "fuzz/src", "fuzz/fuzz_targets", "fuzz/examples"];
 
 /// The files beside them.
 const FILES: [&str; 8] = [
+    "ARCHITECTURE.md",
     "Cargo.lock",
     "DEPENDENCIES.md",
     "bench/instructions.json",
     "bench/results.json",
-    "docs/benchmarks.md",
-    "docs/commands.md",
+    "README.md",
     "scoreboard.json",
     "scoreboard.md",
 ];
@@ -35,6 +35,8 @@ pub struct Workspace {
     pub packages: Vec<Package>,
     /// Files by their path from the root, with `/` between folders.
     pub files: BTreeMap<String, String>,
+    /// The paths of all files that git has or would take.
+    pub paths: BTreeSet<String>,
     /// Every file that is generated, as it would be generated now.
     pub generated: BTreeMap<String, String>,
     /// How many cases every suite of the conformance suite has.
@@ -94,7 +96,8 @@ impl Workspace {
         }
         let cases = agentic_conformance::count_cases(&root.join("conformance"))?;
         let packages = packages(&metadata(&root)?)?;
-        Ok(Workspace { packages, files, generated: schemas()?, cases })
+        let paths = paths(&root)?;
+        Ok(Workspace { packages, files, paths, generated: schemas()?, cases })
     }
 }
 
@@ -129,6 +132,19 @@ pub fn metadata(root: &Path) -> Result<Json> {
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`cargo metadata` failed: {said}");
     serde_json::from_slice(&output.stdout).context("cannot read what `cargo metadata` says")
+}
+
+/// Asks git for the files of the repository.
+fn paths(root: &Path) -> Result<BTreeSet<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("cannot run `git ls-files`")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`git ls-files` failed: {said}");
+    let listing = String::from_utf8_lossy(&output.stdout);
+    Ok(listing.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
 fn packages(metadata: &Json) -> Result<Vec<Package>> {

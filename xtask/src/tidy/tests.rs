@@ -21,6 +21,7 @@ fn tree(packages: &[Package], files: &[(&str, &str)]) -> Workspace {
     Workspace {
         packages: packages.to_vec(),
         files: files.iter().map(file).collect(),
+        paths: files.iter().map(|(path, _)| (*path).to_owned()).collect(),
         generated: BTreeMap::new(),
         cases: BTreeMap::from([("branch".to_owned(), 2)]),
     }
@@ -207,5 +208,78 @@ fn pure_crates_stay_pure() {
     check_rule(
         rule("crates/agentic-model/src/lib.rs", "// not std::fs\n#[cfg(test)]\nuse std::fs;"),
         &[],
+    );
+}
+
+#[test]
+fn what_documents_say_is_there() {
+    let rule = |page: &str| {
+        let files = [
+            ("docs/page.md", page),
+            (
+                "crates/agentic-store/src/writer/kept.rs",
+                "const PACKS_MAX: usize = 256;\n// AGENTIC_NOW",
+            ),
+            ("crates/agentic/src/cli/verb.rs", "    Init(commands::init::Args) = \"init\",\n"),
+            ("xtask/src/main.rs", "[\"tidy\"] => tidy_alone(),\n"),
+        ];
+        documents::check(&tree(&[package("agentic-store", &[])], &files))
+    };
+    let good = "`writer/kept.rs`, `crates/agentic-store/`, `page.md`, `agentic-store`, `AGENTIC_NOW=7`,\n\
+                `agentic init --all`, `agentic --version`, `agentic VERB`, `cargo xtask tidy`.\n\n\
+                | `PACKS_MAX = 256` | [a](page.md), [b](../crates#c), [c](https://d.e/f.rs) |\n\
+                \n1. There are 1 crates, 2 cases in 1 suites.\n\n```\n`gone.rs`\n```\n\
+                `src/<name>.rs` and `.git/agentic/x`\n";
+    check_rule(rule(good), &[]);
+    let found = |page: &str, finding: &str| {
+        check_rule(rule(page), &[&format!("documents: docs/page.md:{finding}")]);
+    };
+    found("# A\n\n`riter/kept.rs`\n", "3 names `riter/kept.rs`, which is no file or folder");
+    found("a\n- b `crates/gone`\n", "2 names `crates/gone`, which is no file or folder");
+    found("`GONE.md`", "1 names `GONE.md`, which is no file or folder");
+    found("`agentic-gone`", "1 names `agentic-gone`, which is no crate");
+    found("`agentic gone -x`", "1 names `agentic gone`, which is no verb");
+    found("`cargo xtask gone`", "1 names `cargo xtask gone`, which is no verb");
+    found("`PACKS_MAX = 25`", "1 says `PACKS_MAX = 25`, as no source does");
+    found("`AGENTIC_GONE`", "1 names `AGENTIC_GONE`, which no source has");
+    found("[a](gone.md)", "1 links to `gone.md`, which is not there");
+    found("has 3 cases.", "1 says 3 cases, but there are 2");
+}
+
+#[test]
+fn sentences_that_nobody_can_follow_are_found() {
+    let rule = |page: &str| documents::check(&tree(&[], &[("README.md", page)]));
+    let words = |n_words: usize| ["word"; 40][..n_words].join(" ");
+    check_rule(rule(&format!("{}.\nAnd {}.\n", words(36), words(35))), &[]);
+    check_rule(rule(&format!("| {} | {} |\n- {}\n", words(36), words(36), words(36))), &[]);
+    check_rule(rule(&format!("{} `a b c` — {}.\n", words(20), words(15))), &[]);
+    let told = "documents: README.md:1 has a sentence of 37 words, more than 36: \
+                \"word word word word word …\"";
+    check_rule(rule(&format!("{}\n{}.", words(30), words(7))), &[told]);
+    check_rule(rule(&format!("```\n{}\n```\n", words(40))), &[]);
+}
+
+#[test]
+fn the_page_of_the_house_is_short_and_complete() {
+    let layout = "    self.root.join(\"lock\").join(x)\n    self.root.join(\"rest\")\n";
+    let rule = |page: &str| {
+        let files = [
+            ("ARCHITECTURE.md", page),
+            ("crates/agentic-store/src/layout.rs", layout),
+            ("crates/agentic-store/src/boot.rs", "const ID: &str = \"/proc/boot\";"),
+            ("crates/agentic-store/src/boot/tests.rs", "read(\"/proc/boot\")"),
+        ];
+        documents::check(&tree(&[package("agentic-store", &[])], &files))
+    };
+    let whole = "`lock/`, `rest`, `agentic-store`: `boot.rs`.\n";
+    check_rule(rule(whole), &[]);
+    let missing = ["does not name `agentic-store`", "does not name `rest`"];
+    let told = missing.map(|told| format!("documents: ARCHITECTURE.md {told}"));
+    let port = "documents: ARCHITECTURE.md names no crates/agentic-store/src/boot.rs for ports: \
+                it needs Linux";
+    check_rule(rule("`lock/`\n"), &[&told[0], &told[1], port]);
+    check_rule(
+        rule(&whole.repeat(121)),
+        &["documents: ARCHITECTURE.md has 121 lines, more than 120"],
     );
 }
