@@ -104,7 +104,7 @@ impl Workspace {
 /// Generates the JSON Schemas of everything that is printed, by their paths.
 pub fn schemas() -> Result<BTreeMap<String, String>> {
     let text = |schema| serde_json::to_string_pretty(&schema).context("a schema is JSON");
-    agentic_view::schemas()
+    agentic_api::view::schemas()
         .into_iter()
         .map(|(name, schema)| Ok((format!("schemas/{name}"), text(schema)? + "\n")))
         .collect()

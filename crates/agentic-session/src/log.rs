@@ -41,26 +41,26 @@ impl SessionSpace {
     ///
     /// # Errors
     /// Fails when there is no such agent or the kind is not registered.
-    pub fn log<'a>(
-        &'a self,
-        branch: &'a AgentBranch,
-        kind: Option<&'a Kind>,
-    ) -> Result<impl Iterator<Item = Result<Logged>> + 'a> {
-        let (agent, head) = (&branch.agent, self.branch_head(branch)?);
+    pub fn log(
+        &self,
+        branch: &AgentBranch,
+        kind: Option<Kind>,
+    ) -> Result<impl Iterator<Item = Result<Logged>> + use<'_>> {
+        let (agent, head) = (branch.agent.clone(), self.branch_head(branch)?);
         let kinds = self.kinds()?;
-        if let Some(kind) = kind {
+        if let Some(kind) = &kind {
             self.check_kind(kind, agentic_model::kind::AGENT_COMMIT)?;
         }
         let notes = self.repository().notes(&branch.notes_ref())?;
+        let steps = self.walk_own_commits(&agent, head);
         let describe = move |(info, claims): (CommitInfo, Claims)| {
-            let found = kind_on(agent, &claims);
-            if kind.is_some_and(|kind| !kinds.is_a(&found, kind)) {
+            let found = kind_on(&agent, &claims);
+            if kind.as_ref().is_some_and(|kind| !kinds.is_a(&found, kind)) {
                 return Ok(None);
             }
             let trace = notes.note(info.oid)?.as_deref().and_then(cid_in_note);
-            self.logged(agent, info, found, claims, trace).map(Some)
+            self.logged(&agent, info, found, claims, trace).map(Some)
         };
-        let steps = self.walk_own_commits(agent, head);
         Ok(steps
             .map(move |step| step.map_err(Error::from).and_then(&describe))
             .filter_map(Result::transpose))

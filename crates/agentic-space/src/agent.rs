@@ -143,11 +143,12 @@ impl Space {
 
     /// Walks an agent's own commits with their claims, newest first; reads no further than it is
     /// asked.
-    pub fn walk_own_commits<'a>(
-        &'a self,
-        name: &'a AgentName,
+    pub fn walk_own_commits(
+        &self,
+        name: &AgentName,
         head: Oid,
-    ) -> impl Iterator<Item = Result<(CommitInfo, Claims)>> + 'a {
+    ) -> impl Iterator<Item = Result<(CommitInfo, Claims)>> + use<'_> {
+        let name = name.clone();
         let mut is_over = false;
         self.repository().first_parents(head).map_while(move |commit| {
             if is_over {
@@ -155,7 +156,7 @@ impl Space {
             }
             let read = |commit: CommitInfo| {
                 let claims = Claims::read(&commit.message);
-                is_over = is_genesis_of(name, &claims);
+                is_over = is_genesis_of(&name, &claims);
                 (commit, claims)
             };
             Some(commit.map(read).map_err(Error::from))

@@ -3,10 +3,11 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
+use agentic_api::Caller;
 use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
 use agentic_session::{Listener, Options, SessionSpace};
-use agentic_space::{AgentBranch, Clock, Durability};
+use agentic_space::{Clock, Durability};
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
@@ -83,6 +84,13 @@ impl Context {
         Ok(SessionSpace::open_as_is(&self.directory, self.options)?)
     }
 
+    /// Makes the caller of a verb: who runs it, and where.
+    pub fn caller<'s>(&self, space: &'s SessionSpace) -> Caller<'s> {
+        let agent = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty());
+        let agent = agent.map(|text| text.to_string_lossy().into_owned());
+        Caller { agent, ..Caller::new(space, &self.directory) }
+    }
+
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
     pub fn agent(
         &self,
@@ -97,27 +105,7 @@ impl Context {
         })
     }
 
-    /// Chooses the branch of an agent that is only read: `NAME`, `REMOTE/NAME`, or without a name
-    /// what [`Context::agent`] chooses.
-    pub fn branch(
-        &self,
-        space: &SessionSpace,
-        named: Option<&str>,
-    ) -> Result<AgentBranch, Failure> {
-        let Some(text) = named else { return Ok(AgentBranch::here(self.agent(space, None)?)) };
-        if let Some(branch) = space.remote_branch(text)? {
-            return Ok(branch);
-        }
-        match AgentName::parse(text) {
-            Ok(agent) => Ok(AgentBranch::here(agent)),
-            Err(error) => Err(Failure::usage(
-                &error.to_string(),
-                "name an agent, or REMOTE/NAME; `agentic agents` lists both",
-            )),
-        }
-    }
-
-    /// Does the same, where there need not be one.
+    /// Chooses the agent as [`Context::agent`] does, where there need not be one.
     pub fn known_agent(
         &self,
         space: &SessionSpace,

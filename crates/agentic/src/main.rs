@@ -1,4 +1,4 @@
-//! The `agentic` command: thin, one file for each verb; everything it does is in `agentic-space`.
+//! The `agentic` command: arguments, text and colours, one file for each verb.
 
 mod alias;
 mod cli;
@@ -38,7 +38,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(failure) => {
             failure.report(json);
-            ExitCode::from(failure.code)
+            ExitCode::from(failure.code())
         }
     };
     answered(code, json)
@@ -50,5 +50,5 @@ fn answered(code: ExitCode, json: bool) -> ExitCode {
     let failure = failure::Failure::unwritten(error);
     failure.report(json);
     // What else there is to say, such as that a human is waited for, is still so.
-    if code == ExitCode::SUCCESS { ExitCode::from(failure.code) } else { code }
+    if code == ExitCode::SUCCESS { ExitCode::from(failure.code()) } else { code }
 }

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentic_view::visible;
+use agentic_api::view::visible;
 use serde::Serialize;
 
 use crate::text::{Colour, Text};
@@ -197,6 +197,13 @@ pub fn warn(text: &str) {
     talk_coloured(&Text::default().coloured(Colour::Yellow, "warning:").plain(" ").plain(text));
 }
 
+/// Warns about what a caller should be told although the verb was done.
+pub fn warn_of(notices: &[agentic_api::Notice]) {
+    for notice in notices {
+        warn(&notice.sentence());
+    }
+}
+
 /// Warns when a write is decided but not visible yet, or a worktree stayed behind.
 pub fn warn_deferred(written: &agentic_space::Written) {
     if let Some(why) = &written.deferred {
@@ -209,7 +216,7 @@ pub fn warn_deferred(written: &agentic_space::Written) {
 /// Tells what had to be mended, on the way of a verb too.
 pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
     for mended in recovered {
-        let view = agentic_view::MendedView::from(mended);
+        let view = agentic_api::view::MendedView::from(mended);
         talk(&format!("recovered {}: {}", mended.stream.subject(), view.done));
     }
 }

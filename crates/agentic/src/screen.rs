@@ -4,13 +4,13 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use std::sync::Mutex;
 
+use agentic_api::view::{visible, visible_line};
 use agentic_lang_context::DEBUG_EVENT;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::Piece;
 use agentic_providers::provider::Response;
 use agentic_replay::Event;
 use agentic_session::{ProviderCall, Terminal};
-use agentic_view::{visible, visible_line};
 
 use crate::output::talk;
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use agentic_view::visible;
+use agentic_api::view::visible;
 
 use crate::output::talk;
 

@@ -1,6 +1,6 @@
 //! Text for people: what others wrote cannot steer the screen, and colours are our own.
 
-use agentic_view::visible;
+use agentic_api::view::visible;
 
 /// A colour that the verbs themselves choose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

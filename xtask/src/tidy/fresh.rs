@@ -2,7 +2,7 @@
 //!
 //! The scoreboard is compared in two steps: here by its number of cases, which needs no binary, and
 //! by `cargo xtask test` with the results of a run. Schemas are generated from the types of
-//! `agentic-view` and compared whole, and so is the page of benchmarks with its figures. The tables of
+//! `agentic-api` and compared whole, and so is the page of benchmarks with its figures. The tables of
 //! verbs are looked for here by name; a test of the command line compares them whole.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,13 +3,14 @@
 use crate::workspace::{Origin, Role, Workspace};
 
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
-const LAYERS: [&[&str]; 9] = [
+const LAYERS: [&[&str]; 10] = [
     &["agentic-model", "agentic-diag"],
     &["agentic-relations", "agentic-replay", "agentic-flow", "agentic-plan"],
     &["agentic-store", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
     &["agentic-space"],
     &["agentic-session"],
-    &["agentic-federation", "agentic-view", "agentic-testkit"],
+    &["agentic-federation", "agentic-testkit"],
+    &["agentic-api"],
     &["agentic-mcp", "agentic-web", "agentic-conformance"],
     &["agentic"],
     &["xtask"],

@@ -22,7 +22,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rmcp", &["agentic-mcp"]),
     ("rustyline", &["agentic"]),
     ("rusqlite", &["agentic-providers"]),
-    ("schemars", &["agentic-view"]),
+    ("schemars", &["agentic-api"]),
     ("serde_cbor", &["agentic-conformance"]),
     ("serde_ipld_dagcbor", &["agentic-model"]),
     ("sled", &["agentic-store"]),

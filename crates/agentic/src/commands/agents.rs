@@ -2,8 +2,7 @@
 
 use std::process::ExitCode;
 
-use agentic_view::{AgentView, RemoteAgentView};
-use serde::Serialize;
+use agentic_api::verb::{AgentLine, Agents};
 
 use super::Outcome;
 use crate::context::Context;
@@ -18,31 +17,21 @@ use crate::output::{Listing, counted};
 #[command(verbatim_doc_comment)]
 pub struct Args {}
 
-/// One line of the list.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Line {
-    Here(AgentView),
-    Remote(RemoteAgentView),
-}
-
 /// Runs the verb.
 pub fn run(context: &Context, _: Args) -> Outcome {
     let space = context.space()?;
     let mut listing = Listing::begin(context.format);
-    for agent in space.agents()? {
-        listing.item(&Line::Here(AgentView::from(&agent?)), text);
-    }
-    for agent in space.remote_agents()? {
-        listing.item(&Line::Remote(RemoteAgentView::from(&agent)), text);
+    let verb = Agents {};
+    for line in verb.lines(&context.caller(&space))? {
+        listing.item(&line?, text);
     }
     listing.end();
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(line: &Line) -> String {
+fn text(line: &AgentLine) -> String {
     match line {
-        Line::Here(agent) => {
+        AgentLine::Here(agent) => {
             let from =
                 agent.parent.as_ref().map(|parent| format!(" (from {parent})")).unwrap_or_default();
             format!(
@@ -53,6 +42,6 @@ fn text(line: &Line) -> String {
                 agent.subject
             )
         }
-        Line::Remote(agent) => format!("{} {}\n", agent.agent, &agent.head[..10]),
+        AgentLine::Remote(agent) => format!("{} {}\n", agent.agent, &agent.head[..10]),
     }
 }

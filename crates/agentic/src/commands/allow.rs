@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
+use agentic_api::view::{AllowanceView, OpenedView};
 use agentic_providers::configuration::allowance::{ALLOW_VARIABLE, Allowance, Allowances};
 use agentic_providers::configuration::{Configuration, Examined};
-use agentic_view::{AllowanceView, OpenedView};
 
 use super::Outcome;
 use crate::context::Context;

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::ArchivedView;
 use agentic_model::AgentName;
 use agentic_session::archive::archive;
 use agentic_space::archive::restore;
-use agentic_view::ArchivedView;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;

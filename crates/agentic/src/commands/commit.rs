@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use agentic_api::view::CommitView;
 use agentic_model::{AgentName, Kind, Map, Value, json};
 use agentic_session::SessionSpace;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_space::error::{BranchError, WorktreeError};
 use agentic_store::git::FileMode;
-use agentic_view::CommitView;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 

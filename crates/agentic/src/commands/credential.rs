@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentic_api::view::CredentialView;
 use agentic_providers::credential::{Authorization, CALLBACK_LIMIT, Error, Keyring, Settings};
-use agentic_view::CredentialView;
 use clap::Subcommand;
 
 use super::Outcome;

@@ -7,6 +7,9 @@ mod reply;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use agentic_api::view::interop::Protocol;
+use agentic_api::view::question::RENDERER;
+use agentic_api::view::{DecideView, PendingView};
 use agentic_model::{AgentName, Value, json};
 use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::decide::{
@@ -17,9 +20,6 @@ use agentic_session::error::DecisionError;
 use agentic_session::hold::{Filter, Named, Pending, find_hold, winner};
 use agentic_session::outlook::outlook;
 use agentic_session::{Error, SessionSpace, find_run, go_on};
-use agentic_view::interop::Protocol;
-use agentic_view::question::RENDERER;
-use agentic_view::{DecideView, PendingView};
 use clap::ValueEnum;
 
 use super::Outcome;

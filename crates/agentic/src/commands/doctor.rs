@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::DoctorView;
 use agentic_session::doctor::{Locks, Replay, Treatment, examine};
-use agentic_view::DoctorView;
 
 use super::Outcome;
 use crate::context::Context;

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::FetchView;
 use agentic_model::AgentName;
-use agentic_view::FetchView;
 
 use super::push::remote;
 use super::{Outcome, agent_name};

@@ -2,8 +2,9 @@
 
 use std::process::ExitCode;
 
+use agentic_api::Verb;
+use agentic_api::verb::ForkPoint;
 use agentic_model::AgentName;
-use agentic_view::ForkPointView;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
@@ -25,7 +26,8 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let commit = space.fork_point(&args.left, &args.right)?.to_string();
-    context.format.answer(&ForkPointView { commit }, |view| view.commit.clone());
+    let verb = ForkPoint { left: args.left.to_string(), right: args.right.to_string() };
+    let found = verb.run(&context.caller(&space))?.answer;
+    context.format.answer(&found, |view| view.commit.clone());
     Ok(ExitCode::SUCCESS)
 }

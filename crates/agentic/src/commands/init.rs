@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use agentic_view::InitView;
+use agentic_api::view::InitView;
 
 use super::Outcome;
 use crate::context::Context;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::{KindShowView, KindView};
 use agentic_model::{Kind, KindEntry, KindTree, json};
 use agentic_space::error::KindError;
-use agentic_view::{KindShowView, KindView};
 use clap::Subcommand;
 
 use super::Outcome;

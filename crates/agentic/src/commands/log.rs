@@ -2,15 +2,13 @@
 
 use std::process::ExitCode;
 
-use agentic_model::{Cid, Kind, Oid};
-use agentic_session::SessionSpace;
-use agentic_space::AgentBranch;
-use agentic_space::trace::Shown;
-use agentic_view::{EntryView, LogView};
+use agentic_api::verb::{Log, LogTraces, LoggedCommit};
+use agentic_api::view::{EntryView, LogView};
+use agentic_model::Kind;
 
 use super::Outcome;
 use crate::context::Context;
-use crate::output::{Listing, warn};
+use crate::output::{Listing, warn_of};
 use crate::text::{Colour, Text};
 
 /// List an agent's own commits, newest first
@@ -35,29 +33,18 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let kind = args.kind.map(|kind| kind.to_string());
+    let verb = Log { agent: args.agent, kind, limit: args.limit };
+    let traces = if args.trace { LogTraces::Read } else { LogTraces::Left };
     let space = context.space()?;
-    let branch = context.branch(&space, args.agent.as_deref())?;
-    let logged = space.log(&branch, args.kind.as_ref())?;
     let mut listing = Listing::begin(context.format);
-    for commit in logged.take(args.limit.unwrap_or(usize::MAX)) {
-        let commit = commit?;
-        let shown = match commit.trace {
-            Some(cid) if args.trace => trace_of(&space, &branch, cid, commit.info.oid),
-            _ => None,
-        };
-        let trace = shown.map(|shown| EntryView::whole(&shown.trace.entries)).unwrap_or_default();
-        let view = LogView::new(&commit, Some(branch.to_string()));
+    for commit in verb.commits(&context.caller(&space), traces)? {
+        let LoggedCommit { view, trace, notice } = commit?;
+        warn_of(notice.as_slice());
         listing.item_coloured(&view, |view| paragraph(view, &trace));
     }
     listing.end();
     Ok(ExitCode::SUCCESS)
-}
-
-/// Reads the trace that a note names. Anybody may write notes, and the one does not keep the other
-/// commits from being shown.
-fn trace_of(space: &SessionSpace, branch: &AgentBranch, cid: Cid, commit: Oid) -> Option<Shown> {
-    let shown = space.trace_on_branch(branch, cid, commit);
-    shown.inspect_err(|why| warn(&format!("the trace of commit {commit}: {why}"))).ok()
 }
 
 fn paragraph(view: &LogView, trace: &[EntryView]) -> Text {

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_space::commit::Capture;
-use agentic_space::merge::{Merged, Plan, merge};
-use agentic_view::{ConflictView, MergeView};
+use agentic_api::Verb;
+use agentic_api::verb::Merge;
+use agentic_api::view::{ConflictView, MergeView};
 
 use super::Outcome;
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::output::{counted, talk, warn_deferred, warn_left_behind};
+use crate::output::{counted, talk, warn_of};
 
 /// Merge an agent's work into another agent or branch
 ///
@@ -42,34 +41,16 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let Args { agent, into, message, resolve, write_conflicts, trace } = args;
+    let verb = Merge { agent, into, message, resolve, write_conflicts, trace };
     let space = context.space()?;
-    let source = context.branch(&space, Some(&args.agent))?;
-    let target = space.merge_target(&args.into)?;
-    let resolved = args.resolve.map(|path| context.directory.join(path));
-    if let Some(folder) = resolved.as_ref().filter(|folder| !folder.is_dir()) {
-        return Err(Failure::refused(
-            &format!("`{}` is not a folder", folder.display()),
-            "name the folder that holds the resolved tree",
-        ));
-    }
-    let plan = Plan {
-        message: args.message,
-        resolved,
-        write_conflicts: args.write_conflicts.map(|path| context.directory.join(path)),
-        capture: if args.trace { Capture::WithTrace } else { Capture::Nothing },
-    };
-    let outcome = merge(&space, &source, &target, &plan)?;
-    let view = MergeView::new(&outcome, &args.agent, &target);
-    context.format.answer(&view, text);
-    match outcome {
-        Merged::Commit { written, worktree_left_behind, .. } => {
-            warn_deferred(&written);
-            warn_left_behind(worktree_left_behind.as_deref());
-            Ok(ExitCode::SUCCESS)
-        }
-        Merged::UpToDate { .. } => Ok(ExitCode::SUCCESS),
-        Merged::Conflict { conflicts } => {
-            let (agent, into) = (&args.agent, target.name());
+    let reply = verb.run(&context.caller(&space))?;
+    context.format.answer(&reply.answer, text);
+    warn_of(&reply.notices);
+    match &reply.answer {
+        MergeView::Merged { .. } | MergeView::UpToDate { .. } => Ok(ExitCode::SUCCESS),
+        MergeView::Conflict { into, conflicts } => {
+            let agent = &verb.agent;
             talk(&format!(
                 "error: `{agent}` and `{into}` disagree on {}; nothing was committed",
                 counted(conflicts.len(), "path")
@@ -87,7 +68,7 @@ fn text(view: &MergeView) -> String {
     match view {
         MergeView::Merged { commit, .. } => commit.clone(),
         MergeView::UpToDate { head } => format!("up-to-date {head}"),
-        MergeView::Conflict { conflicts } => conflicts.iter().map(conflict_line).collect(),
+        MergeView::Conflict { conflicts, .. } => conflicts.iter().map(conflict_line).collect(),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::{CidView, PutView};
 use agentic_model::{AgentName, Object, Value, json};
-use agentic_view::{CidView, PutView};
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::question::question;
+use agentic_api::view::{PendingView, interop, visible_line};
 use agentic_model::AgentName;
 use agentic_replay::SessionId;
 use agentic_session::SessionSpace;
 use agentic_session::hold::{Filter, Overdue, Reach};
 use agentic_session::outlook::{Outlook, outlook};
 use agentic_session::ticket::hand_out;
-use agentic_view::question::question;
-use agentic_view::{PendingView, interop, visible_line};
 use clap::ValueEnum;
 
 use super::decide::open_hold;

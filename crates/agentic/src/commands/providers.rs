@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::ProviderView;
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::listing::{self, Listed, Origin};
-use agentic_view::ProviderView;
 
 use super::Outcome;
 use crate::context::Context;

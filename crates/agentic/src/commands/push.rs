@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::PushView;
 use agentic_model::AgentName;
 use agentic_session::SessionSpace;
 use agentic_space::sync::{Scope, push};
-use agentic_view::PushView;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;

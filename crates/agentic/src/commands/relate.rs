@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
+use agentic_api::Verb;
+use agentic_api::verb::{EdgeChange, Relate};
 use agentic_model::Kind;
-use agentic_model::edge::{EdgeEvent, Party};
-use agentic_space::relate::relate;
-use agentic_view::EdgeView;
+use agentic_model::edge::Party;
 
 use super::Outcome;
 use crate::context::Context;
-use crate::output::warn_deferred;
+use crate::output::warn_of;
 
 /// Assert a relation between agents
 ///
@@ -42,21 +42,27 @@ pub struct UnrelateArgs {
 
 /// Runs `relate`.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    change(context, &args, EdgeEvent::Assert)
+    change(context, args, EdgeChange::Assert)
 }
 
 /// Runs `unrelate`.
 pub fn run_unrelate(context: &Context, args: UnrelateArgs) -> Outcome {
-    change(context, &args.edge, EdgeEvent::Retract)
+    change(context, args.edge, EdgeChange::Retract)
 }
 
-fn change(context: &Context, args: &Args, event: EdgeEvent) -> Outcome {
+fn change(context: &Context, args: Args, change: EdgeChange) -> Outcome {
+    let verb = Relate {
+        source: args.source.to_string(),
+        relation: args.relation.to_string(),
+        target: args.target.to_string(),
+        change,
+    };
     let space = context.space()?;
-    let related = relate(&space, &args.source, &args.relation, &args.target, event)?;
-    warn_deferred(&related.written);
-    context.format.answer(&EdgeView::from(&related), |view| {
-        format!("{} {} {}", view.source, view.relation, view.target)
-    });
+    let reply = verb.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
+    context
+        .format
+        .answer(&reply.answer, |view| format!("{} {} {}", view.source, view.relation, view.target));
     Ok(ExitCode::SUCCESS)
 }
 

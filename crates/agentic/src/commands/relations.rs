@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use agentic_api::view::RelationView;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind};
 use agentic_space::relations::{MERGED_INTO, REVIEWS, SUB_AGENT_OF};
-use agentic_view::RelationView;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::SessionView;
 use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
 use agentic_session as session;
 use agentic_session::engine::key_or_fresh;
 use agentic_session::{Begin, Children, ForkPlan, SessionSpace};
-use agentic_view::SessionView;
 use clap::{Subcommand, ValueEnum};
 
 use self::show::{brief_line, diff, line, list, replay, show, summaries, verify};

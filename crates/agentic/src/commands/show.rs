@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentic_view::ShowView;
+use agentic_api::Verb;
+use agentic_api::verb::Show;
+use agentic_api::view::ShowView;
 
 use super::Outcome;
 use crate::context::Context;
@@ -20,8 +22,8 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let found = space.show(&args.id)?;
-    context.format.answer(&ShowView::from(&found), text);
+    let found = Show { id: args.id }.run(&context.caller(&space))?.answer;
+    context.format.answer(&found, text);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -3,16 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_model::{AgentName, Briefing, Object, Oid, Value, json};
-use agentic_session::SessionSpace;
-use agentic_space::spawn::{Origin, spawn};
-use agentic_space::worktree;
-use agentic_view::SpawnView;
+use agentic_api::Verb;
+use agentic_api::verb::{Beginning, BriefingSource, Place, Spawn};
+use agentic_model::AgentName;
 
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_file_or_stdin, read_stdin, stdin_is_terminal};
 use crate::failure::Failure;
-use crate::output::{warn, warn_deferred};
+use crate::output::warn_of;
 
 /// Create an agent: a branch `agents/NAME` with a stored briefing
 ///
@@ -49,27 +47,25 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let briefing = briefing(&args)?;
-    let space = context.space()?;
-    let origin = origin(context, &space, &args)?;
-    let place = match &args.worktree {
-        Some(Some(path)) => Some(context.directory.join(path)),
-        Some(None) => Some(worktree::default_path(&space, &args.name)),
-        None => None,
+    let verb = Spawn {
+        briefing: briefing(&args)?,
+        name: args.name.to_string(),
+        beginning: match (args.from, args.at) {
+            (Some(agent), _) => Beginning::Agent(agent.to_string()),
+            (None, Some(commit)) => Beginning::Commit(commit),
+            (None, None) if args.empty => Beginning::Empty,
+            (None, None) => Beginning::Here,
+        },
+        worktree: match args.worktree {
+            None => Place::Nowhere,
+            Some(None) => Place::Beside,
+            Some(Some(path)) => Place::Folder(path),
+        },
     };
-    if let Some(path) = &place {
-        worktree::check_place(&space, path)?;
-    }
-    let spawned = spawn(&space, &args.name, &briefing, &origin)?;
-    let mut view = SpawnView::from(&spawned);
-    if let Some(path) = place {
-        match worktree::add(&space, &args.name, &path) {
-            Ok(worktree) => view.worktree = Some(worktree.path.display().to_string()),
-            Err(error) => warn(&format!("the agent exists, but has no worktree: {error}")),
-        }
-    }
-    warn_deferred(&spawned.written);
-    context.format.answer(&view, |view| {
+    let space = context.space()?;
+    let reply = verb.run(&context.caller(&space))?;
+    warn_of(&reply.notices);
+    context.format.answer(&reply.answer, |view| {
         let genesis = &view.genesis[..10];
         match &view.worktree {
             Some(path) => format!("{} {genesis} {path}", view.agent),
@@ -79,30 +75,17 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn briefing(args: &Args) -> Result<Object, Failure> {
+fn briefing(args: &Args) -> Result<BriefingSource, Failure> {
     let bytes = match (&args.message, &args.briefing) {
-        (Some(text), _) => return text_briefing(text),
+        (Some(text), _) => return Ok(BriefingSource::Text(text.clone())),
         (None, Some(path)) => read_file_or_stdin(path)?,
         (None, None) if !stdin_is_terminal() => read_stdin()?,
         (None, None) => return Err(no_briefing()),
     };
-    let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::schema("the briefing is not UTF-8 text", "save the file as UTF-8"))?;
-    if args.briefing.is_none() && text.trim().is_empty() {
+    if args.briefing.is_none() && bytes.trim_ascii().is_empty() {
         return Err(no_briefing());
     }
-    if let Ok(value) = json::from_text(&text)
-        && value.get("type").and_then(Value::as_text) == Some("briefing")
-    {
-        let object = Object::from_value(value).map_err(agentic_session::Error::from)?;
-        Briefing::from_object(&object).map_err(agentic_session::Error::from)?;
-        return Ok(object);
-    }
-    text_briefing(text.trim_end())
-}
-
-fn text_briefing(text: &str) -> Result<Object, Failure> {
-    Ok(Briefing::of_text(text).to_object().map_err(agentic_session::Error::from)?)
+    Ok(BriefingSource::of_bytes(bytes)?)
 }
 
 fn no_briefing() -> Failure {
@@ -110,28 +93,4 @@ fn no_briefing() -> Failure {
         "the agent has no briefing",
         "say what it is to do with `-m TEXT` or `--briefing FILE`",
     )
-}
-
-fn origin(context: &Context, space: &SessionSpace, args: &Args) -> Result<Origin, Failure> {
-    match (&args.from, &args.at) {
-        (Some(agent), _) => Ok(Origin::Agent(agent.clone())),
-        (None, Some(revision)) => {
-            let commit: Oid = space.repository().resolve_commit(revision)?;
-            Ok(Origin::Commit(commit))
-        }
-        (None, None) if args.empty => Ok(Origin::Root),
-        (None, None) => where_one_stands(context, space),
-    }
-}
-
-/// The head of the current agent, else the commit that is checked out, else nothing: a repository
-/// without a commit has nowhere else to begin.
-fn where_one_stands(context: &Context, space: &SessionSpace) -> Result<Origin, Failure> {
-    if let Some(agent) = context.known_agent(space, None)? {
-        return Ok(Origin::Agent(agent));
-    }
-    match space.repository().head_commit()? {
-        Some(commit) => Ok(Origin::Commit(commit)),
-        None => Ok(Origin::Root),
-    }
 }

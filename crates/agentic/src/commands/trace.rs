@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
 use agentic_model::{AgentName, Cid, Kind};
 use agentic_session::SessionSpace;
 use agentic_space::AgentBranch;
 use agentic_space::trace::Shown;
-use agentic_view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};

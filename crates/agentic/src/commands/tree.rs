@@ -2,7 +2,9 @@
 
 use std::process::ExitCode;
 
-use agentic_view::FamilyView;
+use agentic_api::Verb;
+use agentic_api::verb::Tree;
+use agentic_api::view::FamilyView;
 
 use super::Outcome;
 use crate::context::Context;
@@ -20,7 +22,7 @@ pub struct Args {}
 /// Runs the verb.
 pub fn run(context: &Context, _: Args) -> Outcome {
     let space = context.space()?;
-    let families: Vec<FamilyView> = space.families()?.iter().map(FamilyView::from).collect();
+    let families = Tree {}.run(&context.caller(&space))?.answer;
     context.format.answer_coloured(families.as_slice(), draw);
     Ok(ExitCode::SUCCESS)
 }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use agentic_api::view::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
 use agentic_model::AgentName;
 use agentic_space::worktree::{self, Work};
-use agentic_view::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};

@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::DecideView;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::SessionId;
 use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
 use agentic_session::engine::Embedded;
 use agentic_session::{SessionSpace, go_on};
-use agentic_view::DecideView;
 
 use super::Args;
 use crate::commands::Outcome;

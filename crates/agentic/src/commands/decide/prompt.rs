@@ -4,10 +4,10 @@
 
 use std::io::{BufRead, Write};
 
+use agentic_api::view::question::{pretty, question, subject};
+use agentic_api::view::{PendingView, difference, visible};
 use agentic_model::{Cid, Value, canonical, json};
 use agentic_session::decide::Action;
-use agentic_view::question::{pretty, question, subject};
-use agentic_view::{PendingView, difference, visible};
 
 use crate::failure::Failure;
 

@@ -2,14 +2,14 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::AnsweredView;
+use agentic_api::view::interop::{Protocol, Reply, ReplyAnswer, read_reply};
 use agentic_model::{Kind, json};
 use agentic_session::decide::{ApprovalScope, Draft, check, decide};
 use agentic_session::error::{DecisionError, RequestError};
 use agentic_session::hold::{Named, Pending, find_hold, winner};
 use agentic_session::ticket::take_back;
 use agentic_session::{Error, SessionSpace, go_on};
-use agentic_view::AnsweredView;
-use agentic_view::interop::{Protocol, Reply, ReplyAnswer, read_reply};
 
 use crate::commands::Outcome;
 use crate::context::{Context, read_stdin};

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use agentic_api::view::CrosscheckView;
 use agentic_lang_pipeline::Needs;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::{AgentName, Briefing, Value, json};
@@ -12,7 +13,6 @@ use agentic_replay::engine::{Attendance, DurableEngine as _};
 use agentic_session::engine::Embedded;
 use agentic_session::{Verdict, find_run, replay};
 use agentic_space::spawn::{Origin, spawn};
-use agentic_view::CrosscheckView;
 
 use crate::commands::Outcome;
 use crate::commands::run::durable;

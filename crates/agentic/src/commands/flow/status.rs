@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
+use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
 use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::State;
 use agentic_replay::engine::{Cancellation, DurableEngine, RunId, RunStatus};
 use agentic_replay::record::CancelMode;
-use agentic_view::{FlowEventView, FlowStatusView, visible_line};
 
 use crate::commands::Outcome;
 use crate::commands::run::pipeline::show_end;

@@ -3,11 +3,11 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentic_api::view::TranslateView;
 use agentic_lang_pipeline::{REPAIRS_DEFAULT, TranslateError, translate};
 use agentic_model::{Value, json};
 use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome as Ran};
 use agentic_providers::host::CancelFlag;
-use agentic_view::TranslateView;
 
 use crate::commands::Outcome;
 use crate::context::{Context, read_stdin};

@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
+use agentic_api::view::FlowStatusView;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::State;
 use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
-use agentic_view::FlowStatusView;
 
 use super::status::show;
 use crate::commands::Outcome;

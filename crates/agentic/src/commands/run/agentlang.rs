@@ -6,6 +6,7 @@ mod live;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use agentic_api::view::LoweredView;
 use agentic_diag::Source;
 use agentic_lang_agent::{
     Capture, Data, MockTasks, Module, RunOptions, TestResult, code, invocation, json, report,
@@ -15,7 +16,6 @@ use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
 use agentic_session::{AgentLangFlow, Executor, agents_of};
-use agentic_view::LoweredView;
 
 pub use self::hint::Desk;
 use self::hint::no_pipeline;

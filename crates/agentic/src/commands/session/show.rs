@@ -3,6 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use agentic_api::view::{
+    AttemptView, Attendance, ComparedView, DiffView, OvertakenView, RequestView, SessionView,
+    VerdictView, VerifyView, VoteView, visible, visible_line,
+};
 use agentic_flow::limits::LIMIT;
 use agentic_model::{AgentName, Object};
 use agentic_replay::SessionId;
@@ -10,10 +14,6 @@ use agentic_session as session;
 use agentic_session::error::SessionError;
 use agentic_session::outlook::is_unattended;
 use agentic_session::{SessionSpace, State, Summary, Verdict};
-use agentic_view::{
-    AttemptView, Attendance, ComparedView, DiffView, OvertakenView, RequestView, SessionView,
-    VerdictView, VerifyView, VoteView, visible, visible_line,
-};
 
 use crate::commands::Outcome;
 use crate::commands::pending::age;

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentic_api::view::{RecordView, visible_line};
 use agentic_session::{SessionSpace, State, Watch};
-use agentic_view::{RecordView, visible_line};
 use serde_json::Value as Json;
 
 use super::show::{brief, duration, tell_unanswered};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentic_view::PendingView;
+use agentic_api::view::PendingView;
 use serde_json::{Value as Json, json};
 
 use super::ask;
@@ -47,7 +47,7 @@ fn check(payload: Json, typed: &str, shown: &[&str], expected: &str) {
         assert!(output.contains(text), "{text:?} is not in {output:?}");
     }
     let said = said.map_or_else(
-        |failure| format!("exit {}", failure.code),
+        |failure| format!("exit {}", failure.code()),
         |said| {
             let value = said.value.as_ref().map(agentic_model::json::to_text);
             format!("{} {} {}", said.action.name(), value.unwrap_or_default(), said.why)

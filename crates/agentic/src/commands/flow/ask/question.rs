@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agentic_api::view::{FlowAskedView, FlowToldView, FlowVerdictView};
 use agentic_model::{AgentName, Instant, Value, json};
 use agentic_plan::{Destination, Identities, Message};
 use agentic_providers::channel::{Capability, ChannelFault, Errand};
@@ -11,7 +12,6 @@ use agentic_replay::engine::RunId;
 use agentic_session::SessionSpace;
 use agentic_session::engine::message_of;
 use agentic_session::hold::{Filter, Pending, Reach, pending};
-use agentic_view::{FlowAskedView, FlowToldView, FlowVerdictView};
 
 use super::exit_code;
 use crate::commands::Outcome;

@@ -4,7 +4,7 @@ use agentic_space::sync::{Fetched, Pushed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::texts;
+use crate::view::texts;
 
 /// The answer of `agentic push`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schemars::{Schema, schema_for};
 
-use crate::object_schema::object_schemas;
-use crate::*;
+use crate::view::object_schema::object_schemas;
+use crate::view::*;
 
 /// Returns all schemas: the name of the file under `schemas/`, and what belongs into it.
 pub fn schemas() -> BTreeMap<&'static str, Schema> {

@@ -8,7 +8,7 @@ use agentic_space::spawn::Spawned;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::texts;
+use crate::view::texts;
 
 /// One agent of `agentic agents`.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -5,8 +5,8 @@ use agentic_session::decide::{Action, Policy};
 use agentic_session::hold::Pending;
 use serde_json::{Map, Value as Json, json};
 
-use crate::PendingView;
-use crate::question::question;
+use crate::view::PendingView;
+use crate::view::question::question;
 
 /// The protocols that a hold is handed out in, and answered in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::VoteView;
+use crate::view::VoteView;
 
 /// A session.
 #[derive(Debug, Serialize, JsonSchema)]

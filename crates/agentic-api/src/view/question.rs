@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use crate::PendingView;
-use crate::difference;
-use crate::visible::{visible, visible_line};
+use crate::view::PendingView;
+use crate::view::difference;
+use crate::view::visible::{visible, visible_line};
 
 /// What shows a hold, as decisions name it.
 pub const RENDERER: &str = "agentic-text/3";

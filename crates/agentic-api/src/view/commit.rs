@@ -10,7 +10,7 @@ use agentic_store::git::Conflict;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::{AgentView, texts};
+use crate::view::{AgentView, texts};
 
 /// The answer of `agentic commit`.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -122,6 +122,9 @@ pub enum MergeView {
     },
     /// Both sides disagree.
     Conflict {
+        /// What was merged into.
+        #[serde(skip)]
+        into: String,
         /// Where.
         conflicts: Vec<ConflictView>,
     },
@@ -202,6 +205,7 @@ impl MergeView {
             },
             Merged::UpToDate { head } => MergeView::UpToDate { head: head.to_string() },
             Merged::Conflict { conflicts } => MergeView::Conflict {
+                into: target.name(),
                 conflicts: conflicts.iter().map(ConflictView::from).collect(),
             },
         }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::question::meanings;
+use crate::view::question::meanings;
 
 /// One open hold.
 #[derive(Debug, Serialize, JsonSchema)]

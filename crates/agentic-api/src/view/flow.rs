@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::session::SessionErrorView;
+use crate::view::session::SessionErrorView;
 
 /// How a block stands in which a human is to decide before anything else happens.
 const HOLDING: &str = "holding";

@@ -1,0 +1,89 @@
+//! Who runs verbs, and where.
+
+use std::path::{Path, PathBuf};
+
+use agentic_model::AgentName;
+use agentic_session::SessionSpace;
+use agentic_space::AgentBranch;
+
+use crate::Refusal;
+
+/// What every verb is given besides its own data: the space, the folder that relative paths start
+/// from, and the agent that is meant where a verb names none.
+pub struct Caller<'s> {
+    /// The space.
+    pub space: &'s SessionSpace,
+    /// The folder that relative paths start from.
+    pub folder: PathBuf,
+    /// The agent that was chosen for all verbs, as `AGENTIC_AGENT` does.
+    pub agent: Option<String>,
+}
+
+impl<'s> Caller<'s> {
+    /// Makes a caller who has chosen no agent.
+    pub fn new(space: &'s SessionSpace, folder: &Path) -> Caller<'s> {
+        Caller { space, folder: folder.to_owned(), agent: None }
+    }
+
+    /// Chooses the agent: the one that was named, else the caller's, else that of the current branch.
+    ///
+    /// # Errors
+    /// Fails when there is none, and when the name is none.
+    pub fn agent(&self, named: Option<&str>) -> Result<AgentName, Refusal> {
+        self.known_agent(named)?.ok_or_else(|| {
+            Refusal::usage(
+                "no agent was named",
+                "use `--agent NAME`, set AGENTIC_AGENT, or run this in the worktree of an agent",
+            )
+        })
+    }
+
+    /// Chooses the agent as [`Caller::agent`] does, where there need not be one.
+    ///
+    /// # Errors
+    /// Fails when the name is none.
+    pub fn known_agent(&self, named: Option<&str>) -> Result<Option<AgentName>, Refusal> {
+        if let Some(name) = named {
+            return agent_name(name).map(Some);
+        }
+        match &self.agent {
+            None => Ok(self.space.current_agent()),
+            Some(name) => AgentName::parse(name).map(Some).map_err(|error| {
+                Refusal::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
+            }),
+        }
+    }
+
+    /// Chooses the branch of an agent that is only read: `NAME`, `REMOTE/NAME`, or without a name
+    /// what [`Caller::agent`] chooses.
+    ///
+    /// # Errors
+    /// Fails when nothing was chosen, and when the name is none.
+    pub fn branch(&self, named: Option<&str>) -> Result<AgentBranch, Refusal> {
+        let Some(text) = named else { return Ok(AgentBranch::here(self.agent(None)?)) };
+        if let Some(branch) = self.space.remote_branch(text)? {
+            return Ok(branch);
+        }
+        match AgentName::parse(text) {
+            Ok(agent) => Ok(AgentBranch::here(agent)),
+            Err(error) => Err(Refusal::usage(
+                &error.to_string(),
+                "name an agent, or REMOTE/NAME; `agentic agents` lists both",
+            )),
+        }
+    }
+
+    /// Returns a path from the caller's folder.
+    pub fn path(&self, path: &Path) -> PathBuf {
+        self.folder.join(path)
+    }
+}
+
+/// Reads the name of an agent.
+///
+/// # Errors
+/// Fails when it is none.
+pub fn agent_name(text: &str) -> Result<AgentName, Refusal> {
+    let hint = "a name has lower-case letters, digits, `.`, `_` and `-`";
+    AgentName::parse(text).map_err(|error| Refusal::usage(&error.to_string(), hint))
+}

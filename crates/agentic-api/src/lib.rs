@@ -1,0 +1,19 @@
+//! Every verb as data: what is asked, and what is answered or refused.
+//!
+//! A surface (command line, page, MCP) makes a verb's value from what it was given, runs it for a
+//! [`Caller`] and shows the answer. Names, permissions, defaults and hints are decided here, once.
+//!
+//! - [`verb`]: what may be asked, one type for each verb, and [`Command`] for all of them;
+//! - [`view`]: the JSON shapes of the answers, and their schemas;
+//! - [`Refusal`]: why there is none, with class, reason and what to do next.
+
+mod caller;
+mod notice;
+mod refusal;
+pub mod verb;
+pub mod view;
+
+pub use crate::caller::Caller;
+pub use crate::notice::Notice;
+pub use crate::refusal::Refusal;
+pub use crate::verb::{Answer, Command, Reply, Verb};

@@ -1,0 +1,46 @@
+//! What a caller should be told although the verb was done.
+
+use std::sync::Arc;
+
+/// Something that did not keep a verb from being done.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// The write is decided but not visible yet.
+    Deferred {
+        /// Why.
+        why: Arc<agentic_store::Error>,
+    },
+    /// A worktree did not follow its branch.
+    LeftBehind {
+        /// Why.
+        why: String,
+    },
+    /// An agent was made, and its worktree was not.
+    NoWorktree {
+        /// Why.
+        why: String,
+    },
+    /// Part of what was asked for could not be read, and the rest is the answer.
+    Unreadable {
+        /// What, and why.
+        what: String,
+    },
+}
+
+impl Notice {
+    /// Says it in a sentence.
+    pub fn sentence(&self) -> String {
+        match self {
+            Notice::Deferred { why } => {
+                format!(
+                    "the write is durable but not visible yet: {why}; the next command finishes it"
+                )
+            }
+            Notice::LeftBehind { why } => format!(
+                "the worktree did not follow: {why}; run `agentic worktree sync`, or `git restore .` there where no agent works"
+            ),
+            Notice::NoWorktree { why } => format!("the agent exists, but has no worktree: {why}"),
+            Notice::Unreadable { what } => what.clone(),
+        }
+    }
+}

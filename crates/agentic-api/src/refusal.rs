@@ -1,0 +1,130 @@
+//! Why a verb gives no answer.
+
+use agentic_model::guidance::{ErrorClass, Guidance};
+use agentic_providers::Error as ProviderError;
+use agentic_replay::engine::{EngineError, Refusal as EngineRefusal};
+use agentic_session::Error as SessionError;
+use agentic_session::engine::AgentFailure;
+use agentic_space::Error as SpaceError;
+use agentic_store::Error as StoreError;
+
+use crate::view::ErrorView;
+
+/// A verb that was refused or failed: what happened, why, and what to do next.
+#[derive(Debug, Clone)]
+pub struct Refusal {
+    /// What kind it is, which decides the exit code.
+    pub class: ErrorClass,
+    /// What happened.
+    pub message: String,
+    /// Why.
+    pub because: Option<String>,
+    /// The code that a program ended with.
+    pub ended_with: Option<String>,
+    /// What to do next.
+    pub hint: String,
+}
+
+impl Refusal {
+    /// Makes a refusal.
+    pub fn new(class: ErrorClass, message: &str, hint: &str) -> Refusal {
+        let (message, hint) = (message.to_owned(), hint.to_owned());
+        Refusal { class, message, because: None, ended_with: None, hint }
+    }
+
+    /// Makes the refusal of wrong usage.
+    pub fn usage(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Usage, message, hint)
+    }
+
+    /// Makes the refusal of something that cannot be done.
+    pub fn refused(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Refused, message, hint)
+    }
+
+    /// Makes the refusal that an error of a library says it is.
+    pub fn of(error: &dyn Guidance) -> Refusal {
+        let mut refusal = Refusal::new(error.class(), &error.to_string(), &error.hint());
+        refusal.because = error.because();
+        refusal
+    }
+
+    /// Returns it as data.
+    pub fn view(&self) -> ErrorView {
+        ErrorView {
+            code: self.class.exit_code(),
+            kind: self.class.word().to_owned(),
+            message: self.message.clone(),
+            because: self.because.clone(),
+            ended_with: self.ended_with.clone(),
+            hint: self.hint.clone(),
+        }
+    }
+
+    /// Returns what happened, and why, as one sentence.
+    pub fn sentence(&self) -> String {
+        let because = self.because.as_ref().map(|because| format!(", because {because}"));
+        format!("{}{}", self.message, because.unwrap_or_default())
+    }
+}
+
+impl From<SessionError> for Refusal {
+    fn from(error: SessionError) -> Refusal {
+        Refusal::of(&error)
+    }
+}
+
+impl From<SpaceError> for Refusal {
+    fn from(error: SpaceError) -> Refusal {
+        Refusal::of(&error)
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Refusal {
+        Refusal::of(&error)
+    }
+}
+
+impl From<ProviderError> for Refusal {
+    fn from(error: ProviderError) -> Refusal {
+        Refusal::of(&error)
+    }
+}
+
+impl From<AgentFailure> for Refusal {
+    fn from(error: AgentFailure) -> Refusal {
+        match error {
+            AgentFailure::Name(error) => Refusal::usage(
+                &error.to_string(),
+                "name an agent with `--agent`, or choose another key",
+            ),
+            AgentFailure::Spawn(error) => Refusal::from(error),
+        }
+    }
+}
+
+impl From<EngineError> for Refusal {
+    /// An engine's own words say most; what all engines refuse has a class all the same.
+    fn from(error: EngineError) -> Refusal {
+        let class = match error.refusal {
+            EngineRefusal::UnknownRun | EngineRefusal::HoldNotOpen | EngineRefusal::Own => {
+                ErrorClass::Refused
+            }
+            EngineRefusal::KeyTaken => ErrorClass::Conflict,
+            EngineRefusal::RunOver | EngineRefusal::HoldClosed => ErrorClass::Decided,
+            EngineRefusal::ChoiceNotOffered => ErrorClass::Schema,
+            EngineRefusal::NotAuthorised => ErrorClass::NotAllowed,
+        };
+        let said = match error.into_said().downcast::<SessionError>() {
+            Ok(error) => return Refusal::from(*error),
+            Err(said) => said,
+        };
+        match said.downcast::<AgentFailure>() {
+            Ok(failure) => Refusal::from(*failure),
+            Err(said) => {
+                Refusal::new(class, &said.to_string(), "`agentic flow status RUN` shows the run")
+            }
+        }
+    }
+}

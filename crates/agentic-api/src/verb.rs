@@ -1,0 +1,121 @@
+//! What may be asked: one type for each verb.
+//!
+//! Names and ids are text here, as they come from outside, and are read when the verb runs. Fields
+//! that are left out mean what the command line means without the flag.
+
+mod agents;
+mod log;
+mod merge;
+mod relate;
+mod spawn;
+
+use agentic_space::Written;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::agents::{AgentLine, Agents, ForkPoint, Show, Tree};
+pub use self::log::{Log, LogTraces, LoggedCommit};
+pub use self::merge::Merge;
+pub use self::relate::{EdgeChange, Relate};
+pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
+use crate::view::{EdgeView, FamilyView, ForkPointView, LogView, MergeView, ShowView, SpawnView};
+use crate::{Caller, Notice, Refusal};
+
+/// Something that may be asked of a space.
+pub trait Verb {
+    /// What it answers.
+    type Answer: Serialize;
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// Fails with why it was refused; what a refusal leaves behind, its own documentation says.
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Self::Answer>, Refusal>;
+}
+
+/// An answer, with what its caller should be told besides.
+#[derive(Debug)]
+pub struct Reply<A> {
+    /// The answer.
+    pub answer: A,
+    /// What did not keep the verb from being done.
+    pub notices: Vec<Notice>,
+}
+
+impl<A> Reply<A> {
+    /// Answers without anything else to tell.
+    pub fn plain(answer: A) -> Reply<A> {
+        Reply { answer, notices: Vec::new() }
+    }
+
+    /// Answers after a write.
+    pub fn written(answer: A, written: &Written) -> Reply<A> {
+        let deferred = written.deferred.iter().cloned();
+        Reply { answer, notices: deferred.map(|why| Notice::Deferred { why }).collect() }
+    }
+
+    fn map<B>(self, convert: impl FnOnce(A) -> B) -> Reply<B> {
+        Reply { answer: convert(self.answer), notices: self.notices }
+    }
+}
+
+/// Any verb, as a surface that speaks JSON sends it.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(tag = "verb", rename_all = "kebab-case")]
+pub enum Command {
+    /// Make an agent.
+    Spawn(Spawn),
+    /// List the agents.
+    Agents(Agents),
+    /// Show the family of agents.
+    Tree(Tree),
+    /// Show a commit, an object or an agent.
+    Show(Show),
+    /// Find the best common ancestor of two agents.
+    ForkPoint(ForkPoint),
+    /// List an agent's own commits.
+    Log(Log),
+    /// Merge an agent's work.
+    Merge(Merge),
+    /// Assert or retract a relation.
+    Relate(Relate),
+}
+
+/// The answer of any verb.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Of `spawn`.
+    Spawn(SpawnView),
+    /// Of `agents`.
+    Agents(Vec<AgentLine>),
+    /// Of `tree`.
+    Tree(Vec<FamilyView>),
+    /// Of `show`.
+    Show(ShowView),
+    /// Of `fork-point`.
+    ForkPoint(ForkPointView),
+    /// Of `log`.
+    Log(Vec<LogView>),
+    /// Of `merge`.
+    Merge(MergeView),
+    /// Of `relate`.
+    Relate(EdgeView),
+}
+
+impl Verb for Command {
+    type Answer = Answer;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Answer>, Refusal> {
+        Ok(match self {
+            Command::Spawn(verb) => verb.run(caller)?.map(Answer::Spawn),
+            Command::Agents(verb) => verb.run(caller)?.map(Answer::Agents),
+            Command::Tree(verb) => verb.run(caller)?.map(Answer::Tree),
+            Command::Show(verb) => verb.run(caller)?.map(Answer::Show),
+            Command::ForkPoint(verb) => verb.run(caller)?.map(Answer::ForkPoint),
+            Command::Log(verb) => verb.run(caller)?.map(Answer::Log),
+            Command::Merge(verb) => verb.run(caller)?.map(Answer::Merge),
+            Command::Relate(verb) => verb.run(caller)?.map(Answer::Relate),
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Looking at agents: all of them, their family, one of anything, and where two of them parted.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::caller::agent_name;
+use crate::verb::{Reply, Verb};
+use crate::view::{AgentView, FamilyView, ForkPointView, RemoteAgentView, ShowView};
+use crate::{Caller, Refusal};
+
+/// List the agents, those that only a remote has last.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Agents {}
+
+/// One agent of the list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum AgentLine {
+    /// It has a branch here.
+    Here(AgentView),
+    /// Only a remote has it.
+    Remote(RemoteAgentView),
+}
+
+impl Agents {
+    /// Reads the agents one by one, as far as they are asked for.
+    ///
+    /// # Errors
+    /// Fails when the list cannot be read; an item fails when its agent cannot be read.
+    pub fn lines<'s>(
+        &self,
+        caller: &Caller<'s>,
+    ) -> Result<impl Iterator<Item = Result<AgentLine, Refusal>> + use<'s>, Refusal> {
+        let here = caller.space.agents()?;
+        let here = here.map(|agent| Ok(AgentLine::Here(AgentView::from(&agent?))));
+        let remote = caller.space.remote_agents()?.into_iter();
+        let remote = remote.map(|agent| Ok(AgentLine::Remote(RemoteAgentView::from(&agent))));
+        Ok(here.chain(remote))
+    }
+}
+
+impl Verb for Agents {
+    type Answer = Vec<AgentLine>;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<AgentLine>>, Refusal> {
+        self.lines(caller)?.collect::<Result<_, _>>().map(Reply::plain)
+    }
+}
+
+/// Show the family of agents: who was forked from whom, how each stands, what it did and took in.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tree {}
+
+impl Verb for Tree {
+    type Answer = Vec<FamilyView>;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<FamilyView>>, Refusal> {
+        let families = caller.space.families()?;
+        Ok(Reply::plain(families.iter().map(FamilyView::from).collect()))
+    }
+}
+
+/// Show a commit, an object or an agent.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Show {
+    /// A commit, an object's id or a prefix of it, or an agent.
+    pub id: String,
+}
+
+impl Verb for Show {
+    type Answer = ShowView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<ShowView>, Refusal> {
+        Ok(Reply::plain(ShowView::from(&caller.space.show(&self.id)?)))
+    }
+}
+
+/// Find the best common ancestor of two agents.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForkPoint {
+    /// The one.
+    pub left: String,
+    /// The other.
+    pub right: String,
+}
+
+impl Verb for ForkPoint {
+    type Answer = ForkPointView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<ForkPointView>, Refusal> {
+        let (left, right) = (agent_name(&self.left)?, agent_name(&self.right)?);
+        let commit = caller.space.fork_point(&left, &right)?.to_string();
+        Ok(Reply::plain(ForkPointView { commit }))
+    }
+}

@@ -1,0 +1,65 @@
+//! Taking an agent's work in.
+
+use std::path::PathBuf;
+
+use agentic_space::commit::Capture;
+use agentic_space::merge::{Merged, Plan, merge};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::verb::{Reply, Verb};
+use crate::view::MergeView;
+use crate::{Caller, Notice, Refusal};
+
+/// Merge an agent's work into another agent or branch, always by a commit with two parents.
+/// Conflicts are an answer: nothing was committed then.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Merge {
+    /// The agent whose work is taken; `REMOTE/NAME` for that of a remote.
+    pub agent: String,
+    /// The agent or branch that takes it.
+    pub into: String,
+    /// The message.
+    pub message: Option<String>,
+    /// Conclude with this folder as the resolved tree.
+    pub resolve: Option<PathBuf>,
+    /// On conflicts, fill this empty folder with the merged tree, markers included.
+    pub write_conflicts: Option<PathBuf>,
+    /// Bind the target agent's pending trace to the merge.
+    pub trace: bool,
+}
+
+impl Verb for Merge {
+    type Answer = MergeView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<MergeView>, Refusal> {
+        let space = caller.space;
+        let source = caller.branch(Some(&self.agent))?;
+        let target = space.merge_target(&self.into)?;
+        let resolved = self.resolve.as_ref().map(|path| caller.path(path));
+        if let Some(folder) = resolved.as_ref().filter(|folder| !folder.is_dir()) {
+            return Err(Refusal::refused(
+                &format!("`{}` is not a folder", folder.display()),
+                "name the folder that holds the resolved tree",
+            ));
+        }
+        let plan = Plan {
+            message: self.message.clone(),
+            resolved,
+            write_conflicts: self.write_conflicts.as_ref().map(|path| caller.path(path)),
+            capture: if self.trace { Capture::WithTrace } else { Capture::Nothing },
+        };
+        let outcome = merge(space, &source, &target, &plan)?;
+        let view = MergeView::new(&outcome, &self.agent, &target);
+        match outcome {
+            Merged::Commit { written, worktree_left_behind, .. } => {
+                let mut reply = Reply::written(view, &written);
+                let left_behind = worktree_left_behind.map(|why| why.to_string());
+                reply.notices.extend(left_behind.map(|why| Notice::LeftBehind { why }));
+                Ok(reply)
+            }
+            Merged::UpToDate { .. } | Merged::Conflict { .. } => Ok(Reply::plain(view)),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! Making agents.
+
+use std::path::PathBuf;
+
+use agentic_model::guidance::ErrorClass;
+use agentic_model::{Briefing, Object, Value, json};
+use agentic_space::spawn::{Origin, spawn};
+use agentic_space::worktree;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::caller::agent_name;
+use crate::verb::{Reply, Verb};
+use crate::view::SpawnView;
+use crate::{Caller, Notice, Refusal};
+
+/// Make an agent: a branch `agents/NAME` with a stored briefing. A refusal leaves nothing.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Spawn {
+    /// The name: lower-case letters, digits, `.`, `_` and `-`.
+    pub name: String,
+    /// What it is to do.
+    pub briefing: BriefingSource,
+    /// Where it begins.
+    #[serde(default)]
+    pub beginning: Beginning,
+    /// Whether it is checked out, and where.
+    #[serde(default)]
+    pub worktree: Place,
+}
+
+/// A briefing as it comes from outside.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BriefingSource {
+    /// Text, whatever it says.
+    Text(String),
+    /// What a file holds: text, or a JSON object with `"type": "briefing"`.
+    Document(String),
+}
+
+/// Where a new agent begins.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Beginning {
+    /// Where the caller stands: at the head of the current agent, as its sub-agent, else at the
+    /// commit that is checked out, else with nothing.
+    #[default]
+    Here,
+    /// At the head of another agent, as its sub-agent.
+    Agent(String),
+    /// At a commit, by any name that git knows.
+    Commit(String),
+    /// With nothing: no parent commit and an empty tree.
+    Empty,
+}
+
+/// Where something is checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Place {
+    /// Nowhere.
+    #[default]
+    Nowhere,
+    /// In `../<repository>.agents/NAME`.
+    Beside,
+    /// In this folder.
+    Folder(PathBuf),
+}
+
+impl Verb for Spawn {
+    type Answer = SpawnView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
+        let (space, name) = (caller.space, agent_name(&self.name)?);
+        let briefing = self.briefing.object()?;
+        let origin = self.beginning.origin(caller)?;
+        let place = match &self.worktree {
+            Place::Nowhere => None,
+            Place::Beside => Some(worktree::default_path(space, &name)),
+            Place::Folder(path) => Some(caller.path(path)),
+        };
+        if let Some(path) = &place {
+            worktree::check_place(space, path)?;
+        }
+        let spawned = spawn(space, &name, &briefing, &origin)?;
+        let mut reply = Reply::written(SpawnView::from(&spawned), &spawned.written);
+        if let Some(path) = place {
+            match worktree::add(space, &name, &path) {
+                Ok(worktree) => reply.answer.worktree = Some(worktree.path.display().to_string()),
+                Err(error) => {
+                    reply.notices.insert(0, Notice::NoWorktree { why: error.to_string() });
+                }
+            }
+        }
+        Ok(reply)
+    }
+}
+
+impl BriefingSource {
+    fn object(&self) -> Result<Object, Refusal> {
+        let refused = |error| Refusal::of(&error);
+        match self {
+            BriefingSource::Text(text) => Briefing::of_text(text).to_object().map_err(refused),
+            BriefingSource::Document(text) => {
+                if let Ok(value) = json::from_text(text)
+                    && value.get("type").and_then(Value::as_text) == Some("briefing")
+                {
+                    let object = Object::from_value(value).map_err(refused)?;
+                    Briefing::from_object(&object).map_err(refused)?;
+                    return Ok(object);
+                }
+                Briefing::of_text(text.trim_end()).to_object().map_err(refused)
+            }
+        }
+    }
+
+    /// Reads a document that may be no text.
+    ///
+    /// # Errors
+    /// Fails when it is not UTF-8.
+    pub fn of_bytes(bytes: Vec<u8>) -> Result<BriefingSource, Refusal> {
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let message = "the briefing is not UTF-8 text";
+            Refusal::new(ErrorClass::Schema, message, "save the file as UTF-8")
+        })?;
+        Ok(BriefingSource::Document(text))
+    }
+}
+
+impl Beginning {
+    fn origin(&self, caller: &Caller<'_>) -> Result<Origin, Refusal> {
+        let repository = caller.space.repository();
+        match self {
+            Beginning::Agent(agent) => Ok(Origin::Agent(agent_name(agent)?)),
+            Beginning::Commit(revision) => Ok(Origin::Commit(repository.resolve_commit(revision)?)),
+            Beginning::Empty => Ok(Origin::Root),
+            Beginning::Here => match caller.known_agent(None)? {
+                Some(agent) => Ok(Origin::Agent(agent)),
+                // A repository without a commit has nowhere else to begin.
+                None => Ok(repository.head_commit()?.map_or(Origin::Root, Origin::Commit)),
+            },
+        }
+    }
+}

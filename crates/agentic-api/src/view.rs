@@ -1,0 +1,62 @@
+//! The shapes that `--json` prints: one type for each answer, one schema for each type.
+//!
+//! Ids are text, instants RFC 3339 in UTC. A field that has nothing to say is left out.
+
+mod agent;
+mod allowance;
+mod archive;
+mod commit;
+pub mod difference;
+mod doctor;
+mod failure;
+mod flow;
+pub mod hold;
+pub mod interop;
+mod kind;
+mod object;
+mod object_schema;
+mod program;
+mod provider;
+pub mod question;
+mod relation;
+mod schema;
+mod session;
+mod sync;
+mod trace;
+mod visible;
+mod worktree;
+
+pub use crate::view::agent::{AgentView, FamilyView, ForkPointView, RemoteAgentView, SpawnView};
+pub use crate::view::allowance::{AllowanceView, OpenedView};
+pub use crate::view::archive::ArchivedView;
+pub use crate::view::commit::{CommitView, ConflictView, LogView, MergeView, ShowView};
+pub use crate::view::doctor::{DoctorView, MendedView};
+pub use crate::view::failure::{ErrorView, FailureView};
+pub use crate::view::flow::{
+    CredentialView, CrosscheckView, FlowAskedView, FlowEventView, FlowHoldView, FlowStatusView,
+    FlowToldView, FlowVerdictView, TranslateView,
+};
+pub use crate::view::hold::{
+    AnsweredView, DecideView, PendingView, UnverifiedView, VoteView, VotesView,
+};
+pub use crate::view::kind::{KindShowView, KindView};
+pub use crate::view::object::{CidView, InitView, PutView};
+pub use crate::view::program::LoweredView;
+pub use crate::view::provider::{ProbeView, ProviderView};
+pub use crate::view::relation::{EdgeView, RelationView};
+pub use crate::view::schema::schemas;
+pub use crate::view::session::{
+    AttemptView, Attendance, ComparedView, DiffView, GivenView, OvertakenView, RecordView,
+    RequestView, SessionErrorView, SessionView, VerdictView, VerifyView,
+};
+pub use crate::view::sync::{FetchView, PushView};
+pub use crate::view::trace::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+pub use crate::view::visible::{visible, visible_line};
+pub use crate::view::worktree::{
+    WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView,
+};
+
+/// Writes a list of ids or names as text.
+pub(crate) fn texts<T: ToString>(items: &[T]) -> Vec<String> {
+    items.iter().map(T::to_string).collect()
+}

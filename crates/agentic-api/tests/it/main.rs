@@ -1,0 +1,3 @@
+//! Verbs as data, each against a repository of its own.
+
+mod verb;
