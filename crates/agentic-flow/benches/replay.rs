@@ -23,6 +23,7 @@ fn begin(flow: &Flow) -> (Session<FlowProgram>, Progress) {
         key: "bench".to_owned(),
         allow: vec!["*".to_owned()],
         head: None,
+        configuration: None,
     };
     let at = Instant::from_millis(0);
     Session::start(opening, at, flow.program(), &Kinds::built_in()).expect("the input is data")

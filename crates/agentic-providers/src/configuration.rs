@@ -5,6 +5,7 @@
 //! somebody allows the rest (`allowance.rs`). Relative paths in it begin at its folder.
 
 pub mod allowance;
+mod digest;
 pub mod loosening;
 mod people;
 mod servers;

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentic_model::{Instant, Value};
+use agentic_model::{Cid, Instant, Value};
 use agentic_replay::{Answer, Failure, Request, RequestId};
 
 use crate::configuration::Configuration;
@@ -72,6 +72,8 @@ pub struct Providers {
     pub tools: Arc<Tools>,
     /// Who answers requests of kind `memory`.
     pub memories: Arc<Memories>,
+    /// The digest of what was configured.
+    pub configuration: Option<Cid>,
 }
 
 impl Providers {
@@ -79,7 +81,9 @@ impl Providers {
     pub fn configured(configuration: Configuration) -> Providers {
         let tools = Arc::new(Tools::configured(&configuration));
         let memories = Arc::new(Memories::configured(&configuration));
-        Providers { models: Models::configured(Arc::new(configuration)), tools, memories }
+        let digest = Some(configuration.digest());
+        let models = Models::configured(Arc::new(configuration));
+        Providers { models, tools, memories, configuration: digest }
     }
 
     /// Performs a request; nothing for a kind that is not a provider's.

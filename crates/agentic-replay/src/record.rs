@@ -87,6 +87,8 @@ pub struct StartRecord {
     pub allow: Vec<String>,
     /// The head of the agent's branch, where there is one.
     pub head: Option<String>,
+    /// The digest of what was configured when it began, where what it asks needs that.
+    pub configuration: Option<Cid>,
     /// For a fork: what the chain before belongs to.
     pub parent: Option<ForkPoint>,
 }
@@ -428,6 +430,11 @@ impl StartRecord {
 
     /// Says whether effects of a kind may be performed unasked.
     pub fn allows(&self, kind: &str) -> bool {
-        self.allow.iter().any(|allowed| allowed == kind || allowed == "*")
+        is_allowed(&self.allow, kind)
     }
+}
+
+/// Says whether effects of a kind are among those that may be performed unasked.
+pub fn is_allowed(allow: &[String], kind: &str) -> bool {
+    allow.iter().any(|allowed| allowed == kind || allowed == "*")
 }

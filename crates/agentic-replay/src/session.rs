@@ -54,6 +54,8 @@ pub struct Opening {
     pub allow: Vec<String>,
     /// The head of the agent's branch, where there is one.
     pub head: Option<String>,
+    /// The digest of what is configured, where what it asks needs that.
+    pub configuration: Option<Cid>,
 }
 
 /// What a session needs to know of its host.
@@ -211,6 +213,7 @@ impl<P: Program> Session<P> {
             key: opening.key,
             allow: opening.allow,
             head: opening.head,
+            configuration: opening.configuration,
             parent: None,
         };
         let mut chain = Chain::empty();

@@ -77,10 +77,10 @@ pub fn parent_of(key: &str) -> Option<SessionId> {
     SessionId::parse(key.strip_prefix("child ")?.split(' ').next()?)
 }
 
-/// Returns the name of the run that a session is of, for its agents: the start key of the session
-/// that no other has begun. Children are parts of the run that spawned them.
-pub fn run_id(space: &SessionSpace, start: &StartRecord) -> String {
-    let mut key = start.key.clone();
+/// Returns the name of the run that a session with a start key is of, for its agents: the start key
+/// of the session that no other has begun. Children are parts of the run that spawned them.
+pub fn run_id(space: &SessionSpace, key: &str) -> String {
+    let mut key = key.to_owned();
     while let Some(parent) = parent_of(&key) {
         // One that cannot be read cannot be told either.
         let Ok(beginning) = Beginning::of(space, &parent) else { break };

@@ -78,12 +78,10 @@ impl<'a> Driver<'a> {
     /// Takes over a session that was just started: nothing of it is durable yet.
     pub fn begin(
         space: &'a SessionSpace,
-        folder: Folder,
-        lock: Lock,
+        (folder, lock): (Folder, Lock),
+        executor: Executor,
         (session, progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<Driver<'a>> {
-        let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.take_in(progress)?;
         Ok(driver)
@@ -93,13 +91,11 @@ impl<'a> Driver<'a> {
     /// whoever loads it.
     pub fn begin_later(
         space: &'a SessionSpace,
-        folder: Folder,
-        lock: Lock,
+        (folder, lock): (Folder, Lock),
+        executor: Executor,
         (session, mut progress): (Session<Box<dyn Program>>, Progress),
     ) -> Result<()> {
         progress.links.truncate(1);
-        let flow = flow_of(space, &folder, &session.flow())?;
-        let executor = Executor::of_session(space, &folder, (&flow, session.started()))?;
         let mut driver = Driver::new(space, folder, lock, (session, executor))?;
         driver.append(&progress.objects, progress.links)
     }
@@ -241,6 +237,10 @@ impl<'a> Driver<'a> {
     fn run_on(&mut self) -> Result<()> {
         self.look_after_orphans()?;
         if let Some(remark) = self.executor.configure(|| self.work_folder()) {
+            self.space.note_mended(remark);
+        }
+        let started = self.session.started();
+        if let Some(remark) = self.executor.changed_since(started, || self.work_folder()) {
             self.space.note_mended(remark);
         }
         self.take_letters()?;
@@ -408,12 +408,9 @@ impl<'a> Driver<'a> {
         self.arrivals.0.clone()
     }
 
-    /// Programs run in the agent's worktree if it has one, else where the repository is.
+    /// Returns the folder that programs run in.
     pub(super) fn work_folder(&self) -> std::path::PathBuf {
-        let worktree = self.space.worktree_of(&self.session.started().agent).ok();
-        let repository = self.space.repository();
-        let top = repository.work_dir().unwrap_or(repository.common_dir());
-        worktree.map_or(top.to_owned(), |worktree| worktree.path)
+        self.space.work_folder(&self.session.started().agent)
     }
 
     /// Says whether a request has no answer yet.

@@ -394,7 +394,7 @@ fn child_begin(
         flow,
         parts,
         input: match AgentCall::of_spawn(request) {
-            Some(call) => call.to_input(&run_id(space, start)),
+            Some(call) => call.to_input(&run_id(space, &start.key)),
             None => request.payload.get("input").cloned().unwrap_or(Value::Null),
         },
         key: child_key(&start.session, &request.path),

@@ -14,13 +14,14 @@ use agentic_lang_context::{INPUT_REQUEST, MODEL_REQUEST};
 use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, RequestKind};
-use agentic_model::{Object, Value, json};
+use agentic_model::{Cid, Object, Value, json};
 use agentic_plan::{AuthSource, Registry};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
 use agentic_providers::endpoint::{Call, Reply};
 use agentic_providers::executable::Outcome;
 use agentic_providers::model::Repeats;
 use agentic_providers::provider::{Response, Stamp};
+use agentic_replay::record::is_allowed;
 use agentic_replay::{Answer, Failure, Kinds, PATCH, Request, StartRecord};
 
 use super::children::run_id;
@@ -54,6 +55,24 @@ pub struct Executor {
     performer: Option<Performer>,
     /// Who is asked for what an input lacks.
     terminal: Option<Terminal>,
+}
+
+/// What an executor is made for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Assignment<'a> {
+    /// The program.
+    pub flow: &'a Object,
+    /// The start key of its session.
+    pub key: &'a str,
+    /// The kinds of effects that the session may perform unasked.
+    pub allow: &'a [String],
+}
+
+impl<'a> Assignment<'a> {
+    /// Returns the assignment of a session that has begun.
+    pub fn of(flow: &'a Object, start: &'a StartRecord) -> Assignment<'a> {
+        Assignment { flow, key: &start.key, allow: &start.allow }
+    }
 }
 
 /// A program to be run for a request.
@@ -108,10 +127,10 @@ impl Executor {
     pub(super) fn of_session(
         space: &SessionSpace,
         folder: &Folder,
-        (flow, start): (&Object, &StartRecord),
+        Assignment { flow, key, allow }: Assignment<'_>,
     ) -> Result<Executor> {
         let executor = Executor::new(flow)?.with_terminal(space.terminal());
-        if executor.language == Language::Rhai && start.allows(MODEL_REQUEST) {
+        if executor.language == Language::Rhai && is_allowed(allow, MODEL_REQUEST) {
             let performer = Some(Performer::of_scripts(Expected::Yes));
             return Ok(Executor { performer, ..executor });
         }
@@ -119,7 +138,7 @@ impl Executor {
             return Ok(executor);
         }
         let registry = Shelf { space, folder, given: &[] }.registry(flow)?;
-        let run_id = run_id(space, start);
+        let run_id = run_id(space, key);
         Ok(Executor { auth: auth_of(&registry), run_id, ..executor })
     }
 
@@ -276,6 +295,25 @@ impl Executor {
     /// program should know before.
     pub fn configure(&self, folder: impl FnOnce() -> PathBuf) -> Option<String> {
         self.performer.as_ref()?.configure(folder)
+    }
+
+    /// Returns the digest of what is configured in a folder, where the program is known to need that.
+    /// It is read once for both.
+    pub(super) fn pinned(&self, folder: impl FnOnce() -> PathBuf) -> Option<Cid> {
+        self.performer.as_ref()?.pinned(folder)
+    }
+
+    /// Says that a session goes on under another configuration than it was started with, if it does.
+    pub(super) fn changed_since(
+        &self,
+        start: &StartRecord,
+        folder: impl FnOnce() -> PathBuf,
+    ) -> Option<String> {
+        let pinned = start.configuration?;
+        let id = start.session.short();
+        (self.pinned(folder)? != pinned).then(|| {
+            format!("warning: the configuration is another one than session {id} was started with: other models, tools or servers may answer from here on")
+        })
     }
 
     /// Returns the call of a provider that performs a request; what it needs is configured in a

@@ -12,6 +12,7 @@ use agentic_space::spawn::{Origin, spawn_for};
 
 use super::children::{WITH_CHILDREN, child_key, open_spawns};
 use super::drive::Driver;
+use super::executor::{Assignment, Executor};
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
@@ -88,7 +89,7 @@ fn fork_as(
     if standing == Standing::Absent {
         if !plan.set.is_empty() {
             // Whether what is set is asked at all shows only then.
-            drop(parting.begin(parting.replayed()?, &name, None)?);
+            drop(parting.begin(parting.replayed()?, parting.draft(&name)?)?);
         }
         parting.make_agent(&name, &fork_id)?;
     }
@@ -99,12 +100,20 @@ fn fork_as(
     let mut driver = match replayed {
         None => Driver::load_locked(space, folder, lock)?,
         Some(replayed) => {
-            let begun = parting.begin(replayed, &name, Some(space.head(&name)?.to_string()))?;
+            let assignment =
+                Assignment { flow: &flow, key: &parting.key()?, allow: &journal.start().allow };
+            let executor = Executor::of_session(space, &folder, assignment)?;
+            let draft = ForkDraft {
+                head: Some(space.head(&name)?.to_string()),
+                configuration: executor.pinned(|| space.work_folder(&name)),
+                ..parting.draft(&name)?
+            };
+            let begun = parting.begin(replayed, draft)?;
             if plan.flow.is_some() {
                 folder.keep_object(&flow.cid(), flow.bytes())?;
                 seal::keep(space, &name, "flow", std::slice::from_ref(&flow))?;
             }
-            Driver::begin(space, folder, lock, begun)?
+            Driver::begin(space, (folder, lock), executor, begun)?
         }
     };
     driver.run()?;
@@ -165,7 +174,7 @@ impl Parting<'_> {
     }
 
     fn standing(&self, name: &AgentName) -> Result<(SessionId, Standing)> {
-        let id = self.draft(name, None)?.session(self.journal, self.cut);
+        let id = self.draft(name)?.session(self.journal, self.cut);
         match self.space.head(name) {
             Ok(_) => {}
             Err(agentic_space::Error::Agent(AgentError::Unknown { .. })) => {
@@ -184,14 +193,15 @@ impl Parting<'_> {
         Ok((id, if is_ours { Standing::Made } else { Standing::Foreign }))
     }
 
-    fn draft(&self, name: &AgentName, head: Option<String>) -> Result<ForkDraft> {
+    fn draft(&self, name: &AgentName) -> Result<ForkDraft> {
         Ok(ForkDraft {
             agent: name.clone(),
             flow: self.flow.cid(),
             engine: engine_of(self.flow, self.journal.start())?,
             key: self.key()?,
             allow: self.journal.start().allow.clone(),
-            head,
+            head: None,
+            configuration: None,
         })
     }
 
@@ -258,11 +268,9 @@ impl Parting<'_> {
     fn begin(
         &self,
         parted: Parted<Box<dyn Program>>,
-        name: &AgentName,
-        head: Option<String>,
+        draft: ForkDraft,
     ) -> Result<(Session<Box<dyn Program>>, Progress)> {
         let space = self.space;
-        let draft = self.draft(name, head)?;
         let (mut session, mut progress) = parted.begin(draft, space.now());
         for (seq, value) in &self.plan.set {
             let by = By::Edited(self.plan.who.clone());

@@ -12,6 +12,7 @@ pub mod archive;
 mod beginning;
 mod block;
 mod children;
+mod configuration;
 mod consequence;
 mod context;
 pub mod decide;
@@ -75,6 +76,7 @@ pub use agentic_space::{AgentBranch, Clock, Durability, Written};
 
 pub use self::children::children;
 pub(crate) use self::children::parent_of;
+pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::error::{Error, Result};
 pub use self::executor::{CommandLine, Executor};

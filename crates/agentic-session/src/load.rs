@@ -6,7 +6,7 @@ use agentic_replay::{
     Setting,
 };
 
-use super::executor::Executor;
+use super::executor::{Assignment, Executor};
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::program_of;
@@ -24,7 +24,7 @@ pub fn replayed(
     load: impl FnOnce(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>,
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
-    let mut executor = Executor::of_session(space, folder, (flow, journal.start()))?;
+    let mut executor = Executor::of_session(space, folder, Assignment::of(flow, journal.start()))?;
     let engine = engine_of(flow, journal.start())?;
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
 use agentic_lang_context::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
-use agentic_model::Value;
+use agentic_model::{Cid, Value};
 use agentic_providers::configuration::Configuration;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{Adapter, Piece, Repeats, TASK_REQUEST};
@@ -176,6 +176,22 @@ impl Performer {
     /// it. What is wrong with it is told to those who need it. Returns what whoever runs the program
     /// should know before.
     pub fn configure(&self, folder: impl FnOnce() -> PathBuf) -> Option<String> {
+        let providers = self.needed(folder)?;
+        match &self.company {
+            Company::Troupe(troupe) if troupe.tools == Tools::Real => {
+                providers.tools.plain_remark()
+            }
+            Company::Troupe(_) | Company::Agents(_) | Company::Roles | Company::Scripts(_) => None,
+        }
+    }
+
+    /// Returns the digest of what is configured, where that is read before the first effect.
+    pub fn pinned(&self, folder: impl FnOnce() -> PathBuf) -> Option<Cid> {
+        self.needed(folder)?.configuration
+    }
+
+    /// Returns the providers where the run is known to need them, and they are configured.
+    fn needed(&self, folder: impl FnOnce() -> PathBuf) -> Option<&Providers> {
         let is_needed = match &self.company {
             Company::Troupe(troupe) => troupe.model.is_none() || troupe.tools != Tools::Mock,
             Company::Agents(Adapter::Mock) => false,
@@ -185,13 +201,8 @@ impl Performer {
         if !is_needed {
             return None;
         }
-        let providers = self.providers.get_or_init(|| self.configured(&folder())).as_ref().ok()?;
-        match &self.company {
-            Company::Troupe(troupe) if troupe.tools == Tools::Real => {
-                providers.tools.plain_remark()
-            }
-            Company::Troupe(_) | Company::Agents(_) | Company::Roles | Company::Scripts(_) => None,
-        }
+        let providers = self.providers.get_or_init(|| self.configured(&folder()));
+        providers.as_ref().ok().map(Arc::as_ref)
     }
 
     /// Reads which models, tools and memories there are.

@@ -4,6 +4,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use agentic_model::AgentName;
 use agentic_providers::host::GRACE_DEFAULT;
 use agentic_space::Space;
 
@@ -93,6 +94,15 @@ impl SessionSpace {
     /// Returns who hears what programs say.
     pub(crate) fn listener(&self) -> Option<Listener> {
         self.listener
+    }
+
+    /// Returns the folder that an agent's programs run in: its worktree if it has one, else where the
+    /// repository is.
+    pub(crate) fn work_folder(&self, agent: &AgentName) -> PathBuf {
+        let worktree = self.worktree_of(agent).ok();
+        let repository = self.repository();
+        let top = repository.work_dir().unwrap_or(repository.common_dir());
+        worktree.map_or(top.to_owned(), |worktree| worktree.path)
     }
 
     /// Returns how this space is opened once more, by another thread.

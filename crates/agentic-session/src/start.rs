@@ -6,6 +6,7 @@ use agentic_replay::{Opening, Session, SessionId, Signal};
 
 use super::children::{Child, parent_of};
 use super::drive::Driver;
+use super::executor::{Assignment, Executor};
 use super::folder::Folder;
 use super::inbox::{self, Letter};
 use super::language::kinds_of;
@@ -80,6 +81,7 @@ impl Begin {
             key: self.key.clone(),
             allow: self.allow.clone(),
             head,
+            configuration: None,
         })
     }
 }
@@ -137,7 +139,7 @@ fn create(space: &SessionSpace, begin: Begin) -> Result<Driver<'_>> {
 /// loading records what it asks next.
 fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Driver<'_>>> {
     let head = space.head(&begin.agent)?;
-    let opening = begin.opening(Some(head.to_string()))?;
+    let mut opening = begin.opening(Some(head.to_string()))?;
     let id = opening.session().map_err(bad)?;
     let (folder, lock) = Folder::lock(space, &id)?;
     let shelf = Shelf { space, folder: &folder, given: &begin.parts };
@@ -162,11 +164,16 @@ fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Dri
         folder.keep_copy(object)?;
     }
     let kinds = kinds_of(&begin.flow)?;
+    let assignment = Assignment { flow: &begin.flow, key: &begin.key, allow: &begin.allow };
+    let executor = Executor::of_session(space, &folder, assignment)?;
+    opening.configuration = executor.pinned(|| space.work_folder(&begin.agent));
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     match extent {
         // The driver that asks also performs: a later one would have to doubt the effects.
-        Extent::All => Driver::begin(space, folder, lock, begun).map(Some),
-        Extent::StartOnly => Driver::begin_later(space, folder, lock, begun).map(|()| None),
+        Extent::All => Driver::begin(space, (folder, lock), executor, begun).map(Some),
+        Extent::StartOnly => {
+            Driver::begin_later(space, (folder, lock), executor, begun).map(|()| None)
+        }
     }
 }
 

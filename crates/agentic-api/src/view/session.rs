@@ -13,7 +13,7 @@ use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
 use agentic_replay::{By, Failure, SessionId};
 use agentic_session::decide::{ApprovalScope, Decision, Policy};
 use agentic_session::summary::Answered;
-use agentic_session::{Asked, Difference, Overtaken, Summary, Verdict};
+use agentic_session::{Asked, Difference, Overtaken, PinnedConfiguration, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -68,6 +68,13 @@ pub struct SessionView {
     /// After how many records it was forked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forked_at: Option<u64>,
+    /// The digest of the configuration that it was started with, where what it asks needs one; where
+    /// a session is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// Whether another configuration counts by now; where a session that is not over is shown.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub configuration_changed: bool,
     /// Everything it asked, in order; only where one session is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Vec<RequestView>>,
@@ -248,6 +255,8 @@ impl SessionView {
             overdue: false,
             unattended: false,
             age_ms: None,
+            configuration: None,
+            configuration_changed: false,
             requests: None,
         }
     }
@@ -274,6 +283,8 @@ impl SessionView {
             overdue: false,
             unattended: false,
             age_ms: None,
+            configuration: None,
+            configuration_changed: false,
             requests: None,
         }
     }
@@ -303,6 +314,14 @@ impl SessionView {
         };
         let requests = Some(summary.asked.iter().map(request).collect());
         SessionView { requests, ..SessionView::brief(summary) }
+    }
+
+    /// Shows the configuration that the session was started with.
+    #[must_use]
+    pub fn configured_by(self, pinned: Option<PinnedConfiguration>) -> SessionView {
+        let configuration = pinned.map(|pinned| pinned.digest.to_string());
+        let configuration_changed = pinned.is_some_and(|pinned| pinned.is_changed);
+        SessionView { configuration, configuration_changed, ..self }
     }
 
     /// Shows who decided what, when and why.

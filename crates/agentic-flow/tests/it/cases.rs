@@ -90,6 +90,7 @@ impl Case {
             key: "case".to_owned(),
             allow: vec!["*".to_owned()],
             head: None,
+            configuration: None,
         };
         let at = Instant::from_millis(1_000_000);
         let started = Session::start(opening, at, self.program(), &Kinds::built_in());

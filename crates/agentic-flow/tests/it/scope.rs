@@ -60,6 +60,7 @@ fn recorded(source: &str) -> Vec<Vec<u8>> {
         key: "scopes".to_owned(),
         allow: vec!["*".to_owned()],
         head: None,
+        configuration: None,
     };
     let at = Instant::from_millis(0);
     let started = Session::start(opening, at, flow(source), &Kinds::built_in());

@@ -54,6 +54,7 @@ impl Case {
             key: "k".to_owned(),
             allow: Vec::new(),
             head: None,
+            configuration: None,
         };
         let at = Instant::from_millis(1_000_000);
         let started = Session::start(opening, at, self.program(), &kinds());

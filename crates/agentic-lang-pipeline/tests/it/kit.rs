@@ -206,6 +206,7 @@ fn durable(
             key: "k".to_owned(),
             allow: vec!["*".to_owned()],
             head: None,
+            configuration: None,
         };
         let at = Instant::from_millis(1_000_000);
         Session::start(opening, at, make(), &kinds).expect("the input is data")

@@ -47,6 +47,11 @@ impl Withheld {
         self.entries.extend(loosenings.into_iter().map(|loosening| loosening.entry));
     }
 
+    /// Lists the entries that do not count.
+    pub fn entries(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(String::as_str)
+    }
+
     /// Checks that an entry counts.
     ///
     /// # Errors

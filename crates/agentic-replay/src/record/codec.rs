@@ -245,6 +245,9 @@ fn write_start(start: &StartRecord, out: &mut Out) {
     out.int("semantics", i64::from(start.engine.semantics));
     out.stored("input", &start.input).bytes("seed", &start.seed.0).text("key", &start.key);
     out.texts("allow", &start.allow).text_if("head", start.head.as_deref());
+    if let Some(configuration) = start.configuration {
+        out.link("configuration", configuration);
+    }
     if let Some(parent) = &start.parent {
         out.bytes("parent", parent.session.as_bytes()).int("parent_seq", int(parent.seq));
         out.bytes("parent_hash", parent.hash.as_bytes());
@@ -265,6 +268,11 @@ fn read_start(fields: &mut In<'_>) -> Result<StartRecord, InvalidRecord> {
         key: fields.text("key")?,
         allow: fields.texts("allow")?,
         head: fields.text_if("head")?,
+        // Records of before have none.
+        configuration: match fields.has("configuration") {
+            false => None,
+            true => Some(fields.link("configuration")?),
+        },
         parent: match fields.has("parent") {
             false => None,
             true => Some(ForkPoint {

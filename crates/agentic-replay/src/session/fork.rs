@@ -22,6 +22,8 @@ pub struct ForkDraft {
     pub allow: Vec<String>,
     /// The head of the agent's branch, where there is one.
     pub head: Option<String>,
+    /// The digest of what is configured, where what it asks needs that.
+    pub configuration: Option<Cid>,
 }
 
 impl ForkDraft {
@@ -157,6 +159,7 @@ fn fork_start(parent: &StartRecord, point: ForkPoint, draft: ForkDraft) -> Start
         key: draft.key,
         allow: draft.allow,
         head: draft.head,
+        configuration: draft.configuration,
         parent: Some(point),
     }
 }

@@ -22,6 +22,7 @@ fn fork(kept: &Kept, cut: u64, node: &Node) -> Result<(Session<Tree>, Progress),
         key: "f".to_owned(),
         allow: vec!["*".to_owned()],
         head: None,
+        configuration: None,
     };
     let at = Instant::from_millis(9_000_000);
     Session::fork(&kept.journal(), cut, draft, at, Tree::new(node), setting)

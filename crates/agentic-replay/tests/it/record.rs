@@ -30,10 +30,12 @@ fn every_body() -> Vec<Body> {
         key: text("k"),
         allow: vec![text("exec")],
         head: None,
+        configuration: None,
         parent: None,
     };
     let parent = Some(ForkPoint { session, seq: 4, hash });
-    let fork = StartRecord { head: Some(text("abc")), parent, ..start.clone() };
+    let fork =
+        StartRecord { head: Some(text("abc")), configuration: Some(cid), parent, ..start.clone() };
     let ask = AskRecord {
         path: path.clone(),
         kind: text("exec"),

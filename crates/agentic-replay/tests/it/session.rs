@@ -53,6 +53,7 @@ pub fn opening() -> Opening {
         key: "k".to_owned(),
         allow: ["exec", "model", "commit"].map(str::to_owned).to_vec(),
         head: None,
+        configuration: None,
     }
 }
 

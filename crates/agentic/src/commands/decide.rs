@@ -27,7 +27,7 @@ use super::pending::{hint_unattended, paragraph};
 use super::session::principal;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::{Format, print_text, warn, warn_deferred};
+use crate::output::{Format, print_text, talk, warn, warn_deferred};
 
 /// Answer a hold; the answer is a commit on the agent's branch
 ///
@@ -170,6 +170,7 @@ fn told(
         print_text(&format!("{} {}", done.decision.action.name(), done.commit));
     }
     let follows = if only { Ok(()) } else { go_on(space, &done.session) };
+    space.take_mended().iter().for_each(|what| talk(what));
     let stopped = match follows {
         // The answer could not be recorded, or what comes after: whoever opens the session next does.
         Err(Error::Space(agentic_space::Error::Store(fault))) if fault.is_fault() => {

@@ -77,6 +77,7 @@ impl Run {
             key: key.clone(),
             allow: vec!["*".to_owned()],
             head: None,
+            configuration: None,
         };
         let program = FlowProgram::new(&run.compiled, run.options(Children::Contexts));
         let (session, progress) =

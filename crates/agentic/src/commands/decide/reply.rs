@@ -14,7 +14,7 @@ use agentic_session::{Error, SessionSpace, go_on};
 use crate::commands::Outcome;
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
-use crate::output::{warn, warn_deferred};
+use crate::output::{talk, warn, warn_deferred};
 
 /// The longest reply that is read, in bytes.
 const REPLY_BYTES_MAX: usize = 4 << 20;
@@ -131,6 +131,7 @@ fn apply(
             if let Err(error) = go_on(space, &done.session) {
                 warn(&format!("the decision stands; the session cannot go on: {error}"));
             }
+            space.take_mended().iter().for_each(|what| talk(what));
             (done.decision.action.name(), Some(done.commit.to_string()))
         }
         None => {

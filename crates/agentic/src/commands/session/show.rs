@@ -133,7 +133,12 @@ pub(super) fn show(
         .with_decisions(&summary, &decisions)
         .seen_at(&summary, space.now());
     // What was is not what somebody could do now.
-    let view = if at.is_some() { view } else { view.attended_by(attendance(space, &summary)?) };
+    let view = match at {
+        Some(_) => view,
+        None => view
+            .attended_by(attendance(space, &summary)?)
+            .configured_by(session::configuration(space, &id)?),
+    };
     context.format.answer(&view, |view| {
         let mut text = listed(view);
         for request in view.requests.iter().flatten() {
