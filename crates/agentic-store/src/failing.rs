@@ -3,11 +3,18 @@
 //! It stands before any other one and counts what is asked of it. With the first, second, third step
 //! failing in turn, a test walks through a whole write without knowing its steps.
 
+mod notes;
 mod objects;
+mod packs;
 mod refs;
 
 use std::cell::Cell;
+use std::path::Path;
 
+use crate::ground::GroundStore;
+use crate::journal::Transaction;
+use crate::layout::{Layout, Stream};
+use crate::writer::WriterSlot;
 use crate::{Error, Result};
 
 /// Whether a step that fails has done what it was asked for.
@@ -45,6 +52,11 @@ impl<G> FailingAt<G> {
         &self.inner
     }
 
+    /// Gives the repository behind back.
+    pub fn into_inner(self) -> G {
+        self.inner
+    }
+
     /// Takes a step, or fails at it.
     fn step<T>(&self, point: &'static str, take: impl FnOnce(&G) -> Result<T>) -> Result<T> {
         self.n_steps.set(self.n_steps.get() + 1);
@@ -55,5 +67,39 @@ impl<G> FailingAt<G> {
             let _lost = take(&self.inner)?;
         }
         Err(Error::Injected { point })
+    }
+}
+
+impl<G: GroundStore> GroundStore for FailingAt<G> {
+    fn layout(&self) -> &Layout {
+        self.inner.layout()
+    }
+
+    fn common_dir(&self) -> &Path {
+        self.inner.common_dir()
+    }
+
+    fn slot(&self) -> &WriterSlot {
+        self.inner.slot()
+    }
+
+    fn hold(&self, stream: &Stream) {
+        self.inner.hold(stream);
+    }
+
+    fn release(&self, stream: &Stream) {
+        self.inner.release(stream);
+    }
+
+    fn sync_filesystem(&self) -> Result<()> {
+        self.step("sync-filesystem", |inner| inner.sync_filesystem())
+    }
+
+    fn check_unoccupied(&self, branch: &str) -> Result<()> {
+        self.step("check-unoccupied", |inner| inner.check_unoccupied(branch))
+    }
+
+    fn note_trail(&self, write: &Transaction) -> Result<()> {
+        self.step("note-trail", |inner| inner.note_trail(write))
     }
 }

@@ -5,7 +5,8 @@
 
 use agentic_model::Oid;
 
-use crate::git::{PACKED_REFS, Repository};
+use crate::git::PACKED_REFS;
+use crate::ground::GroundStore;
 use crate::journal::{Archived, Fold, Transaction};
 use crate::{Result, fault};
 
@@ -23,7 +24,7 @@ pub fn names(fold: &Fold) -> Vec<String> {
 ///
 /// # Errors
 /// Fails when a ref is locked or cannot be written.
-pub fn carry(repository: &Repository, fold: &Fold, transaction: &Transaction) -> Result<()> {
+pub fn carry<G: GroundStore>(repository: &G, fold: &Fold, transaction: &Transaction) -> Result<()> {
     match fold {
         Fold::Away(agents) => retire(repository, agents)?,
         Fold::Back(agent) => {
@@ -37,7 +38,7 @@ pub fn carry(repository: &Repository, fold: &Fold, transaction: &Transaction) ->
 
 /// Deletes the refs of agents that are where the archive has them. A branch that somebody moved
 /// meanwhile stays, with its notes: its agent is not archived.
-fn retire(repository: &Repository, agents: &[Archived]) -> Result<()> {
+fn retire<G: GroundStore>(repository: &G, agents: &[Archived]) -> Result<()> {
     let at = |name: String, expect: Oid| -> Result<Option<(String, Oid)>> {
         Ok((repository.find_ref(&name)? == Some(expect)).then_some((name, expect)))
     };

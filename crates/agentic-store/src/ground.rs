@@ -3,12 +3,61 @@
 //! There are two implementations. [`Repository`](crate::git::Repository) keeps everything as git does;
 //! [`MemoryRepository`](crate::memory::MemoryRepository) keeps it in maps. The same cases run on both
 //! (`ground/tests.rs`). [`FailingAt`](crate::failing::FailingAt) makes any of them fail at a step.
+//! Calls are dispatched statically: a write costs what it did without the traits.
 
+mod notes;
 mod objects;
+mod packs;
 mod refs;
 
-pub use self::objects::{Objects, Written};
+use std::path::Path;
+
+pub(crate) use self::notes::unite_lines;
+pub use self::notes::{Notes, Upkeep};
+pub use self::objects::{AuthoredMessage, Objects, Written};
+pub use self::packs::Packs;
 pub use self::refs::{RefMove, RefName, Refs};
+use crate::Result;
+use crate::journal::Transaction;
+use crate::layout::{Layout, Stream};
+use crate::writer::WriterSlot;
+
+/// Everything that a writer needs: ground state, and where its journals and locks are.
+pub trait GroundStore: Refs + Objects + Notes + Packs {
+    /// Returns where journals and locks are kept.
+    fn layout(&self) -> &Layout;
+
+    /// Returns the folder below which locks of refs are made.
+    fn common_dir(&self) -> &Path;
+
+    /// Returns what writers leave for each other.
+    fn slot(&self) -> &WriterSlot;
+
+    /// Notes that a writer holds the lock of a stream.
+    fn hold(&self, stream: &Stream);
+
+    /// Notes that it is about to give it back.
+    fn release(&self, stream: &Stream);
+
+    /// Makes everything durable that others wrote.
+    ///
+    /// # Errors
+    /// Fails when the disk does.
+    fn sync_filesystem(&self) -> Result<()>;
+
+    /// Checks that nobody else is about to move a branch.
+    ///
+    /// # Errors
+    /// Fails with [`Error::BranchOccupied`](crate::Error::BranchOccupied), and when worktrees cannot be
+    /// listed.
+    fn check_unoccupied(&self, branch: &str) -> Result<()>;
+
+    /// Notes what the worktree that a write names has still to do, if it still has the branch.
+    ///
+    /// # Errors
+    /// Fails when the note cannot be written.
+    fn note_trail(&self, write: &Transaction) -> Result<()>;
+}
 
 #[cfg(test)]
 mod tests;

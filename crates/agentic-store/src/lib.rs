@@ -34,7 +34,7 @@ pub use crate::recovery::drop_journal;
 pub use crate::report::{Finding, Mended, Recovered};
 pub use crate::user::user_id;
 pub use crate::worktree_lock::WorktreeLock;
-pub use crate::writer::{Fate, Outcome, PendingAside, Writer, pending_aside};
+pub use crate::writer::{Fate, Outcome, PendingAside, Writer, WriterSlot, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.
 pub(crate) fn hash_hex(bytes: &[u8]) -> String {

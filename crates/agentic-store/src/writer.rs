@@ -7,32 +7,33 @@
 mod kept;
 mod mark;
 mod notes;
+mod opening;
 mod spill;
 mod succession;
 mod unfinished;
+mod visibility;
 
 use std::cell::RefCell;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use crate::git::{PackedBlobs, RefMove, Repository, Worktree};
-use crate::journal::{
-    self, Compared, Durability, Follow, Journal, KEEP_MILLIS, Opened, Standing, Transaction,
-};
+use crate::git::{Repository, Worktree};
+use crate::ground::{GroundStore, RefMove};
+use crate::journal::{self, Compared, Durability, Follow, Journal, Standing, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
-use crate::recovery::sync_stamp;
 use crate::report::{Finding, Mended, Recovered};
 use crate::{Error, Result, fault, fold};
 
-pub(crate) use self::kept::Kept;
+use self::kept::Kept;
+pub use self::kept::WriterSlot;
 pub(crate) use self::mark::make_mark;
 use self::mark::remove_mark;
 pub use self::succession::{Fate, PendingAside, pending_aside};
 
 /// The right to write to one stream, with its journal.
-pub struct Writer<'a> {
-    repository: &'a Repository,
+pub struct Writer<'a, G: GroundStore = Repository> {
+    repository: &'a G,
     stream: Stream,
     /// Held until the writer is dropped.
     lock: Option<Lock>,
@@ -43,7 +44,7 @@ pub struct Writer<'a> {
     /// What the last write's own move of its notes ref left, until `done` says so.
     compared: RefCell<Option<Compared>>,
     /// What the next write has of blobs that are packed already.
-    brought: Vec<PackedBlobs>,
+    brought: Vec<G::Packed>,
     /// The refs that have a place, as was looked before the next write.
     placed: Vec<String>,
 }
@@ -66,103 +67,7 @@ pub enum Outcome {
     },
 }
 
-impl<'a> Writer<'a> {
-    /// Takes the lock of a stream and finishes what an earlier crash left.
-    ///
-    /// # Errors
-    /// Fails when the repository cannot be written or the journal is damaged.
-    pub fn open(repository: &'a Repository, stream: &Stream, now: Instant) -> Result<Writer<'a>> {
-        let path = repository.layout().lock(stream);
-        match repository.take_kept(stream) {
-            Some(Kept { lock, journal, .. }) => {
-                let lock = lock.take(repository.common_dir())?;
-                Writer::with_lock(repository, stream, lock, journal, now)
-            }
-            None => {
-                let lock = Lock::take(&path, repository.common_dir())?;
-                Writer::with_lock(repository, stream, lock, None, now)
-            }
-        }
-    }
-
-    /// Does the same if nobody holds the lock.
-    ///
-    /// # Errors
-    /// Fails as [`Writer::open`] does.
-    pub fn try_open(
-        repository: &'a Repository,
-        stream: &Stream,
-        now: Instant,
-    ) -> Result<Option<Writer<'a>>> {
-        let path = repository.layout().lock(stream);
-        match Lock::try_take(&path, repository.common_dir())? {
-            Some(lock) => Writer::with_lock(repository, stream, lock, None, now).map(Some),
-            None => Ok(None),
-        }
-    }
-
-    /// Takes the lock of a stream whose journal cannot be opened, to put another in its place.
-    ///
-    /// # Errors
-    /// Fails when the repository cannot be written.
-    pub(crate) fn open_without_journal(
-        repository: &'a Repository,
-        stream: &Stream,
-    ) -> Result<Writer<'a>> {
-        let lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
-        repository.hold(stream);
-        let (stream, lock) = (stream.clone(), Some(lock));
-        Ok(Writer {
-            repository,
-            stream,
-            lock,
-            journal: None,
-            found: Vec::new(),
-            is_rare: false,
-            compared: RefCell::default(),
-            brought: Vec::new(),
-            placed: Vec::new(),
-        })
-    }
-
-    fn with_lock(
-        repository: &'a Repository,
-        stream: &Stream,
-        lock: Lock,
-        kept: Option<Journal>,
-        now: Instant,
-    ) -> Result<Writer<'a>> {
-        let kept = kept.map_or(Ok(None), Journal::read_on)?;
-        let (journal, found) = match kept {
-            Some(journal) => (Some(journal), Vec::new()),
-            None => {
-                check_replayed(repository, stream)?;
-                opened(repository, stream)?
-            }
-        };
-        let is_rare = journal.as_ref().is_some_and(|journal: &Journal| {
-            now.millis().saturating_sub(journal.last().at.millis()) >= KEEP_MILLIS
-        });
-        let (stream, lock) = (stream.clone(), Some(lock));
-        let mut writer = Writer {
-            repository,
-            stream,
-            lock,
-            journal,
-            found,
-            is_rare,
-            compared: RefCell::default(),
-            brought: Vec::new(),
-            placed: Vec::new(),
-        };
-        repository.hold(&writer.stream);
-        writer.finish_earlier(now)?;
-        for finding in &writer.found {
-            tracing::info!(stream = %writer.stream, ?finding, "mended what an earlier writer left");
-        }
-        Ok(writer)
-    }
-
+impl<G: GroundStore> Writer<'_, G> {
     /// Returns what opening found and mended.
     pub fn findings(&self) -> &[Finding] {
         &self.found
@@ -244,7 +149,7 @@ impl<'a> Writer<'a> {
     /// is new or had been at rest.
     fn note_work(&self) {
         if self.is_rare || self.journal.as_ref().is_some_and(Journal::has_rolled) {
-            self.repository.ask_for_rest();
+            self.repository.slot().ask_for_rest();
         }
     }
 
@@ -264,7 +169,7 @@ impl<'a> Writer<'a> {
     /// done for it. It is not looked for again then.
     ///
     /// # Errors
-    /// Fails as [`Repository::check_place_of_ref`] does.
+    /// Fails as [`crate::ground::Refs::check_place_of_ref`] does.
     pub fn check_place(&mut self, name: &str) -> Result<()> {
         if !self.placed.iter().any(|placed| placed == name) {
             self.repository.check_place_of_ref(name)?;
@@ -385,51 +290,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the objects, moves the branch and applies the notes edit. Doing it again is harmless.
-    fn make_visible(&self, transaction: &Transaction) -> Result<RefMove> {
-        self.compared.take();
-        let written = self.repository.write_objects(&transaction.objects)?;
-        let names = names_of(transaction);
-        let names = names.iter().map(String::as_str).collect::<Vec<_>>();
-        if let RefMove::Lost { found } =
-            self.lock().announced(&names, || self.move_refs(transaction))?
-        {
-            return Ok(RefMove::Lost { found });
-        }
-        // A prune that ran between the first write and the move may have taken some away.
-        self.repository.confirm_objects(&transaction.objects, &written)?;
-        Ok(RefMove::Moved)
-    }
-
-    /// Moves the branch and applies the notes edit. Git's locks on them are given back on every way
-    /// out.
-    fn move_refs(&self, transaction: &Transaction) -> Result<RefMove> {
-        fault::point("announced")?;
-        if let Some(branch) = &transaction.branch {
-            let why = format!("agentic: {}", transaction.verb);
-            let moved = self.repository.move_ref(branch, &transaction.committer, &why)?;
-            if let RefMove::Lost { found } = moved {
-                let stands = match found {
-                    Some(found) => self.repository.is_ancestor(branch.new, found)?,
-                    None => false,
-                };
-                if !stands {
-                    return Ok(RefMove::Lost { found });
-                }
-            } else if branch.expect.is_none() {
-                sync_stamp::note_made(self.repository.layout(), &self.stream, branch.new);
-            }
-        }
-        if let Some(notes) = &transaction.notes {
-            self.apply_notes(notes, transaction)?;
-            fault::point("after-notes")?;
-        }
-        if let Some(fold) = &transaction.fold {
-            fold::carry(self.repository, fold, transaction)?;
-        }
-        Ok(RefMove::Moved)
-    }
-
     /// Waits for other programs' locks on the refs that will move, before anything is decided.
     fn wait_for_foreign_locks(&self, transaction: &Transaction) -> Result<()> {
         for name in names_of(transaction) {
@@ -447,7 +307,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-impl Drop for Writer<'_> {
+impl<G: GroundStore> Drop for Writer<'_, G> {
     /// Gives the lock back, and keeps open what the next write of this stream begins with.
     fn drop(&mut self) {
         self.repository.release(&self.stream);
@@ -457,30 +317,9 @@ impl Drop for Writer<'_> {
             journal::remove_begun(self.repository.layout(), &self.stream);
         }
         if let Some(lock) = lock.and_then(Lock::give_back) {
-            self.repository.keep(Kept { stream: self.stream.clone(), lock, journal });
+            self.repository.slot().keep(Kept { stream: self.stream.clone(), lock, journal });
         }
     }
-}
-
-/// Checks that a stream was not left out when journals were replayed: its branch may not have yet what
-/// its records say.
-fn check_replayed(repository: &Repository, stream: &Stream) -> Result<()> {
-    if !repository.layout().left_out(stream).exists() {
-        return Ok(());
-    }
-    let reason = "it was left out after the machine was restarted";
-    Err(Error::corrupt(format!("the journal of {}", stream.subject()), reason))
-}
-
-fn opened(repository: &Repository, stream: &Stream) -> Result<(Option<Journal>, Vec<Finding>)> {
-    Ok(match Journal::open(repository.layout(), stream)? {
-        Opened::Absent { cut } => (None, cut_tail(cut)),
-        Opened::Ready { journal, cut } => (Some(*journal), cut_tail(cut)),
-    })
-}
-
-fn cut_tail(bytes: u64) -> Vec<Finding> {
-    (bytes > 0).then_some(Finding::CutTail { bytes }).into_iter().collect()
 }
 
 /// Names the refs that a write moves.
@@ -489,3 +328,6 @@ fn names_of(transaction: &Transaction) -> Vec<String> {
     let notes = transaction.notes.iter().map(|notes| notes.name.clone());
     branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,7 @@ use agentic_model::Oid;
 
 use super::FailingAt;
 use crate::Result;
-use crate::ground::{Objects, Written};
+use crate::ground::{AuthoredMessage, Objects, Written};
 use crate::journal::GitObject;
 
 impl<G: Objects> Objects for FailingAt<G> {
@@ -18,6 +18,10 @@ impl<G: Objects> Objects for FailingAt<G> {
 
     fn verify_object(&self, oid: Oid) -> Result<GitObject> {
         self.step("verify-object", |inner| inner.verify_object(oid))
+    }
+
+    fn read_message(&self, commit: Oid) -> Result<AuthoredMessage> {
+        self.step("read-message", |inner| inner.read_message(commit))
     }
 
     fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {

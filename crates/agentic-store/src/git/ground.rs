@@ -1,11 +1,17 @@
 //! Ground state as git keeps it.
 
-use agentic_model::{Oid, Signature};
+use std::path::Path;
 
-use super::Repository;
-use crate::Result;
-use crate::ground::{Objects, RefMove, RefName, Refs, Written};
-use crate::journal::{BranchMove, GitObject};
+use agentic_model::{Cid, Oid, Signature};
+
+use super::{PackedBlobs, Repository};
+use crate::ground::{
+    AuthoredMessage, GroundStore, Notes, Objects, Packs, RefMove, RefName, Refs, Upkeep, Written,
+};
+use crate::journal::{BranchMove, Compared, GitObject, NotesEdit, Transaction};
+use crate::layout::{Layout, Stream};
+use crate::writer::WriterSlot;
+use crate::{Result, trail};
 
 impl Refs for Repository {
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
@@ -46,6 +52,11 @@ impl Objects for Repository {
         Repository::verify_object(self, oid)
     }
 
+    fn read_message(&self, commit: Oid) -> Result<AuthoredMessage> {
+        let text = self.read_commit(commit)?.message;
+        Ok(AuthoredMessage { text, authored_at: self.authored_at(commit)? })
+    }
+
     fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {
         Repository::write_objects(self, objects)
     }
@@ -60,5 +71,86 @@ impl Objects for Repository {
 
     fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
         Repository::is_ancestor(self, old, new)
+    }
+}
+
+impl Notes for Repository {
+    fn read_note(&self, name: &str, commit: Oid) -> Result<Option<String>> {
+        self.notes(name)?.note(commit)
+    }
+
+    fn read_noted(&self, name: &str, cid: Cid) -> Result<Option<Vec<u8>>> {
+        self.notes(name)?.object(cid)
+    }
+
+    fn apply_notes(
+        &self,
+        edit: &NotesEdit,
+        write: &Transaction,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<Compared> {
+        Repository::apply_notes(self, edit, write, upkeep)
+    }
+
+    fn unite_notes(&self, name: &str, theirs: Oid, write: &Transaction) -> Result<bool> {
+        Repository::unite_notes(self, name, theirs, write)
+    }
+
+    fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()> {
+        Repository::restore_notes_ref(self, name, tips, known)
+    }
+}
+
+impl Packs for Repository {
+    type Packed = PackedBlobs;
+
+    fn keep_as_pack(&self, stream: &Stream, objects: &[GitObject]) -> Result<()> {
+        Repository::keep_as_pack(self, stream, objects)
+    }
+
+    fn keep_blobs(&self, stream: &Stream, blobs: PackedBlobs) -> Result<()> {
+        Repository::keep_blobs(self, stream, blobs)
+    }
+
+    fn link_packs(&self, stream: &Stream) -> Result<()> {
+        Repository::link_packs(self, stream)
+    }
+
+    fn release_packs(&self, stream: &Stream) -> Result<()> {
+        Repository::release_packs(self, stream)
+    }
+}
+
+impl GroundStore for Repository {
+    fn layout(&self) -> &Layout {
+        Repository::layout(self)
+    }
+
+    fn common_dir(&self) -> &Path {
+        Repository::common_dir(self)
+    }
+
+    fn slot(&self) -> &WriterSlot {
+        &self.slot
+    }
+
+    fn hold(&self, stream: &Stream) {
+        self.cache.hold(stream);
+    }
+
+    fn release(&self, stream: &Stream) {
+        self.cache.release(stream);
+    }
+
+    fn sync_filesystem(&self) -> Result<()> {
+        Repository::sync_filesystem(self)
+    }
+
+    fn check_unoccupied(&self, branch: &str) -> Result<()> {
+        self.worktree_of(branch).map(drop)
+    }
+
+    fn note_trail(&self, write: &Transaction) -> Result<()> {
+        trail::note(self, write)
     }
 }

@@ -45,7 +45,7 @@ pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
-pub use self::notes::{NoteVersion, Notes, NotesGap, Upkeep};
+pub use self::notes::{NoteVersion, NotesGap, NotesState};
 pub use self::object::name_object;
 pub use self::occupied::Occupation;
 #[cfg(feature = "fuzz-access")]
@@ -63,7 +63,7 @@ pub use self::zone::local_zone;
 
 use agentic_model::Oid;
 
-pub use crate::ground::{RefMove, RefName};
+pub use crate::ground::{RefMove, RefName, Upkeep};
 use crate::journal::GitKind;
 use crate::{Error, Result};
 

@@ -18,7 +18,6 @@ use gix::objs::Tree;
 use gix::objs::tree::Entry;
 
 pub use self::look::NotesGap;
-pub use self::upkeep::Upkeep;
 use super::{Repository, to_id, to_oid};
 use crate::{Error, Result};
 
@@ -32,7 +31,7 @@ const DEPTH_MAX: usize = 40;
 const OBJECTS: &str = "objects";
 
 /// One state of a notes ref.
-pub struct Notes<'a> {
+pub struct NotesState<'a> {
     repository: &'a Repository,
     tip: Option<Oid>,
     tree: Option<Oid>,
@@ -65,7 +64,7 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when the ref or its commit is damaged.
-    pub fn notes(&self, name: &str) -> Result<Notes<'_>> {
+    pub fn notes(&self, name: &str) -> Result<NotesState<'_>> {
         let tip = self.find_ref(name)?;
         self.notes_at(tip)
     }
@@ -74,13 +73,13 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when the commit is damaged.
-    pub fn notes_at(&self, tip: Option<Oid>) -> Result<Notes<'_>> {
+    pub fn notes_at(&self, tip: Option<Oid>) -> Result<NotesState<'_>> {
         let read = |tip| {
             let damaged = |error| Error::corrupt(format!("the notes commit {tip}"), error);
             self.read_commit(tip).map_err(damaged)
         };
         let tree = tip.map(read).transpose()?.map(|commit| commit.tree);
-        Ok(Notes { repository: self, tip, tree })
+        Ok(NotesState { repository: self, tip, tree })
     }
 
     fn load_tree(&self, oid: Oid) -> Result<Tree> {
@@ -91,7 +90,7 @@ impl Repository {
     }
 }
 
-impl Notes<'_> {
+impl NotesState<'_> {
     /// Returns the notes commit, if there is one.
     pub fn tip(&self) -> Option<Oid> {
         self.tip

@@ -1,6 +1,6 @@
 //! Opening a repository, and refusing those that cannot be kept safely.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
 use super::pack_file::PACKS_MAX;
 use crate::layout::{Layout, Stream};
-use crate::writer::Kept;
+use crate::writer::WriterSlot;
 use crate::{Error, Result};
 
 /// An open git repository, for one thread.
@@ -29,10 +29,8 @@ pub struct Repository {
     pub(super) cache: ObjectCache,
     /// What compresses loose objects, once there was one.
     pub(super) compressor: RefCell<Option<Compressor>>,
-    /// What the last writer has left open.
-    kept: RefCell<Option<Kept>>,
-    /// Whether a write has asked for a round of checkpoints.
-    is_rest_due: Cell<bool>,
+    /// What writers leave for each other.
+    pub(super) slot: WriterSlot,
 }
 
 /// What threads open the same repository from, each for itself. It is looked for and configured once.
@@ -151,9 +149,8 @@ impl Repository {
         cache: ObjectCache,
     ) -> Repository {
         let layout = Layout::new(&common_dir);
-        let (compressor, kept) = (RefCell::new(None), RefCell::new(None));
-        let is_rest_due = Cell::new(false);
-        Repository { inner, shared: None, common_dir, layout, cache, compressor, kept, is_rest_due }
+        let (compressor, slot) = (RefCell::new(None), WriterSlot::default());
+        Repository { inner, shared: None, common_dir, layout, cache, compressor, slot }
     }
 
     /// Returns what other threads open this repository from.
@@ -170,42 +167,14 @@ impl Repository {
         &self.layout
     }
 
-    /// Notes that a writer of this repository holds the lock of a stream.
-    pub(crate) fn hold(&self, stream: &Stream) {
-        self.cache.hold(stream);
-    }
-
-    /// Notes that it is about to give it back.
-    pub(crate) fn release(&self, stream: &Stream) {
-        self.cache.release(stream);
-    }
-
-    /// Keeps what a writer has left open, instead of what the one before has.
-    pub(crate) fn keep(&self, kept: Kept) {
-        self.kept.replace(Some(kept));
-    }
-
-    /// Takes what the last writer has left open, if it wrote to this stream and its lock still is
-    /// where others look for it.
-    pub(crate) fn take_kept(&self, stream: &Stream) -> Option<Kept> {
-        let kept = self.kept.borrow_mut().take_if(|kept| kept.stream == *stream)?;
-        kept.lock.is_in_place().then_some(kept)
-    }
-
     /// Tells whether the last writer of a stream had to wait for others, so that the next will too.
     pub fn is_contended(&self, stream: &Stream) -> bool {
-        let kept = self.kept.borrow();
-        kept.as_ref().is_some_and(|kept| kept.stream == *stream && kept.lock.has_waited())
-    }
-
-    /// Notes that a round of checkpoints would be in place.
-    pub(crate) fn ask_for_rest(&self) {
-        self.is_rest_due.set(true);
+        self.slot.is_contended(stream)
     }
 
     /// Tells whether a write since the last call has asked for a round of checkpoints.
     pub fn take_rest_due(&self) -> bool {
-        self.is_rest_due.take()
+        self.slot.take_rest_due()
     }
 
     /// Returns the git directory that all worktrees share.

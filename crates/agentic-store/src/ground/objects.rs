@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use agentic_model::Oid;
+use agentic_model::{Instant, Oid};
 
 use crate::Result;
 use crate::journal::GitObject;
@@ -15,6 +15,15 @@ pub enum Written {
     Loose(Vec<Oid>),
     /// All as one pack; its path.
     Packed(PathBuf),
+}
+
+/// What a commit says, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthoredMessage {
+    /// The message.
+    pub text: String,
+    /// The author's date.
+    pub authored_at: Instant,
 }
 
 /// Bytes that are named by what they are. They are written without a sync: what made them has them in
@@ -31,6 +40,12 @@ pub trait Objects {
     /// # Errors
     /// Fails when it is missing or damaged.
     fn verify_object(&self, oid: Oid) -> Result<GitObject>;
+
+    /// Reads the message of a commit and when it was authored.
+    ///
+    /// # Errors
+    /// Fails when it is missing, damaged or not a commit.
+    fn read_message(&self, commit: Oid) -> Result<AuthoredMessage>;
 
     /// Writes objects without syncing them, except those that are there.
     ///

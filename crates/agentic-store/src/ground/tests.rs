@@ -3,13 +3,15 @@
 //! A case is a list of steps and what is said to them. Names of refs stand below `refs/heads/`; `1`,
 //! `2` and `3` are commits, each the child of the one before, and `-` is none.
 
+mod notes;
 mod objects;
+mod packs;
 mod refs;
 
 use agentic_model::commit::CommitData;
 use agentic_model::{Instant, Oid, Person, Signature};
 
-use super::{Objects, Refs};
+use super::{GroundStore, Objects, Packs, Refs, Upkeep};
 use crate::failing::{FailingAt, FailureMoment};
 use crate::git::Repository;
 use crate::journal::{BranchMove, GitKind, GitObject};
@@ -52,6 +54,12 @@ impl<G: Objects + Refs> Bench<G> {
         Bench { ground, commits }
     }
 
+    /// Has a step of the case fail.
+    fn failing(self, moment: FailureMoment, n: u64) -> Bench<FailingAt<G>> {
+        let Bench { ground, commits } = self;
+        Bench { ground: FailingAt::new(ground, moment, n), commits }
+    }
+
     /// Finds the commit that a word names.
     fn commit(&self, word: &str) -> Option<Oid> {
         let number = word.parse::<usize>().ok()?;
@@ -66,6 +74,12 @@ impl<G: Objects + Refs> Bench<G> {
             None => oid.to_string(),
         }
     }
+}
+
+/// Runs a case in a new repository in memory.
+fn in_memory(run: impl FnOnce(MemoryRepository)) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    run(MemoryRepository::new(folder.path()));
 }
 
 /// Runs a case in a new repository of git's.

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use agentic_model::Oid;
+use agentic_model::{Instant, Oid};
 
 use super::MemoryRepository;
 use crate::git::name_object;
-use crate::ground::{Objects, Written};
+use crate::ground::{AuthoredMessage, Objects, Written};
 use crate::journal::GitObject;
 use crate::{Error, Result};
 
 /// How a line of a commit begins that names a parent.
 const PARENT: &str = "parent ";
+/// How the line begins that names the author and the date.
+const AUTHOR: &str = "author ";
 
 impl Objects for MemoryRepository {
     fn name_object(&self, object: &GitObject) -> Oid {
@@ -25,6 +27,20 @@ impl Objects for MemoryRepository {
     fn verify_object(&self, oid: Oid) -> Result<GitObject> {
         let found = self.objects.borrow().get(&oid).cloned();
         found.ok_or_else(|| missing(oid))
+    }
+
+    fn read_message(&self, commit: Oid) -> Result<AuthoredMessage> {
+        let bytes = self.verify_object(commit)?.bytes;
+        let text = String::from_utf8_lossy(&bytes);
+        let read = || {
+            let (header, message) = text.split_once("\n\n")?;
+            let author = header.lines().find_map(|line| line.strip_prefix(AUTHOR))?;
+            let seconds: i64 = author.rsplit(' ').nth(1)?.parse().ok()?;
+            let authored_at = Instant::from_millis(seconds * 1000);
+            Some(AuthoredMessage { text: message.to_owned(), authored_at })
+        };
+        let reason = "it has no author's date or no message";
+        read().ok_or_else(|| Error::corrupt(format!("the commit {commit}"), reason))
     }
 
     fn write_objects(&self, objects: &[GitObject]) -> Result<Written> {

@@ -4,10 +4,10 @@ use agentic_model::Instant;
 
 use super::Writer;
 use crate::Result;
-use crate::git::Upkeep;
+use crate::ground::{GroundStore, Upkeep};
 use crate::journal::{self, Body, Compared, LoggedEdits, NotesEdit, Transaction};
 
-impl Writer<'_> {
+impl<G: GroundStore> Writer<'_, G> {
     /// Applies the notes edit of a write. Of its own ref a stream knows where it left it; what it
     /// writes into those of others is looked for when its log is cut.
     pub(super) fn apply_notes(&self, edit: &NotesEdit, transaction: &Transaction) -> Result<()> {

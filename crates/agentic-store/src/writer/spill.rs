@@ -1,13 +1,13 @@
 //! Spilling: objects that are too large for a record go into a pack beside the journal.
 
 use super::Writer;
-use crate::git::PackedBlobs;
+use crate::ground::GroundStore;
 use crate::journal::{Content, GitKind, GitObject, RECORD_OBJECT_BYTES_MAX, Transaction};
 use crate::{Result, fault};
 
-impl Writer<'_> {
+impl<G: GroundStore> Writer<'_, G> {
     /// Brings blobs that are packed already, for the next write.
-    pub fn bring(&mut self, blobs: Option<PackedBlobs>) {
+    pub fn bring(&mut self, blobs: Option<G::Packed>) {
         self.brought.extend(blobs);
     }
 

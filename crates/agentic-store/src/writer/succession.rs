@@ -11,9 +11,10 @@ use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Entry, Instant, Oid};
 
 use super::mark::{make_mark, remove_mark};
-use super::{Finding, Writer, opened};
+use super::opening::opened;
+use super::{Finding, Writer};
 use crate::file::{self, Persistence};
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal::{self, Heritage};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result};
@@ -54,7 +55,7 @@ pub struct PendingAside {
     pub entries: Vec<Entry>,
 }
 
-impl Writer<'_> {
+impl<G: GroundStore> Writer<'_, G> {
     /// Begins a journal in place of the one for another genesis, which is set aside.
     pub(super) fn succeed(
         &mut self,
@@ -102,7 +103,7 @@ impl Writer<'_> {
         let aside = free_aside(layout, &stream, genesis)?;
         self.journal = None;
         journal::change_names(layout, &stream, &aside)?;
-        (self.journal, _) = opened(self.repository, &stream)?;
+        (self.journal, _) = opened(layout, &stream)?;
         self.journal().mark_dirty(layout, &stream)?;
         // What could be read of one that was left out has been carried out by now.
         file::remove(&layout.left_out(&stream))?;
@@ -126,19 +127,20 @@ fn free_aside(layout: &Layout, stream: &Stream, genesis: Option<Oid>) -> Result<
 
 /// Tells whether a person rewrote a branch: its first commit was made again with the briefing and the
 /// author's date that it had. A new spawn has a date of its own.
-fn is_rewritten(
-    repository: &Repository,
+fn is_rewritten<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     old: Option<Oid>,
     new: Option<Oid>,
 ) -> bool {
     let origin = |oid: Option<Oid>| {
         let oid = oid?;
-        let claims = Claims::read(&repository.read_commit(oid).ok()?.message);
+        let message = repository.read_message(oid).ok()?;
+        let claims = Claims::read(&message.text);
         let is_spawn = claims.kind.is_some_and(|kind| kind.as_str() == "spawn");
         let is_own = claims.agent.as_ref() == stream.agent() && claims.agent.is_some();
         let briefing = claims.briefing.filter(|_| is_spawn && is_own)?;
-        Some((briefing, repository.authored_at(oid).ok()?))
+        Some((briefing, message.authored_at))
     };
     origin(old).is_some_and(|old| origin(new) == Some(old))
 }

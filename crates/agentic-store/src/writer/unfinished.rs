@@ -4,12 +4,11 @@ use agentic_model::Instant;
 
 use super::{Writer, remove_mark};
 use crate::Result;
-use crate::git::RefMove;
+use crate::ground::{GroundStore, RefMove};
 use crate::journal::{BranchMove, Journal, Record, Transaction};
 use crate::report::Finding;
-use crate::trail;
 
-impl Writer<'_> {
+impl<G: GroundStore> Writer<'_, G> {
     /// Rolls an unfinished write of an earlier process forward, or gives it up.
     pub(super) fn finish_earlier(&mut self, now: Instant) -> Result<()> {
         let last = self.journal.as_ref().map(Journal::last);
@@ -20,7 +19,7 @@ impl Writer<'_> {
             self.check_free(&transaction)?;
             match self.make_visible(&transaction)? {
                 RefMove::Moved => {
-                    trail::note(self.repository, &transaction)?;
+                    self.repository.note_trail(&transaction)?;
                     self.append_done(now)?;
                     let commit = transaction.branch.as_ref().map(|branch| branch.new);
                     self.found.push(Finding::RolledForward { commit });
@@ -42,7 +41,7 @@ impl Writer<'_> {
         let is_to_move =
             branch.expect.is_some() && self.repository.find_ref(&branch.name)? == branch.expect;
         match is_to_move {
-            true => self.repository.worktree_of(&branch.name).map(drop),
+            true => self.repository.check_unoccupied(&branch.name),
             false => Ok(()),
         }
     }
@@ -53,7 +52,7 @@ impl Writer<'_> {
         self.check_free(transaction)?;
         match self.make_visible(transaction)? {
             RefMove::Moved => {
-                trail::note(self.repository, transaction)?;
+                self.repository.note_trail(transaction)?;
                 Ok(true)
             }
             RefMove::Lost { .. } => {

@@ -7,8 +7,9 @@ use gix::bstr::{BString, ByteSlice as _};
 use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Tree, TreeRef, WriteTo as _};
 
-use super::{Leaf, LeafStyle, Notes, OBJECTS, SHARD_ENTRIES_MAX, Upkeep, find_entry, key_of};
+use super::{Leaf, LeafStyle, NotesState, OBJECTS, SHARD_ENTRIES_MAX, find_entry, key_of};
 use crate::git::{RefMove, Repository, to_id, to_oid};
+use crate::ground::{Upkeep, unite_lines};
 use crate::journal::{
     BranchMove, Compared, Content, GitKind, GitObject, KeptObject, NotesEdit, Transaction,
 };
@@ -19,7 +20,7 @@ const RACES_MAX: usize = 1000;
 
 /// A notes tree on its way to its next state. Nothing is written before it is finished.
 struct Draft<'a> {
-    notes: &'a Notes<'a>,
+    notes: &'a NotesState<'a>,
     root: Tree,
     fresh: BTreeMap<Oid, GitObject>,
 }
@@ -132,9 +133,9 @@ impl Repository {
     }
 }
 
-impl Notes<'_> {
+impl NotesState<'_> {
     /// Lists what `ours` lacks, as an edit of it. Note texts are united line by line.
-    fn missing_from(&self, ours: &Notes<'_>, name: &str) -> Result<NotesEdit> {
+    fn missing_from(&self, ours: &NotesState<'_>, name: &str) -> Result<NotesEdit> {
         let mut edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
         for (commit, text) in self.all_notes()? {
             let before = ours.note(commit)?.unwrap_or_default();
@@ -157,7 +158,7 @@ impl Notes<'_> {
 }
 
 impl<'a> Draft<'a> {
-    fn of(notes: &'a Notes<'a>) -> Result<Draft<'a>> {
+    fn of(notes: &'a NotesState<'a>) -> Result<Draft<'a>> {
         let root = match notes.tree {
             Some(tree) => notes.repository.load_tree(tree)?,
             None => Tree::empty(),
@@ -316,17 +317,4 @@ pub(super) fn decode(oid: Oid, bytes: &[u8]) -> Result<Tree> {
 fn set_entry(tree: &mut Tree, name: &str, kind: EntryKind, oid: Oid) {
     tree.entries.retain(|entry| entry.filename != name);
     tree.entries.push(Entry { mode: kind.into(), filename: BString::from(name), oid: to_id(oid) });
-}
-
-/// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.
-fn unite_lines(ours: &str, theirs: &str) -> String {
-    let mut lines: Vec<&str> = ours.lines().collect();
-    for line in theirs.lines() {
-        if line.is_empty() || !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
-    let mut text = lines.join("\n");
-    text.push('\n');
-    text
 }

@@ -9,23 +9,11 @@ use std::collections::BTreeSet;
 use agentic_model::{Cid, Kind, Oid, trace};
 
 use super::difference::{LeafChange, LeafName};
-use super::{Notes, NotesGap};
+use super::{NotesGap, NotesState};
 use crate::Result;
 use crate::git::Repository;
-use crate::journal::{Content, KeptObject, LoggedEdits};
-
-/// What is known of a notes ref before it is edited.
-pub struct Upkeep<'a> {
-    /// The state in which all edits of the log were seen last.
-    pub compared: Option<Oid>,
-    /// Reads those edits, if that state says too little.
-    pub log: &'a dyn Fn() -> Result<Option<LoggedEdits>>,
-}
-
-impl Upkeep<'_> {
-    /// Nothing is looked for: the caller has done so, or does so when the log is cut.
-    pub const NONE: Upkeep<'static> = Upkeep { compared: None, log: &|| Ok(None) };
-}
+use crate::ground::Upkeep;
+use crate::journal::{Content, KeptObject};
 
 /// What can be told from two trees.
 struct TreeGap {
@@ -39,7 +27,12 @@ impl Repository {
     ///
     /// # Errors
     /// Fails when neither the older state nor the log can be read.
-    pub fn vanished(&self, name: &str, now: &Notes<'_>, upkeep: &Upkeep<'_>) -> Result<NotesGap> {
+    pub fn vanished(
+        &self,
+        name: &str,
+        now: &NotesState<'_>,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<NotesGap> {
         let by_trees = match upkeep.compared {
             Some(compared) if now.tip == Some(compared) => return Ok(NotesGap::none(name)),
             Some(compared) => self.tree_gap(name, compared, now).ok(),
@@ -64,7 +57,7 @@ impl Repository {
         })
     }
 
-    fn tree_gap(&self, name: &str, compared: Oid, now: &Notes<'_>) -> Result<TreeGap> {
+    fn tree_gap(&self, name: &str, compared: Oid, now: &NotesState<'_>) -> Result<TreeGap> {
         let before = self.notes_at(Some(compared))?;
         let mut gap = TreeGap { gap: NotesGap::none(name), is_open: false };
         let mut absent = BTreeSet::new();
@@ -90,7 +83,7 @@ impl Repository {
     fn note_gap(
         &self,
         gap: &mut TreeGap,
-        before: &Notes<'_>,
+        before: &NotesState<'_>,
         (commit, old, new): (Oid, Oid, Option<Oid>),
     ) -> Result<()> {
         let Ok(text) = self.read_blob(old) else {

@@ -30,18 +30,33 @@ fn oid_of_nothing() -> Oid {
 
 #[test]
 fn objects_are_named_and_kept_alike() {
-    let in_memory = check(MemoryRepository::new());
-    in_git(|repository| assert_eq!(check(repository), in_memory));
+    in_memory(|memory| {
+        let named = check(memory);
+        in_git(|git| assert_eq!(check(git), named));
+    });
 }
 
 #[test]
 fn an_object_that_was_taken_away_is_written_again() {
-    let ground = MemoryRepository::new();
-    let blob = GitObject { kind: GitKind::Blob, bytes: b"text\n".to_vec() };
-    let oid = ground.name_object(&blob);
-    let written = ground.write_objects(std::slice::from_ref(&blob)).expect("there is room");
-    ground.lose_object(oid);
-    assert!(!ground.has_object(oid));
-    ground.confirm_objects(std::slice::from_ref(&blob), &written).expect("there is room");
-    assert!(ground.has_object(oid));
+    in_memory(|memory| {
+        let blob = GitObject { kind: GitKind::Blob, bytes: b"text\n".to_vec() };
+        let oid = memory.name_object(&blob);
+        let written = memory.write_objects(std::slice::from_ref(&blob)).expect("there is room");
+        memory.lose_object(oid);
+        assert!(!memory.has_object(oid));
+        memory.confirm_objects(std::slice::from_ref(&blob), &written).expect("there is room");
+        assert!(memory.has_object(oid));
+    });
+}
+
+#[test]
+fn a_message_is_read_with_the_date_of_its_author() {
+    fn check<G: Objects + Refs>(ground: G) {
+        let Bench { ground, commits } = Bench::new(ground);
+        let message = ground.read_message(commits[1]).expect("it is there");
+        assert_eq!((message.text.as_str(), message.authored_at), ("commit 2\n", ada().at));
+        assert!(ground.read_message(oid_of_nothing()).is_err());
+    }
+    in_memory(check);
+    in_git(check);
 }

@@ -55,26 +55,19 @@ impl<G: Refs + Objects> Bench<G> {
 
 /// Runs a case in memory and in git.
 fn check(steps: &str, expected: &str) {
-    let memory = Bench::new(MemoryRepository::new());
-    assert_eq!(memory.answers(steps), expected, "in memory: {steps}");
-    in_git(|repository| {
-        assert_eq!(Bench::new(repository).answers(steps), expected, "in git: {steps}");
-    });
+    in_memory(|memory| assert_eq!(Bench::new(memory).answers(steps), expected, "memory: {steps}"));
+    in_git(|git| assert_eq!(Bench::new(git).answers(steps), expected, "git: {steps}"));
 }
 
 /// Runs a case with one step failing, in memory and in git.
 fn check_failing(moment: FailureMoment, n: u64, (steps, expected): (&str, &str)) {
-    let memory = Bench::new(MemoryRepository::new());
-    let commits = memory.commits;
-    let ground = FailingAt::new(memory.ground, moment, n);
-    let memory = Bench { ground, commits };
-    assert_eq!(memory.answers(steps), expected, "in memory: {steps}");
-    assert!(memory.ground.has_failed());
-    in_git(|repository| {
-        let Bench { ground, commits } = Bench::new(repository);
-        let git = Bench { ground: FailingAt::new(ground, moment, n), commits };
-        assert_eq!(git.answers(steps), expected, "in git: {steps}");
-    });
+    in_memory(|memory| check_one(Bench::new(memory).failing(moment, n), steps, expected));
+    in_git(|git| check_one(Bench::new(git).failing(moment, n), steps, expected));
+}
+
+fn check_one<G: Refs + Objects>(bench: Bench<FailingAt<G>>, steps: &str, expected: &str) {
+    assert_eq!(bench.answers(steps), expected, "{steps}");
+    assert!(bench.ground.has_failed());
 }
 
 #[test]

@@ -1,0 +1,73 @@
+//! What the store asks of notes.
+
+use agentic_model::{Cid, Oid};
+
+use crate::Result;
+use crate::journal::{Compared, LoggedEdits, NotesEdit, Transaction};
+
+/// What is known of a notes ref before it is edited.
+pub struct Upkeep<'a> {
+    /// The state in which all edits of the log were seen last.
+    pub compared: Option<Oid>,
+    /// Reads those edits, if that state says too little.
+    pub log: &'a dyn Fn() -> Result<Option<LoggedEdits>>,
+}
+
+impl Upkeep<'_> {
+    /// Nothing is looked for: the caller has done so, or does so when the log is cut.
+    pub const NONE: Upkeep<'static> = Upkeep { compared: None, log: &|| Ok(None) };
+}
+
+/// Texts by commit and typed objects by id, each state of them named by a ref.
+pub trait Notes {
+    /// Reads the note of a commit in the current state of a notes ref.
+    ///
+    /// # Errors
+    /// Fails when that state is damaged.
+    fn read_note(&self, name: &str, commit: Oid) -> Result<Option<String>>;
+
+    /// Reads a typed object in the current state of a notes ref.
+    ///
+    /// # Errors
+    /// Fails when that state or the object is damaged.
+    fn read_noted(&self, name: &str, cid: Cid) -> Result<Option<Vec<u8>>>;
+
+    /// Applies the notes edit of a write to whatever the notes ref holds, after what has vanished from
+    /// it. Doing it again changes nothing. Returns the state that this very move left.
+    ///
+    /// # Errors
+    /// Fails when the ref is locked or cannot be written, and when its state cannot be read.
+    fn apply_notes(
+        &self,
+        edit: &NotesEdit,
+        write: &Transaction,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<Compared>;
+
+    /// Unites another state of a notes ref into ours. Objects are united, note texts line by line.
+    /// Returns whether anything changed.
+    ///
+    /// # Errors
+    /// Fails as [`Notes::apply_notes`] does.
+    fn unite_notes(&self, name: &str, theirs: Oid, write: &Transaction) -> Result<bool>;
+
+    /// Puts a notes ref back to its newest state that can be read whole, if it is damaged. `tips` are
+    /// states that journals recorded, `known` one that is durable.
+    ///
+    /// # Errors
+    /// Fails when it cannot be written.
+    fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()>;
+}
+
+/// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.
+pub(crate) fn unite_lines(ours: &str, theirs: &str) -> String {
+    let mut lines: Vec<&str> = ours.lines().collect();
+    for line in theirs.lines() {
+        if line.is_empty() || !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let mut text = lines.join("\n");
+    text.push('\n');
+    text
+}

@@ -1,0 +1,150 @@
+//! Notes in memory: each state as two maps, under the id of the commit that describes it.
+
+use std::collections::BTreeMap;
+
+use agentic_model::commit::CommitData;
+use agentic_model::{Cid, Kind, Oid, trace};
+
+use super::MemoryRepository;
+use crate::ground::{Notes, Objects as _, RefMove, Refs as _, Upkeep, unite_lines};
+use crate::journal::{BranchMove, Compared, Content, GitKind, GitObject, NotesEdit, Transaction};
+use crate::{Error, Result};
+
+/// One state of a notes ref.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct MemoryNotes {
+    texts: BTreeMap<Oid, String>,
+    objects: BTreeMap<(Kind, Cid), Vec<u8>>,
+}
+
+impl Notes for MemoryRepository {
+    fn read_note(&self, name: &str, commit: Oid) -> Result<Option<String>> {
+        let state = self.notes_at(self.find_ref(name)?)?.unwrap_or_default();
+        Ok(state.texts.get(&commit).cloned())
+    }
+
+    fn read_noted(&self, name: &str, cid: Cid) -> Result<Option<Vec<u8>>> {
+        let state = self.notes_at(self.find_ref(name)?)?.unwrap_or_default();
+        let found = state.objects.into_iter().find(|((_, key), _)| *key == cid);
+        Ok(found.map(|(_, bytes)| bytes))
+    }
+
+    /// Nobody else edits these notes, so nothing has vanished from them.
+    fn apply_notes(
+        &self,
+        edit: &NotesEdit,
+        write: &Transaction,
+        _upkeep: &Upkeep<'_>,
+    ) -> Result<Compared> {
+        let tip = self.find_ref(&edit.name)?;
+        let before = self.notes_at(tip)?;
+        let after = self.edited(before.clone().unwrap_or_default(), edit)?;
+        if before.as_ref() == Some(&after) {
+            return Ok(Compared { tip, removed: Vec::new() });
+        }
+        let parents = tip.into_iter().collect();
+        let new = self.commit_notes(&edit.name, (after, parents), write)?;
+        Ok(Compared { tip: Some(new), removed: Vec::new() })
+    }
+
+    fn unite_notes(&self, name: &str, theirs: Oid, write: &Transaction) -> Result<bool> {
+        let Some(tip) = self.find_ref(name)? else {
+            self.move_notes(name, theirs, write)?;
+            return Ok(true);
+        };
+        if self.is_ancestor(theirs, tip)? {
+            return Ok(false);
+        }
+        if self.is_ancestor(tip, theirs)? {
+            self.move_notes(name, theirs, write)?;
+            return Ok(true);
+        }
+        let mut state = self.notes_at(Some(tip))?.unwrap_or_default();
+        let other = self.notes_at(Some(theirs))?.unwrap_or_default();
+        for (commit, text) in other.texts {
+            let ours = state.texts.entry(commit).or_default();
+            if *ours != text {
+                *ours = unite_lines(ours, &text);
+            }
+        }
+        state.objects.extend(other.objects);
+        self.commit_notes(name, (state, vec![tip, theirs]), write)?;
+        Ok(true)
+    }
+
+    fn restore_notes_ref(&self, name: &str, tips: &[Oid], _known: Option<Oid>) -> Result<()> {
+        let tip = self.find_ref(name)?;
+        if self.notes_at(tip).is_ok() && (tip.is_some() || tips.is_empty()) {
+            return Ok(());
+        }
+        let whole = tips.iter().rev().find(|tip| self.notes_at(Some(**tip)).is_ok());
+        let mut refs = self.refs.borrow_mut();
+        match whole {
+            Some(whole) => refs.insert(name.to_owned(), *whole),
+            None => refs.remove(name),
+        };
+        Ok(())
+    }
+}
+
+impl MemoryRepository {
+    /// Returns a state of notes; nothing where there is no ref.
+    fn notes_at(&self, tip: Option<Oid>) -> Result<Option<MemoryNotes>> {
+        let Some(tip) = tip else { return Ok(None) };
+        let state = self.notes.borrow().get(&tip).filter(|_| self.has_object(tip)).cloned();
+        let damaged = || Error::corrupt(format!("the notes commit {tip}"), "it is not there");
+        state.map(Some).ok_or_else(damaged)
+    }
+
+    /// Sets notes and adds objects. A text that somebody changed is kept, and ours replaced in it.
+    fn edited(&self, mut state: MemoryNotes, edit: &NotesEdit) -> Result<MemoryNotes> {
+        for (commit, ours) in &edit.notes {
+            let text = match state.texts.get(commit) {
+                Some(theirs) => trace::replace_in_note(theirs, ours),
+                None => ours.clone(),
+            };
+            state.texts.insert(*commit, text);
+        }
+        for object in &edit.objects {
+            let bytes = match &object.content {
+                Content::Inline(bytes) => bytes.clone(),
+                Content::Stored(oid) => self.verify_object(*oid)?.bytes,
+            };
+            state.objects.insert((object.kind.clone(), object.cid), bytes);
+        }
+        Ok(state)
+    }
+
+    /// Makes a notes commit of a state upon its parents, and moves the ref there.
+    fn commit_notes(
+        &self,
+        name: &str,
+        (state, parents): (MemoryNotes, Vec<Oid>),
+        write: &Transaction,
+    ) -> Result<Oid> {
+        // What stands in for the tree: like one it has another name whenever the state differs.
+        let content = GitObject { kind: GitKind::Blob, bytes: format!("{state:?}").into_bytes() };
+        let commit = CommitData {
+            tree: self.name_object(&content),
+            parents,
+            author: write.author.clone(),
+            committer: write.committer.clone(),
+            message: format!("agentic {}\n", write.verb),
+        };
+        let commit = GitObject { kind: GitKind::Commit, bytes: commit.to_bytes() };
+        let new = self.name_object(&commit);
+        self.notes.borrow_mut().insert(new, state);
+        let _written = self.write_objects(&[content, commit])?;
+        self.move_notes(name, new, write)?;
+        Ok(new)
+    }
+
+    /// Moves a notes ref from where it is: no other thread can move it meanwhile.
+    fn move_notes(&self, name: &str, new: Oid, write: &Transaction) -> Result<()> {
+        let step = BranchMove { name: name.to_owned(), expect: self.find_ref(name)?, new };
+        match self.move_ref(&step, &write.committer, &write.verb)? {
+            RefMove::Moved => Ok(()),
+            RefMove::Lost { .. } => Err(Error::RefLocked { name: name.to_owned() }),
+        }
+    }
+}
