@@ -247,6 +247,20 @@ fn what_documents_say_is_there() {
 }
 
 #[test]
+fn figures_of_the_front_page_were_measured() {
+    let rule = |page: &str| {
+        let files = [("README.md", page), ("docs/benchmarks.md", "| `x` | 7.86 | 1,757–2,157 |\n")];
+        documents::check(&tree(&[], &files))
+    };
+    check_rule(
+        rule("It takes 7.86 ms; 1,757 to 2,157 durable commits. Git 2.30, 16 agents.\n"),
+        &[],
+    );
+    let told = "documents: README.md:1 says 7.85, which no page of measurements has";
+    check_rule(rule("It takes 7.85 ms.\n"), &[told]);
+}
+
+#[test]
 fn sentences_that_nobody_can_follow_are_found() {
     let rule = |page: &str| documents::check(&tree(&[], &[("README.md", page)]));
     let words = |n_words: usize| ["word"; 40][..n_words].join(" ");

@@ -12,6 +12,11 @@ const HOUSE_VERBS: &str = "xtask/src/main.rs";
 const PLACEHOLDERS: [char; 7] = ['<', '>', '*', '…', '{', '$', ':'];
 /// What is counted.
 const COUNTED: [&str; 3] = ["cases", "suites", "crates"];
+/// The page whose figures stand elsewhere, and where.
+const FRONT: &str = "README.md";
+const MEASURED: [&str; 2] = ["docs/benchmarks.md", "docs/performance-log.md"];
+/// What follows a figure.
+const UNITS: [&str; 4] = ["ms", "×", "durable", "to"];
 /// How the variables of the environment begin that are ours.
 const OUR_VARIABLES: [&str; 2] = ["AGENTIC_", "AGENTLANG_"];
 
@@ -39,6 +44,9 @@ impl<'a> Claims<'a> {
         let mut findings: Vec<String> = spans.filter_map(|span| self.check_span(span)).collect();
         findings.extend(links(passage).filter_map(|link| self.check_link(page, link)));
         findings.extend(self.check_counts(passage));
+        if page == FRONT {
+            findings.extend(self.check_figures(passage));
+        }
         findings
     }
 
@@ -141,6 +149,22 @@ impl<'a> Claims<'a> {
             (n_said != n_found).then(|| format!("says {n_said} {word}, but there are {n_found}"))
         });
         pairs.collect()
+    }
+
+    /// Finds figures that were not measured.
+    fn check_figures(&self, passage: &str) -> Vec<String> {
+        let words: Vec<&str> = passage.split_whitespace().collect();
+        let pages: Vec<&String> =
+            MEASURED.iter().filter_map(|page| self.workspace.files.get(*page)).collect();
+        let figures = words.windows(2).filter(|pair| {
+            let unit = pair[1].trim_end_matches([';', ',', '.']);
+            pair[0].starts_with(|it: char| it.is_ascii_digit()) && UNITS.contains(&unit)
+        });
+        figures
+            .map(|pair| pair[0])
+            .filter(|figure| !pages.iter().any(|page| page.contains(figure)))
+            .map(|figure| format!("says {figure}, which no page of measurements has"))
+            .collect()
     }
 
     fn count(&self, what: &str) -> usize {
