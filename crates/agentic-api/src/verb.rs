@@ -4,21 +4,28 @@
 //! that are left out mean what the command line means without the flag.
 
 mod agents;
+mod archive;
 mod log;
 mod merge;
 mod relate;
 mod spawn;
+mod trace;
 
 use agentic_space::Written;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AgentLine, Agents, ForkPoint, Show, Tree};
+pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::log::{Log, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
 pub use self::relate::{EdgeChange, Relate};
 pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
-use crate::view::{EdgeView, FamilyView, ForkPointView, LogView, MergeView, ShowView, SpawnView};
+pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
+use crate::view::{
+    ArchivedView, AttachView, BindingView, EdgeView, EntryView, FamilyView, ForkPointView, LogView,
+    MergeView, ShowView, SpawnView, TraceAddView, TraceView,
+};
 use crate::{Caller, Notice, Refusal};
 
 /// Something that may be asked of a space.
@@ -79,6 +86,22 @@ pub enum Command {
     Merge(Merge),
     /// Assert or retract a relation.
     Relate(Relate),
+    /// Append an entry to the pending trace.
+    TraceAdd(TraceAdd),
+    /// Show the pending entries.
+    TracePending(TracePending),
+    /// Show a trace.
+    TraceShow(TraceShow),
+    /// Bind the pending entries to a commit.
+    TraceAttach(TraceAttach),
+    /// List the traces that a commit has had.
+    TraceHistory(TraceHistory),
+    /// Fold agents away.
+    Archive(Archive),
+    /// Bring agents back.
+    Restore(Restore),
+    /// List archived agents.
+    ListArchive(ListArchive),
 }
 
 /// The answer of any verb.
@@ -101,6 +124,18 @@ pub enum Answer {
     Merge(MergeView),
     /// Of `relate`.
     Relate(EdgeView),
+    /// Of `trace-add`.
+    TraceAdd(TraceAddView),
+    /// Of `trace-pending`.
+    TracePending(Vec<EntryView>),
+    /// Of `trace-show`.
+    TraceShow(TraceView),
+    /// Of `trace-attach`.
+    TraceAttach(AttachView),
+    /// Of `trace-history`.
+    TraceHistory(Vec<BindingView>),
+    /// Of `archive`, `restore` and `list-archive`.
+    Archive(Vec<ArchivedView>),
 }
 
 impl Verb for Command {
@@ -116,6 +151,14 @@ impl Verb for Command {
             Command::Log(verb) => verb.run(caller)?.map(Answer::Log),
             Command::Merge(verb) => verb.run(caller)?.map(Answer::Merge),
             Command::Relate(verb) => verb.run(caller)?.map(Answer::Relate),
+            Command::TraceAdd(verb) => verb.run(caller)?.map(Answer::TraceAdd),
+            Command::TracePending(verb) => verb.run(caller)?.map(Answer::TracePending),
+            Command::TraceShow(verb) => verb.run(caller)?.map(Answer::TraceShow),
+            Command::TraceAttach(verb) => verb.run(caller)?.map(Answer::TraceAttach),
+            Command::TraceHistory(verb) => verb.run(caller)?.map(Answer::TraceHistory),
+            Command::Archive(verb) => verb.run(caller)?.map(Answer::Archive),
+            Command::Restore(verb) => verb.run(caller)?.map(Answer::Archive),
+            Command::ListArchive(verb) => verb.run(caller)?.map(Answer::Archive),
         })
     }
 }

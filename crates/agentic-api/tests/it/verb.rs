@@ -1,7 +1,10 @@
 use std::fs;
 
 use agentic_api::verb::{Agents, Beginning, BriefingSource, EdgeChange, ForkPoint, Log, LogTraces};
-use agentic_api::verb::{Merge, Place, Relate, Show, Spawn, Tree};
+use agentic_api::verb::{
+    Archive, EntryBody, ListArchive, Merge, Place, Relate, Restore, Show, Spawn,
+};
+use agentic_api::verb::{TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow, Tree};
 use agentic_api::view::{AgentView, MergeView, ShowView};
 use agentic_api::{Answer, Caller, Command, Refusal, Reply, Verb};
 use agentic_model::guidance::ErrorClass;
@@ -164,6 +167,45 @@ fn a_relation_is_asserted_and_retracted_once() {
     assert_eq!(gone.class, ErrorClass::Refused);
     let derived = Relate { relation: "sub-agent-of".to_owned(), ..reviews(EdgeChange::Assert) };
     assert!(derived.run(&caller).is_err());
+}
+
+#[test]
+fn entries_are_added_bound_and_found_again() {
+    let (sandbox, space) = place();
+    let caller = Caller { agent: Some("alice".to_owned()), ..Caller::new(&space, sandbox.start()) };
+    named("alice").run(&caller).expect("the name is free");
+    let add = |body| TraceAdd { agent: None, kind: None, body }.run(&caller);
+    add(EntryBody::Text("one".to_owned())).expect("writable");
+    let added = add(EntryBody::Base64("AP8=".to_owned())).expect("writable").answer;
+    assert_eq!((added.bytes, added.pending), (2, 2));
+    assert_eq!(refusal(add(EntryBody::Base64("?".to_owned()))).class, ErrorClass::Usage);
+    let pending = TracePending::default().run(&caller).expect("readable").answer;
+    assert_eq!(pending.len(), 2);
+    let commit = "agents/alice".to_owned();
+    let attach = || TraceAttach { commit: commit.clone(), agent: None }.run(&caller);
+    let attached = attach().expect("it is alice's").answer;
+    let shown = TraceShow { id: "alice".to_owned() }.run(&caller).expect("readable").answer;
+    assert_eq!((shown.cid, shown.entries.len()), (attached.cid.clone(), 2));
+    let history = TraceHistory { commit: commit.clone() }.run(&caller).expect("readable").answer;
+    assert_eq!(history[0].cid.as_ref(), Some(&attached.cid));
+    assert_eq!(refusal(attach()).class, ErrorClass::Refused);
+}
+
+#[test]
+fn agents_are_folded_away_all_or_none_and_come_back() {
+    let (sandbox, space) = place();
+    let caller = Caller::new(&space, sandbox.start());
+    named("alice").run(&caller).expect("the name is free");
+    let both = vec!["alice".to_owned(), "bob".to_owned()];
+    assert_eq!(refusal(Archive { agents: both }.run(&caller)).class, ErrorClass::Refused);
+    let alice = || vec!["alice".to_owned()];
+    Archive { agents: alice() }.run(&caller).expect("nobody works on it");
+    assert!(Agents {}.run(&caller).expect("readable").answer.is_empty());
+    assert_eq!(ListArchive {}.run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(refusal(named("alice").run(&caller)).class, ErrorClass::Conflict);
+    Restore { agents: alice() }.run(&caller).expect("it is archived");
+    assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);
+    assert_eq!(refusal(Restore { agents: alice() }.run(&caller)).class, ErrorClass::Refused);
 }
 
 #[test]

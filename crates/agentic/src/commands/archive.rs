@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::ArchivedView;
+use agentic_api::Verb;
+use agentic_api::verb::{Archive, ListArchive, Restore};
 use agentic_model::AgentName;
-use agentic_session::archive::archive;
-use agentic_space::archive::restore;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
-use crate::output::warn_deferred;
+use crate::output::warn_of;
 
 /// Fold agents away that are done, or bring them back
 ///
@@ -35,18 +34,15 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let entries = if args.list {
-        space.archived_agents()?
-    } else {
-        let moved = match args.restore {
-            true => restore(&space, &args.agents)?,
-            false => archive(&space, &args.agents)?,
-        };
-        warn_deferred(&moved.written);
-        moved.entries
+    let caller = context.caller(&space);
+    let agents = args.agents.iter().map(AgentName::to_string).collect();
+    let reply = match (args.list, args.restore) {
+        (true, _) => ListArchive {}.run(&caller)?,
+        (false, true) => Restore { agents }.run(&caller)?,
+        (false, false) => Archive { agents }.run(&caller)?,
     };
-    let views: Vec<ArchivedView> = entries.iter().map(ArchivedView::from).collect();
-    context.format.answer(views.as_slice(), |views| {
+    warn_of(&reply.notices);
+    context.format.answer(reply.answer.as_slice(), |views| {
         views.iter().map(|view| format!("{} {}\n", view.agent, &view.head[..10])).collect()
     });
     Ok(ExitCode::SUCCESS)

@@ -2,17 +2,15 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
-use agentic_model::{AgentName, Cid, Kind};
-use agentic_session::SessionSpace;
-use agentic_space::AgentBranch;
-use agentic_space::trace::Shown;
+use agentic_api::Verb as _;
+use agentic_api::verb::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
+use agentic_api::view::{BindingView, EntryView};
+use agentic_model::{AgentName, Kind};
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_stdin};
-use crate::failure::Failure;
-use crate::output::{tell_recovered, warn_deferred};
+use crate::output::{tell_recovered, warn_of};
 
 /// Keep what an agent saw and said
 #[derive(Debug, Subcommand)]
@@ -72,84 +70,41 @@ pub enum Verb {
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     let space = context.space()?;
+    let caller = context.caller(&space);
+    let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
-        Verb::Add { agent, kind, text } => add(context, &space, agent.as_ref(), &kind, &text),
+        Verb::Add { agent, kind, text } => {
+            let body =
+                if text == "-" { EntryBody::Bytes(read_stdin()?) } else { EntryBody::Text(text) };
+            let add = TraceAdd { agent: named(agent), kind: Some(kind.to_string()), body };
+            let added = add.run(&caller)?.answer;
+            tell_recovered(&space.take_found());
+            context.format.answer(&added, |_| String::new());
+        }
         Verb::Pending { agent } => {
-            let agent = context.agent(&space, agent.as_ref())?;
-            let mut entries = EntryView::whole(&space.pending_trace(&agent)?);
-            let aside = space.pending_aside(&agent)?;
-            entries.extend(aside.iter().flat_map(EntryView::of_aside));
+            let entries = TracePending { agent: named(agent) }.run(&caller)?.answer;
             context.format.answer(entries.as_slice(), lines);
-            Ok(ExitCode::SUCCESS)
         }
         Verb::Show { id } => {
-            let view = TraceView::from(&find(&space, &id)?);
-            context.format.answer(&view, |view| lines(&view.entries));
-            Ok(ExitCode::SUCCESS)
+            let trace = TraceShow { id }.run(&caller)?.answer;
+            context.format.answer(&trace, |view| lines(&view.entries));
         }
         Verb::Attach { commit, agent } => {
-            let agent = context.agent(&space, agent.as_ref())?;
-            let commit = space.repository().resolve_commit(&commit)?;
-            let attached = space.attach_trace(&agent, commit)?;
-            warn_deferred(&attached.written);
-            context.format.answer(&AttachView::from(&attached), |view| view.cid.clone());
-            Ok(ExitCode::SUCCESS)
+            let reply = TraceAttach { commit, agent: named(agent) }.run(&caller)?;
+            warn_of(&reply.notices);
+            context.format.answer(&reply.answer, |view| view.cid.clone());
         }
-        Verb::History { commit } => history(context, &space, &commit),
+        Verb::History { commit } => {
+            let bindings = TraceHistory { commit }.run(&caller)?.answer;
+            context.format.answer(bindings.as_slice(), |bindings| {
+                let line = |view: &BindingView| {
+                    format!("{} {}\n", view.at, view.cid.as_deref().unwrap_or("(none)"))
+                };
+                bindings.iter().map(line).collect()
+            });
+        }
     }
-}
-
-fn add(
-    context: &Context,
-    space: &SessionSpace,
-    agent: Option<&AgentName>,
-    kind: &Kind,
-    text: &str,
-) -> Outcome {
-    let agent = context.agent(space, agent)?;
-    let body = if text == "-" { read_stdin()? } else { text.as_bytes().to_vec() };
-    let added = space.add_trace(&agent, kind, &body)?;
-    tell_recovered(&space.take_found());
-    let view = TraceAddView {
-        agent: agent.to_string(),
-        kind: kind.to_string(),
-        at: added.at.to_string(),
-        bytes: body.len(),
-        pending: added.n_pending,
-    };
-    context.format.answer(&view, |_| String::new());
     Ok(ExitCode::SUCCESS)
-}
-
-fn history(context: &Context, space: &SessionSpace, commit: &str) -> Outcome {
-    let commit = space.repository().resolve_commit(commit)?;
-    let bindings: Vec<BindingView> =
-        space.trace_history(commit)?.iter().map(BindingView::from).collect();
-    context.format.answer(bindings.as_slice(), |bindings| {
-        let line = |view: &BindingView| {
-            format!("{} {}\n", view.at, view.cid.as_deref().unwrap_or("(none)"))
-        };
-        bindings.iter().map(line).collect()
-    });
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Finds the trace that an id means: of an agent, by its own id, or of a commit.
-fn find(space: &SessionSpace, id: &str) -> Result<Shown, Failure> {
-    if let Ok(agent) = AgentName::parse(id)
-        && space.head(&agent).is_ok()
-    {
-        return Ok(space.trace_of_branch(&AgentBranch::here(agent))?);
-    }
-    if let Some(branch) = space.remote_branch(id)? {
-        return Ok(space.trace_of_branch(&branch)?);
-    }
-    if id.starts_with(Cid::PREFIX) {
-        let cid = space.find_object(id)?;
-        return Ok(space.trace_by_cid(cid, None)?);
-    }
-    let commit = space.repository().resolve_commit(id)?;
-    Ok(space.trace_of_commit(commit)?)
 }
 
 fn lines(entries: &[EntryView]) -> String {

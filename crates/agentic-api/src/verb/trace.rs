@@ -1,0 +1,168 @@
+//! What an agent saw and said: entries, and the commits that they are bound to.
+
+use agentic_model::{AgentName, Cid, Kind};
+use agentic_space::AgentBranch;
+use agentic_space::trace::Shown;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::verb::{Reply, Verb};
+use crate::view::{AttachView, BindingView, EntryView, TraceAddView, TraceView};
+use crate::{Caller, Refusal};
+
+/// Append one entry to the pending trace of an agent. It is durable when this answers.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceAdd {
+    /// The agent; else the caller's.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// What sort of thing happened; `log` without one.
+    #[serde(default)]
+    pub kind: Option<String>,
+    /// What it was.
+    pub body: EntryBody,
+}
+
+/// The bytes of a trace entry.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryBody {
+    /// Text.
+    Text(String),
+    /// Any bytes, in base64 with padding.
+    Base64(String),
+    /// Any bytes, from a surface that has them as they are.
+    #[serde(skip)]
+    Bytes(Vec<u8>),
+}
+
+impl Verb for TraceAdd {
+    type Answer = TraceAddView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<TraceAddView>, Refusal> {
+        let agent = caller.agent(self.agent.as_deref())?;
+        let kind = entry_kind(self.kind.as_deref().unwrap_or("log"))?;
+        let decoded;
+        let body = match &self.body {
+            EntryBody::Text(text) => text.as_bytes(),
+            EntryBody::Bytes(bytes) => bytes,
+            EntryBody::Base64(text) => {
+                let hint = "send it in base64 with padding";
+                decoded = STANDARD
+                    .decode(text)
+                    .map_err(|error| Refusal::usage(&format!("the body: {error}"), hint))?;
+                &decoded
+            }
+        };
+        let added = caller.space.add_trace(&agent, &kind, body)?;
+        Ok(Reply::plain(TraceAddView {
+            agent: agent.to_string(),
+            kind: kind.to_string(),
+            at: added.at.to_string(),
+            bytes: body.len(),
+            pending: added.n_pending,
+        }))
+    }
+}
+
+/// Show the entries of an agent that are bound to no commit yet.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TracePending {
+    /// The agent; else the caller's.
+    pub agent: Option<String>,
+}
+
+impl Verb for TracePending {
+    type Answer = Vec<EntryView>;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<EntryView>>, Refusal> {
+        let agent = caller.agent(self.agent.as_deref())?;
+        let mut entries = EntryView::whole(&caller.space.pending_trace(&agent)?);
+        let aside = caller.space.pending_aside(&agent)?;
+        entries.extend(aside.iter().flat_map(EntryView::of_aside));
+        Ok(Reply::plain(entries))
+    }
+}
+
+/// Show the trace that is bound to a commit, or to an agent's newest commit that has one.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceShow {
+    /// A commit, an agent (`REMOTE/NAME` for a remote's) or the id of a trace.
+    pub id: String,
+}
+
+impl Verb for TraceShow {
+    type Answer = TraceView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<TraceView>, Refusal> {
+        Ok(Reply::plain(TraceView::from(&self.find(caller)?)))
+    }
+}
+
+impl TraceShow {
+    fn find(&self, caller: &Caller<'_>) -> Result<Shown, Refusal> {
+        let (space, id) = (caller.space, self.id.as_str());
+        if let Ok(agent) = AgentName::parse(id)
+            && space.head(&agent).is_ok()
+        {
+            return Ok(space.trace_of_branch(&AgentBranch::here(agent))?);
+        }
+        if let Some(branch) = space.remote_branch(id)? {
+            return Ok(space.trace_of_branch(&branch)?);
+        }
+        if id.starts_with(Cid::PREFIX) {
+            return Ok(space.trace_by_cid(space.find_object(id)?, None)?);
+        }
+        Ok(space.trace_of_commit(space.repository().resolve_commit(id)?)?)
+    }
+}
+
+/// Bind the pending entries to a commit that the agent has already made.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceAttach {
+    /// The commit.
+    pub commit: String,
+    /// The agent; else the caller's.
+    #[serde(default)]
+    pub agent: Option<String>,
+}
+
+impl Verb for TraceAttach {
+    type Answer = AttachView;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<AttachView>, Refusal> {
+        let agent = caller.agent(self.agent.as_deref())?;
+        let commit = caller.space.repository().resolve_commit(&self.commit)?;
+        let attached = caller.space.attach_trace(&agent, commit)?;
+        Ok(Reply::written(AttachView::from(&attached), &attached.written))
+    }
+}
+
+/// List the traces that a commit has had, newest first.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TraceHistory {
+    /// The commit.
+    pub commit: String,
+}
+
+impl Verb for TraceHistory {
+    type Answer = Vec<BindingView>;
+
+    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<BindingView>>, Refusal> {
+        let commit = caller.space.repository().resolve_commit(&self.commit)?;
+        let bindings = caller.space.trace_history(commit)?;
+        Ok(Reply::plain(bindings.iter().map(BindingView::from).collect()))
+    }
+}
+
+fn entry_kind(text: &str) -> Result<Kind, Refusal> {
+    let hint = "a kind has lower-case letters, digits and `-`";
+    Kind::parse(text).map_err(|error| Refusal::usage(&error.to_string(), hint))
+}
