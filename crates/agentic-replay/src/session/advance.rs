@@ -110,6 +110,8 @@ impl<P: Program> Session<P> {
         }
         let why = if self.ending.is_some() { Why::Ended } else { Why::Dropped };
         for path in group.withdrawn {
+            // After a crash it was listed like everything that has no answer.
+            progress.unlist(&path);
             self.append(at, Body::Withdraw(WithdrawRecord { path: path.clone(), why }), progress);
             self.withdraw(&path);
             self.list(&path, progress);

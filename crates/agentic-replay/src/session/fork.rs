@@ -135,6 +135,8 @@ impl<P: Program> Session<P> {
             let answer = Answer::Cancelled(Stopped::NotStarted);
             let more = self.answered(&withdrawn, answer, by, at);
             let more = more.expect("a withdrawn request has no answer yet");
+            // The last one may end the session, with a long value.
+            progress.objects.extend(more.objects);
             progress.links.extend(more.links);
             progress.end = progress.end.take().or(more.end);
         }

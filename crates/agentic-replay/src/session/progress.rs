@@ -44,15 +44,20 @@ impl Progress {
     pub fn join(&mut self, answered: &Path, more: Progress) {
         self.objects.extend(more.objects);
         self.links.extend(more.links);
-        self.perform.retain(|performance| performance.request.path != *answered);
+        self.unlist(answered);
         self.perform.extend(more.perform);
-        self.holds.retain(|hold| hold.request.path != *answered);
         self.holds.extend(more.holds);
-        self.timers.retain(|(_, path)| path != answered);
         self.timers.extend(more.timers);
         self.withdrawn.extend(more.withdrawn);
         self.events.extend(more.events);
         self.end = self.end.take().or(more.end);
+    }
+
+    /// Takes a request out that nothing is to be done about any more.
+    pub(super) fn unlist(&mut self, path: &Path) {
+        self.perform.retain(|performance| performance.request.path != *path);
+        self.holds.retain(|hold| hold.request.path != *path);
+        self.timers.retain(|(_, timer)| timer != path);
     }
 }
 
