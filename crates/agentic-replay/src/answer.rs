@@ -2,6 +2,7 @@
 
 use agentic_model::Value;
 
+use crate::record::{MissingObject, Objects, Outcome};
 use crate::settle::settle;
 
 /// The code of a failure whose value was no data: not finite, too deep or too long.
@@ -65,6 +66,23 @@ impl Failure {
 }
 
 impl Answer {
+    /// Reads an answer back from its record.
+    pub(crate) fn of_record(
+        outcome: &Outcome,
+        objects: &dyn Objects,
+    ) -> Result<Answer, MissingObject> {
+        Ok(match outcome {
+            Outcome::Ok(value) => Answer::Ok(value.value(objects)?),
+            Outcome::Failed { code, message, details } => Answer::Failed(Failure {
+                code: code.clone(),
+                message: message.clone(),
+                details: details.value(objects)?,
+            }),
+            Outcome::TimedOut => Answer::TimedOut,
+            Outcome::Cancelled(stopped) => Answer::Cancelled(*stopped),
+        })
+    }
+
     /// Returns the answer as its record would give it back. A value without a canonical form
     /// becomes a failure with the code [`NOT_DATA`].
     pub fn settled(self) -> Answer {

@@ -28,6 +28,7 @@ pub mod schema;
 mod session;
 mod settle;
 mod state;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -55,3 +56,7 @@ pub use crate::session::{
 };
 pub use crate::settle::settle;
 pub use crate::state::State;
+pub use crate::summary::{
+    AskedRequest, Attendance, OpenHold, Permission, Summary, SummaryReader, UNANSWERED, child_key,
+    parent_of,
+};

@@ -98,8 +98,7 @@ impl Request {
 
     /// Returns the instant that a request made by [`Request::sleep`] waits for.
     pub fn sleeps_until(&self) -> Option<Instant> {
-        let until = self.payload.get("until").filter(|_| self.kind == SLEEP)?;
-        until.as_int().map(Instant::from_millis)
+        sleep_until(&self.kind, &self.payload)
     }
 
     /// Hashes kind, schema and canonical payload.
@@ -191,4 +190,10 @@ impl fmt::Debug for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
     }
+}
+
+/// Returns the instant that a request of this kind and data waits for, if it is a pause.
+pub(crate) fn sleep_until(kind: &str, payload: &Value) -> Option<Instant> {
+    let until = payload.get("until").filter(|_| kind == SLEEP)?;
+    until.as_int().map(Instant::from_millis)
 }

@@ -1,9 +1,8 @@
 //! Whether an answer may be given to a hold: by this person, with this action and this value.
 
 use agentic_model::{Value, json};
-use agentic_replay::HoldReason;
+use agentic_replay::{HoldReason, OpenHold};
 
-use crate::OpenHold;
 use crate::decide::{Draft, VALUE_BYTES_MAX};
 use crate::decision::{Action, ApprovalScope};
 use crate::error::{DecisionError, RequestError};

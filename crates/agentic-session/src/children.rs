@@ -7,7 +7,10 @@
 use std::collections::BTreeSet;
 
 use agentic_model::Value;
-use agentic_replay::{Body, Journal, Path, Program, Request, Session, SessionId, StartRecord};
+use agentic_replay::{
+    AskedRequest, Body, Journal, Path, Program, Request, Session, SessionId, StartRecord,
+    child_key, parent_of,
+};
 
 use super::beginning::Beginning;
 use super::effect::runs_a_flow;
@@ -65,16 +68,6 @@ pub fn close_policy(request: &Request) -> Option<Close> {
             _ => None,
         },
     }
-}
-
-/// The start key of the child session that a request begins.
-pub fn child_key(parent: &SessionId, path: &Path) -> String {
-    format!("child {parent} {path}")
-}
-
-/// Finds the session that a child session answers to.
-pub fn parent_of(key: &str) -> Option<SessionId> {
-    SessionId::parse(key.strip_prefix("child ")?.split(' ').next()?)
 }
 
 /// Returns the name of the run that a session with a start key is of, for its agents: the start key
@@ -146,7 +139,7 @@ fn shared(space: &SessionSpace, start: &StartRecord, path: &Path) -> Option<Sess
 /// Fails when the values of the journal cannot be read.
 pub fn open_spawns(space: &SessionSpace, journal: &Journal) -> Result<Vec<Path>> {
     let summary = super::summary::of_past(space, journal)?;
-    let is_open = |asked: &&super::Asked| {
+    let is_open = |asked: &&AskedRequest| {
         let runs = |key| asked.payload.get(key).and_then(Value::as_text).is_some();
         asked.kind == "spawn" && asked.answer.is_none() && (runs("flow") || runs("program"))
     };

@@ -2,10 +2,9 @@
 
 use agentic_model::commit::{Claims, OpenFields};
 use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
-use agentic_replay::{Answer, Hold, RequestId, Withdrawn};
+use agentic_replay::{Answer, Hold, OpenHold, RequestId, Withdrawn};
 use agentic_store::user_id;
 
-use crate::OpenHold;
 use crate::decide::Draft;
 use crate::policy::Policy;
 use crate::{Result, SessionSpace};

@@ -6,13 +6,15 @@ use agentic_lang_context::OWN_FLOW;
 use agentic_lang_pipeline::run::{AgentCall, RunResult};
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
-use agentic_replay::{Answer, By, End, Failure, Performance, Program, Request, Session, SessionId};
+use agentic_replay::{
+    Answer, By, End, Failure, Performance, Program, Request, Session, SessionId, child_key,
+};
 use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
 use agentic_store::git::FileMode;
 
-use super::children::{Child, adopted, begins_a_session, child_key, close_policy, run_id};
+use super::children::{Child, adopted, begins_a_session, close_policy, run_id};
 use super::drive::Driver;
 use super::folder::Folder;
 use super::language::Language;

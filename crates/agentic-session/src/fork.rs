@@ -4,13 +4,13 @@ use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Object, Oid, Value, canonical};
 use agentic_replay::{
     Answer, Body, By, ForkDraft, ForkError, Journal, Parted, Path, Program, Progress, Record,
-    Session, SessionId, Setting,
+    Session, SessionId, Setting, child_key,
 };
 use agentic_space::commit::Asker;
 use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
 
-use super::children::{WITH_CHILDREN, child_key, open_spawns};
+use super::children::{WITH_CHILDREN, open_spawns};
 use super::drive::Driver;
 use super::executor::{Assignment, Executor};
 use super::folder::{Folder, Values};
@@ -19,7 +19,6 @@ use super::language::kinds_of;
 use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::recent::read_journal;
-use super::summary::Answered;
 use super::{flow_of, program_of, seal};
 use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
@@ -348,7 +347,7 @@ fn head_at(space: &SessionSpace, journal: &Journal, cut: u64) -> Result<Option<O
         let Some((seq, answered, by)) = &asked.answer else { continue };
         let commit = match (by, answered) {
             (By::Decision(commit), _) => Some(commit.as_str()),
-            (_, Answered::Ok(value)) if asked.kind == "commit" => {
+            (_, Answer::Ok(value)) if asked.kind == "commit" => {
                 value.get("commit").and_then(Value::as_text)
             }
             _ => None,

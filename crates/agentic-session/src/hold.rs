@@ -3,16 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, HOLD, Handling, Journal, Path, Request, RequestId, SessionId};
+use agentic_replay::{
+    AskedRequest, Body, HOLD, Handling, Journal, OpenHold, Path, Request, RequestId, SessionId,
+    parent_of,
+};
 
 use crate::beginning::Beginning;
 use crate::decide::{Action, Decision, Policy};
 use crate::error::RequestError;
 use crate::language::checked_kinds;
 use crate::listing::{list_open, open_sessions_of};
-use crate::parent_of;
 use crate::recent::read_journal;
-use crate::summary::{self, Asked, OpenHold};
+use crate::summary;
 use crate::trust::{self, Look};
 use crate::{Error, Result, SessionSpace};
 
@@ -283,7 +285,8 @@ pub fn find_hold(space: &SessionSpace, text: &str) -> Result<Named> {
     }
     // Only what has its answer needs the whole record, and what could mean several requests.
     let summary = summary::of_journal(space, &journal)?;
-    let named: Vec<&Asked> = summary.asked.iter().filter(|asked| is_named(&asked.id)).collect();
+    let named: Vec<&AskedRequest> =
+        summary.asked.iter().filter(|asked| is_named(&asked.id)).collect();
     let [asked] = named.as_slice() else { return Err(unknown()) };
     match holds.into_iter().find(|hold| hold.id == asked.id) {
         Some(hold) => open(space, &journal, hold),
@@ -303,7 +306,7 @@ fn open(space: &SessionSpace, journal: &Journal, hold: OpenHold) -> Result<Named
 
 /// Tells how a request was closed. One that has no answer yet is closed all the same once its session
 /// was told to stop.
-fn decided(space: &SessionSpace, journal: &Journal, asked: &Asked) -> Option<Named> {
+fn decided(space: &SessionSpace, journal: &Journal, asked: &AskedRequest) -> Option<Named> {
     let cancelled_by = cancelled_by(journal, &asked.path);
     let start = journal.start();
     if asked.answer.is_none() && (cancelled_by.is_none() || start.allows(&asked.kind)) {
@@ -342,7 +345,7 @@ fn last_decided(space: &SessionSpace, agent: &str) -> Result<Option<Named>> {
 }
 
 /// Tells whether a request waited for a human when its session was told to stop.
-fn is_stopped_hold(journal: &Journal, asked: &Asked) -> bool {
+fn is_stopped_hold(journal: &Journal, asked: &AskedRequest) -> bool {
     asked.kind == HOLD && cancelled_by(journal, &asked.path).is_some()
 }
 

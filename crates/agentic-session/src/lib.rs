@@ -61,7 +61,7 @@ mod space;
 mod stamp;
 mod start;
 mod stop;
-pub mod summary;
+mod summary;
 mod terminal;
 pub mod ticket;
 mod trace;
@@ -75,7 +75,6 @@ mod work;
 pub use agentic_space::{AgentBranch, Clock, Durability, Written};
 
 pub use self::children::children;
-pub(crate) use self::children::parent_of;
 pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::error::{Error, Result};
@@ -93,11 +92,10 @@ pub use self::retell::retell;
 pub use self::run::{blocks, find_run};
 pub use self::space::{Options, SessionSpace};
 pub use self::start::{Begin, KeySource, cancel, go_on, record, resume, signal, start, tick};
-pub use self::summary::{Asked, OpenHold, Summary};
 pub use self::terminal::Terminal;
 pub use self::unanswered::unanswered;
 pub use self::watch::{Noted, Watch};
-pub use agentic_replay::State;
+pub use agentic_replay::{OpenHold, State, Summary};
 
 use std::collections::BTreeMap;
 

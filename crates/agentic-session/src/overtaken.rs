@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::Oid;
-use agentic_replay::{Body, By, Journal, RequestId, SessionId};
+use agentic_replay::{AskedRequest, RequestId, SessionId, Summary};
 
 use super::recent::read_journal;
-use super::summary::{Asked, Summary};
+use super::summary;
 use crate::decision::Decision;
 use crate::{Result, SessionSpace};
 
@@ -32,7 +32,7 @@ pub fn overtaken(space: &SessionSpace, id: &SessionId) -> Result<Vec<Overtaken>>
     let journal = read_journal(space, id)?;
     let start = journal.start();
     let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
-    let mut closed = closed_requests(&journal);
+    let mut closed = closed_requests(&summary::of_past(space, &journal)?);
     let mut late = Vec::new();
     for commit in space.repository().first_parents(head) {
         let commit = commit?;
@@ -55,7 +55,7 @@ pub fn overtaken(space: &SessionSpace, id: &SessionId) -> Result<Vec<Overtaken>>
 /// Reads the decisions that the requests of a session were answered by, or that let their effects
 /// begin. One whose commit is gone is left out.
 pub fn decisions(space: &SessionSpace, summary: &Summary) -> BTreeMap<Oid, Decision> {
-    let commits = summary.asked.iter().filter_map(Asked::decision);
+    let commits = summary.asked.iter().filter_map(AskedRequest::decision);
     let read = |commit| Some((commit, Decision::of_commit(space, commit).ok()??));
     commits.filter_map(read).collect()
 }
@@ -68,45 +68,8 @@ struct Closed {
 }
 
 /// Finds the requests that have their answers, by their ids.
-fn closed_requests(journal: &Journal) -> BTreeMap<RequestId, Closed> {
-    let mut session = String::new();
-    let (mut open, mut closed) = (BTreeMap::new(), BTreeMap::new());
-    for record in journal.records() {
-        match &record.body {
-            Body::Start(start) => {
-                session = start.session.to_string();
-                open.clear();
-            }
-            Body::Ask(ask) => {
-                let id = RequestId::derive(&session, &ask.path, &ask.hash);
-                open.insert(&ask.path, Closed { id, commits: BTreeSet::new() });
-            }
-            Body::Permit(permit) => {
-                if let Some(asked) = open.get_mut(&permit.path) {
-                    asked.commits.extend(Oid::parse(&permit.decision).ok());
-                }
-            }
-            Body::Answer(answer) => {
-                if let Some(mut asked) = open.remove(&answer.path) {
-                    if let By::Decision(commit) = &answer.by {
-                        asked.commits.extend(Oid::parse(commit).ok());
-                    }
-                    closed.insert(asked.id, asked);
-                }
-            }
-            Body::Attempt(_)
-            | Body::Found(_)
-            | Body::Signal(_)
-            | Body::Escalate(_)
-            | Body::Vote(_)
-            | Body::Publish(_)
-            | Body::Upgrade(_)
-            | Body::Withdraw(_)
-            | Body::Cancel(_)
-            | Body::ScopeEnd(_)
-            | Body::Continue(_)
-            | Body::End(_) => {}
-        }
-    }
-    closed
+fn closed_requests(summary: &Summary) -> BTreeMap<RequestId, Closed> {
+    let closed = summary.asked.iter().filter(|asked| asked.answer.is_some());
+    let closed = closed.map(|asked| Closed { id: asked.id, commits: asked.decisions().collect() });
+    closed.map(|closed| (closed.id, closed)).collect()
 }

@@ -8,13 +8,12 @@ use std::path::Path as FilePath;
 
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{Instant, Kind, Oid, Person, Signature, Value};
-use agentic_replay::SessionId;
+use agentic_replay::{Answer, AskedRequest, SessionId, Summary};
 use agentic_space::commit::Edit;
 use agentic_store::git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_store::journal::{GitKind, GitObject};
 
 use super::effect::edits;
-use super::summary::{Answered, Asked, Summary};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -34,7 +33,7 @@ pub fn rebuild(space: &SessionSpace, id: &SessionId, folder: &FilePath) -> Resul
     let target = Repository::open(folder)?;
     let mut rebuilt = Vec::new();
     for asked in &summary.asked {
-        let Some((_, Answered::Ok(answer), _)) = &asked.answer else { continue };
+        let Some((_, Answer::Ok(answer), _)) = &asked.answer else { continue };
         if asked.kind == "commit" {
             let made = remake(space, &target, &summary, asked, answer, &rebuilt)?;
             rebuilt.push(made);
@@ -47,7 +46,7 @@ fn remake(
     space: &SessionSpace,
     target: &Repository,
     summary: &Summary,
-    asked: &Asked,
+    asked: &AskedRequest,
     answer: &Value,
     rebuilt: &[Oid],
 ) -> Result<Oid> {

@@ -2,9 +2,9 @@
 
 use agentic_model::{AgentName, Object, Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Opening, Session, SessionId, Signal};
+use agentic_replay::{Opening, Session, SessionId, Signal, parent_of};
 
-use super::children::{Child, parent_of};
+use super::children::Child;
 use super::drive::Driver;
 use super::executor::{Assignment, Executor};
 use super::folder::Folder;

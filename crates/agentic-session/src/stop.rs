@@ -5,9 +5,11 @@
 //! that waits for it.
 
 use agentic_replay::record::{CancelMode, CancelRecord};
-use agentic_replay::{Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn};
+use agentic_replay::{
+    Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn, child_key,
+};
 
-use super::children::{Close, begins_a_session, child_key, child_of, close_policy};
+use super::children::{Close, begins_a_session, child_of, close_policy};
 use super::drive::Driver;
 use super::effect::ended_child;
 use super::folder::damaged;

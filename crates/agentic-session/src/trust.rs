@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
-use agentic_replay::{Body, By, Journal, Path, RequestId, SessionId, StartRecord};
+use agentic_replay::{Body, By, Journal, OpenHold, Path, RequestId, SessionId, StartRecord};
 use agentic_space::locked;
 use agentic_store::Stream;
 use agentic_store::journal::{self, GitObject};
@@ -19,8 +19,8 @@ use agentic_store::journal::{self, GitObject};
 use crate::decide::{Draft, check};
 use crate::decision::Decision;
 use crate::policy::Policy;
-use crate::{OpenHold, recent, summary};
 use crate::{Result, SessionSpace};
+use crate::{recent, summary};
 
 /// The setting that names who may decide by push, and with which keys.
 const DECIDERS: &str = "agentic.deciders";

@@ -10,10 +10,9 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid, Value, json};
 use agentic_replay::record::{AttemptRecord, PermitScope, VoteRecord};
-use agentic_replay::{By, Failure, SessionId};
+use agentic_replay::{Answer, AskedRequest, By, Failure, SessionId};
 use agentic_session::decide::{ApprovalScope, Decision, Policy};
-use agentic_session::summary::Answered;
-use agentic_session::{Asked, Difference, Overtaken, PinnedConfiguration, Summary, Verdict};
+use agentic_session::{Difference, Overtaken, PinnedConfiguration, Summary, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -291,7 +290,7 @@ impl SessionView {
 
     /// Shows a session with everything it asked.
     pub fn whole(summary: &Summary) -> SessionView {
-        let request = |asked: &Asked| RequestView {
+        let request = |asked: &AskedRequest| RequestView {
             seq: asked.seq,
             request: summary.id.short_request(&asked.id),
             path: asked.path.to_string(),
@@ -301,10 +300,7 @@ impl SessionView {
             asked_at: asked.asked_at.to_string(),
             answered_at: asked.answered_at.map(|at| at.to_string()),
             took_ms: asked.answered_at.map(|at| at.millis() - asked.asked_at.millis()),
-            executed: asked
-                .permit
-                .as_ref()
-                .and_then(|permit| permit.edited.as_ref().map(json::to_json)),
+            executed: asked.permit().and_then(|permit| permit.edited.as_ref().map(json::to_json)),
             decision: None,
             votes: asked.votes.iter().map(vote).collect(),
             attempts: asked.attempts.iter().map(attempt).collect(),
@@ -416,8 +412,8 @@ impl VerdictView {
 }
 
 /// Says whether a request was permitted for the rest of the session, or because an earlier one was.
-fn is_wide(asked: &Asked) -> bool {
-    match asked.permit.as_ref().map(|permit| permit.scope) {
+fn is_wide(asked: &AskedRequest) -> bool {
+    match asked.permit().map(|permit| permit.scope) {
         None | Some(PermitScope::Once) => false,
         Some(PermitScope::RestOfSession | PermitScope::Under(_)) => true,
     }
@@ -436,18 +432,18 @@ fn attempt(attempt: &AttemptRecord) -> AttemptView {
     AttemptView { n: attempt.n, error: attempt.error.clone(), next_at }
 }
 
-fn answer(answered: &Answered) -> Json {
+fn answer(answered: &Answer) -> Json {
     match answered {
-        Answered::Ok(value) => serde_json::json!({ "ok": json::to_json(value) }),
-        Answered::Failed(failure) => serde_json::json!({
+        Answer::Ok(value) => serde_json::json!({ "ok": json::to_json(value) }),
+        Answer::Failed(failure) => serde_json::json!({
             "failed": {
                 "code": failure.code,
                 "message": failure.message,
                 "details": json::to_json(&failure.details),
             }
         }),
-        Answered::TimedOut => Json::from("timed-out"),
-        Answered::Cancelled => Json::from("cancelled"),
+        Answer::TimedOut => Json::from("timed-out"),
+        Answer::Cancelled(_) => Json::from("cancelled"),
     }
 }
 

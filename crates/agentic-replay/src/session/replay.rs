@@ -11,8 +11,8 @@ use super::{Group, Permit, Progress, Session, Setting, Standing};
 use crate::divergence::{Difference, Divergence, changes};
 use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY, UpgradeRecord};
 use crate::{
-    Answer, Body, Corrupt, EffectClass, End, Failure, Grants, Handling, Journal, Objects, PATCH,
-    Path, Program, Record, Request, StartRecord, Stopped, Stored,
+    Answer, Body, Corrupt, EffectClass, End, Grants, Handling, Journal, PATCH, Path, Program,
+    Record, Request, StartRecord, Stopped, Stored,
 };
 
 mod difference;
@@ -183,8 +183,7 @@ impl<'r, P: Program> Replay<'r, P> {
             Extent::WithoutFinishedScopes => FinishedScopes::of(journal),
         };
         program.skip_scopes(finished.paths());
-        let (mut session, group) = Session::begin(program, beginning);
-        session.flow = journal.flow();
+        let (session, group) = Session::begin(program, beginning);
         let patches = journal.records().iter().filter_map(|record| match &record.body {
             Body::Ask(ask) if ask.kind == PATCH => Some(&ask.path),
             _ => None,
@@ -305,7 +304,8 @@ impl<'r, P: Program> Replay<'r, P> {
             }
             Body::ScopeEnd(scope) => self.end_scope(record, scope)?,
             Body::Publish(publish) => self.session.publish(publish),
-            Body::Upgrade(_) | Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
+            Body::Upgrade(upgrade) => self.session.flow = upgrade.to,
+            Body::Signal(_) | Body::Escalate(_) | Body::Vote(_) => {}
         }
         Ok(())
     }
@@ -345,7 +345,7 @@ impl<'r, P: Program> Replay<'r, P> {
         let Ok(ask) = self.session.take(&recorded.path) else {
             return Err(corrupt(record.seq, "it answers a request that is not open"));
         };
-        let answer = answer_of(&recorded.outcome, self.setting.objects)?;
+        let answer = Answer::of_record(&recorded.outcome, self.setting.objects)?;
         fold(&ask.request, &answer);
         if ask.standing != Standing::Withdrawn {
             self.group = self.session.deliver(&recorded.path, answer, record.at);
@@ -425,20 +425,6 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
 
 fn corrupt(seq: u64, reason: &str) -> ReplayError {
     ReplayError::Corrupt(Corrupt { seq, reason: reason.to_owned() })
-}
-
-/// Reads an answer back from its record.
-fn answer_of(outcome: &Outcome, objects: &dyn Objects) -> Result<Answer, MissingObject> {
-    Ok(match outcome {
-        Outcome::Ok(value) => Answer::Ok(value.value(objects)?),
-        Outcome::Failed { code, message, details } => Answer::Failed(Failure {
-            code: code.clone(),
-            message: message.clone(),
-            details: details.value(objects)?,
-        }),
-        Outcome::TimedOut => Answer::TimedOut,
-        Outcome::Cancelled(stopped) => Answer::Cancelled(*stopped),
-    })
 }
 
 /// Names how a session ended, and what it gave.

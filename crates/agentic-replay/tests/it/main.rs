@@ -4,5 +4,6 @@ mod fork;
 mod record;
 mod run;
 mod session;
+mod summary;
 mod tree;
 mod upgrade;

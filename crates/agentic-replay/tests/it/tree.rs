@@ -33,6 +33,7 @@ pub fn any_tree() -> impl Strategy<Value = Node> {
         Just("commit"),
         Just("mock"),
         Just("forbidden"),
+        Just("spawn"),
         Just(HOLD)
     ];
     let leaf = prop_oneof![

@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use agentic_model::{Instant, Oid};
-use agentic_replay::SessionId;
+use agentic_replay::{OpenHold, SessionId, Summary};
 
 use crate::folder::Folder;
 use crate::listing::list_open;
 use crate::policy::Policy;
 use crate::recent::read_journal;
-use crate::summary::{self, Summary};
+use crate::summary;
 use crate::{Result, SessionSpace};
 
 /// How a session was when somebody was told of it.
@@ -81,7 +81,7 @@ impl Looked {
 /// Returns the earliest instant at which something happens to a session by itself: a pause is over,
 /// a hold expires or goes on to other people.
 fn next_of(space: &SessionSpace, summary: &Summary) -> Option<Instant> {
-    let deadline = |hold: &summary::OpenHold| {
+    let deadline = |hold: &OpenHold| {
         let policy = Policy::of_payload(hold.reason, &hold.payload);
         policy.at(hold.n_escalations, space.now()).deadline
     };

@@ -1,0 +1,472 @@
+//! Reading records one by one: what is open, what came of the rest, and how the session stands.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use agentic_model::{Cid, Instant};
+
+use super::{AskedRequest, OpenHold, Permission, Summary, UNANSWERED, parent_of};
+use crate::grant::{Coverage, Grant, Grants};
+use crate::record::{
+    AskRecord, CancelMode, ContinueRecord, MissingObject, Objects, PermitRecord, PermitScope,
+    RETRY, VoteRecord,
+};
+use crate::request::sleep_until;
+use crate::{
+    Answer, Body, EffectClass, Failure, Handling, HoldReason, Journal, Path, Record, RecordHash,
+    RequestId, StartRecord, State,
+};
+
+/// The kind of a request that can begin a child.
+const SPAWN: &str = "spawn";
+/// The pause after which whoever only watches asks again, in milliseconds. It doubles each time.
+const PAUSE_MS: i64 = 60_000;
+/// The longest such pause, in milliseconds.
+const PAUSE_MS_MAX: i64 = 3_600_000;
+
+/// Whether somebody drives a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attendance {
+    /// Somebody is at work on it: what has begun is under way.
+    Attended,
+    /// Nobody is: of an effect that may happen once at most and has begun, nobody knows whether it
+    /// happened.
+    AtRest,
+}
+
+/// What was read of a session so far. It can be kept, and read on when there are more records.
+#[derive(Debug, Clone, Default)]
+pub struct SummaryReader {
+    beginning: Option<Beginning>,
+    /// The id of the session as text: request ids derive from it.
+    session: String,
+    n_records: u64,
+    chain: Option<RecordHash>,
+    /// What the session need not ask for any more.
+    grants: Grants,
+    /// Everything that was asked, in order.
+    asked: Vec<AskedRequest>,
+    /// What has no answer.
+    open: BTreeMap<Path, Unanswered>,
+    /// What was open where a fork parted, and was not asked anew or withdrawn so far.
+    parted: BTreeMap<Path, Unanswered>,
+    /// The places of what a fork has parted from: it was asked by another session.
+    left_out: BTreeSet<usize>,
+    /// Whether it was told to stop.
+    is_stopping: bool,
+    /// How it ended.
+    end: Option<Answer>,
+}
+
+/// How the session that owns the records began.
+#[derive(Debug, Clone)]
+struct Beginning {
+    start: Box<StartRecord>,
+    at: Instant,
+    /// The program, as it was upgraded since.
+    flow: Cid,
+}
+
+/// An ask without an answer.
+#[derive(Debug, Clone)]
+struct Unanswered {
+    ask: AskRecord,
+    /// When it was asked, or permitted: whatever is asked about it since then is another question.
+    at: Instant,
+    /// Its place among everything that was asked.
+    index: usize,
+    withdrawn: bool,
+    /// What follows the last attempt, while none is under way.
+    again: Option<NextAttempt>,
+    votes: Vec<VoteRecord>,
+    n_escalations: usize,
+    /// The head on which it was put before people last.
+    published: Option<String>,
+}
+
+/// When an effect is tried again.
+#[derive(Debug, Clone, Copy)]
+enum NextAttempt {
+    /// At an instant.
+    At(Instant),
+    /// When somebody goes on with the session: nobody could answer at this instant.
+    Left(Instant),
+}
+
+/// What an ask without an answer waits for.
+enum WaitsFor {
+    Human(HoldReason),
+    Instant(Instant),
+    Child,
+    /// Somebody who can answer: when whoever only watches asks again, and what stood in the way.
+    Somebody(Instant, String),
+    /// Whoever performs it, or its withdrawal.
+    Performer,
+}
+
+impl SummaryReader {
+    /// Reads all records of a journal.
+    ///
+    /// # Errors
+    /// Fails when a long value is gone.
+    pub fn of(journal: &Journal, objects: &dyn Objects) -> Result<SummaryReader, MissingObject> {
+        let mut reader = SummaryReader::default();
+        for (record, hash) in journal.records().iter().zip(journal.hashes()) {
+            reader.read(record, *hash, objects)?;
+        }
+        Ok(reader)
+    }
+
+    /// Reads no more of a journal than [`SummaryReader::holds`] needs; nothing if no request is
+    /// open. What has its answer is not looked at.
+    ///
+    /// # Errors
+    /// Fails when a long value is gone.
+    pub fn of_open(
+        journal: &Journal,
+        objects: &dyn Objects,
+    ) -> Result<Option<SummaryReader>, MissingObject> {
+        let records = journal.records();
+        let (start, open) = open_since_start(records);
+        let Some(oldest) = open.values().min().copied() else { return Ok(None) };
+        let mut reader = SummaryReader::default();
+        reader.read(&records[start], journal.hashes()[start], objects)?;
+        for (at, record) in records.iter().enumerate().skip(oldest) {
+            let since = record.body.path().and_then(|path| open.get(path));
+            if since.is_some_and(|since| at >= *since) {
+                reader.read(record, journal.hashes()[at], objects)?;
+            } else if let Body::Cancel(cancel) = &record.body {
+                let is_cancel = |record: &Record| matches!(record.body, Body::Cancel(_));
+                reader.is_stopping |= records[..at].iter().any(is_cancel);
+                reader.stop(cancel.mode);
+            }
+        }
+        // A permission for the rest of the session may have been given for what has its answer.
+        reader.grants = Grants::of(journal, objects)?;
+        Ok(Some(reader))
+    }
+
+    /// Takes in the next record, which has this hash.
+    ///
+    /// # Errors
+    /// Fails when a long value of it is gone; the reader is of no use then.
+    pub fn read(
+        &mut self,
+        record: &Record,
+        hash: RecordHash,
+        objects: &dyn Objects,
+    ) -> Result<(), MissingObject> {
+        self.n_records = record.seq + 1;
+        self.chain = Some(hash);
+        match &record.body {
+            Body::Start(start) => self.begin(record.at, start),
+            Body::Ask(ask) => self.ask(record, ask, objects)?,
+            Body::Answer(answer) => {
+                if let Some(open) = self.open.remove(&answer.path) {
+                    let outcome = Answer::of_record(&answer.outcome, objects)?;
+                    let asked = &mut self.asked[open.index];
+                    asked.answer = Some((record.seq, outcome, answer.by.clone()));
+                    asked.answered_at = Some(record.at);
+                }
+            }
+            Body::Permit(permit) => self.permit(record, permit, objects)?,
+            Body::Attempt(attempt) => {
+                if let Some(open) = self.open.get_mut(&attempt.path) {
+                    open.again = Some(match attempt.next_at {
+                        Some(at) => NextAttempt::At(at),
+                        None => NextAttempt::Left(record.at),
+                    });
+                    self.asked[open.index].attempts.push(attempt.clone());
+                }
+            }
+            Body::Withdraw(withdraw) => self.withdraw(&withdraw.path),
+            Body::Vote(vote) => {
+                if let Some(open) = self.open.get_mut(&vote.path) {
+                    open.votes.push(vote.clone());
+                    self.asked[open.index].votes.push(vote.clone());
+                }
+            }
+            Body::Escalate(escalate) => {
+                if let Some(open) = self.open.get_mut(&escalate.path) {
+                    open.n_escalations += 1;
+                }
+            }
+            Body::Publish(publish) => {
+                if let Some(open) = self.open.get_mut(&publish.path) {
+                    open.published = Some(publish.head.clone());
+                }
+            }
+            Body::Cancel(cancel) => self.stop(cancel.mode),
+            Body::End(outcome) => self.end = Some(Answer::of_record(outcome, objects)?),
+            Body::Continue(ContinueRecord { state, .. }) => {
+                self.end = Some(Answer::Ok(state.value(objects)?));
+            }
+            Body::Upgrade(upgrade) => {
+                if let Some(beginning) = &mut self.beginning {
+                    beginning.flow = upgrade.to;
+                }
+            }
+            Body::Found(_) | Body::Signal(_) | Body::ScopeEnd(_) => {}
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, at: Instant, start: &StartRecord) {
+        self.session = start.session.to_string();
+        self.beginning = Some(Beginning { start: Box::new(start.clone()), at, flow: start.flow });
+        self.grants.clear();
+        // A fork asks anew what was open, and what it does not ask it withdraws.
+        for (path, open) in std::mem::take(&mut self.open) {
+            if open.withdrawn {
+                self.open.insert(path, open);
+            } else {
+                self.left_out.insert(open.index);
+                self.parted.insert(path, open);
+            }
+        }
+    }
+
+    fn withdraw(&mut self, path: &Path) {
+        if let Some(open) = self.parted.remove(path) {
+            self.left_out.remove(&open.index);
+            self.open.insert(path.clone(), open);
+        }
+        if let Some(open) = self.open.get_mut(path) {
+            open.withdrawn = true;
+        }
+    }
+
+    /// From here on nothing that was asked before can be decided. A program that cleans up already is
+    /// not told again, and goes on with what it has asked for that.
+    fn stop(&mut self, mode: CancelMode) {
+        if !self.is_stopping || mode == CancelMode::Kill {
+            self.open.values_mut().for_each(|open| open.withdrawn = true);
+        }
+        self.is_stopping = true;
+    }
+
+    fn ask(
+        &mut self,
+        record: &Record,
+        ask: &AskRecord,
+        objects: &dyn Objects,
+    ) -> Result<(), MissingObject> {
+        let index = self.asked.len();
+        self.asked.push(AskedRequest {
+            seq: record.seq,
+            id: RequestId::derive(&self.session, &ask.path, &ask.hash),
+            path: ask.path.clone(),
+            kind: ask.kind.clone(),
+            payload: ask.payload.value(objects)?,
+            position: ask.position,
+            asked_at: record.at,
+            answered_at: None,
+            permissions: Vec::new(),
+            votes: Vec::new(),
+            attempts: Vec::new(),
+            answer: None,
+        });
+        let open = Unanswered {
+            ask: ask.clone(),
+            at: record.at,
+            index,
+            withdrawn: false,
+            again: None,
+            votes: Vec::new(),
+            n_escalations: 0,
+            published: None,
+        };
+        self.parted.remove(&ask.path);
+        self.open.insert(ask.path.clone(), open);
+        Ok(())
+    }
+
+    fn permit(
+        &mut self,
+        record: &Record,
+        permit: &PermitRecord,
+        objects: &dyn Objects,
+    ) -> Result<(), MissingObject> {
+        let Some(open) = self.open.get_mut(&permit.path) else { return Ok(()) };
+        open.at = record.at;
+        open.again = None;
+        // The host lets another attempt begin: nobody has permitted anything.
+        if permit.decision == RETRY {
+            return Ok(());
+        }
+        let edited = permit.edited.as_ref().map(|edited| edited.value(objects)).transpose()?;
+        let (decision, scope) = (permit.decision.clone(), permit.scope);
+        let asked = &mut self.asked[open.index];
+        if scope == PermitScope::RestOfSession {
+            let coverage = Coverage::of(&asked.kind, &asked.payload);
+            self.grants.add(Grant { seq: record.seq, decision: decision.clone(), coverage });
+        }
+        asked.permissions.push(Permission { decision, edited, scope });
+        Ok(())
+    }
+
+    /// Says whether it matters to what was read that somebody is at work on the session.
+    pub fn depends_on_attendance(&self) -> bool {
+        let waits = |open| self.waits_for(open, Attendance::AtRest);
+        let in_doubt = |open| matches!(waits(open), WaitsFor::Human(HoldReason::InDoubt));
+        self.open.values().any(in_doubt)
+    }
+
+    /// Lists what waits for a human, oldest first.
+    pub fn holds(&self, attendance: Attendance) -> Vec<OpenHold> {
+        let Some(Beginning { start, .. }) = &self.beginning else { return Vec::new() };
+        let held = self.open.values().filter_map(|open| match self.waits_for(open, attendance) {
+            WaitsFor::Human(reason) => Some((open, reason)),
+            WaitsFor::Instant(_)
+            | WaitsFor::Child
+            | WaitsFor::Somebody(..)
+            | WaitsFor::Performer => None,
+        });
+        let mut held: Vec<(&Unanswered, HoldReason)> = held.collect();
+        held.sort_by_key(|(open, _)| open.index);
+        let hold = |(open, reason): (&Unanswered, HoldReason)| OpenHold {
+            session: start.session,
+            agent: start.agent.clone(),
+            id: self.asked[open.index].id,
+            ask: open.ask.clone(),
+            payload: self.asked[open.index].payload.clone(),
+            reason,
+            asked_at: open.at,
+            votes: open.votes.clone(),
+            n_escalations: open.n_escalations,
+            published: open.published.clone(),
+        };
+        held.into_iter().map(hold).collect()
+    }
+
+    /// Tells what an ask without an answer waits for.
+    fn waits_for(&self, open: &Unanswered, attendance: Attendance) -> WaitsFor {
+        let asked = &self.asked[open.index];
+        let performed = if asked.kind == SPAWN { WaitsFor::Child } else { WaitsFor::Performer };
+        if open.withdrawn {
+            // A child may be left to end by itself.
+            return performed;
+        }
+        match open.ask.handling {
+            Handling::Decision => WaitsFor::Human(HoldReason::Asked),
+            Handling::Timer => match sleep_until(&asked.kind, &asked.payload) {
+                Some(at) => WaitsFor::Instant(at),
+                None => WaitsFor::Performer,
+            },
+            Handling::Effect(class) if !self.may_begin(asked, class) => {
+                // Whoever drives the session next records that an earlier permission covers it.
+                match self.grants.covering(asked.seq, &asked.kind, &asked.payload) {
+                    Some(_) => WaitsFor::Performer,
+                    None => WaitsFor::Human(HoldReason::NotAllowed),
+                }
+            }
+            Handling::Effect(class) => match open.again {
+                Some(NextAttempt::At(at)) => WaitsFor::Instant(at),
+                Some(NextAttempt::Left(at)) => nobody_could_answer(asked, at),
+                None if class == EffectClass::Once && attendance == Attendance::AtRest => {
+                    WaitsFor::Human(HoldReason::InDoubt)
+                }
+                None => performed,
+            },
+        }
+    }
+
+    /// Says whether an effect may begin without a human.
+    fn may_begin(&self, asked: &AskedRequest, class: EffectClass) -> bool {
+        let beginning = self.beginning.as_ref();
+        class == EffectClass::Pure
+            || !asked.permissions.is_empty()
+            || beginning.is_some_and(|beginning| beginning.start.allows(&asked.kind))
+    }
+
+    /// Summarises what was read; nothing if not even a start was.
+    pub fn into_summary(mut self, attendance: Attendance) -> Option<Summary> {
+        let holds = self.holds(attendance);
+        let (mut until, mut again, mut n_children) = (None, None, 0);
+        for open in self.open.values() {
+            match self.waits_for(open, attendance) {
+                WaitsFor::Instant(at) => until = until.into_iter().chain([at]).min(),
+                WaitsFor::Somebody(at, why) => again = again.into_iter().chain([(at, why)]).min(),
+                WaitsFor::Child => n_children += 1,
+                WaitsFor::Human(_) | WaitsFor::Performer => {}
+            }
+        }
+        let again = again.filter(|_| self.end.is_none());
+        let waits_for_children = n_children > 0 && n_children == self.open.len();
+        let (mut result, mut failure) = (None, None);
+        let state = match self.end.take() {
+            Some(Answer::Ok(value)) => {
+                result = Some(value);
+                State::Done
+            }
+            Some(Answer::Failed(why)) => {
+                failure = Some(why);
+                State::Failed
+            }
+            Some(Answer::TimedOut | Answer::Cancelled(_)) => State::Cancelled,
+            None if !holds.is_empty() => State::Held,
+            None if until.is_some() || again.is_some() || waits_for_children => State::Waiting,
+            None => State::Running,
+        };
+        if let Some((_, why)) = &again {
+            failure = Some(Failure::new(UNANSWERED, why.as_str()));
+        }
+        let Beginning { start, at, flow } = self.beginning?;
+        let own = self.asked.into_iter().enumerate();
+        let own = own.filter(|(index, _)| !self.left_out.contains(index));
+        Some(Summary {
+            id: start.session,
+            agent: start.agent,
+            flow,
+            engine: start.engine,
+            child_of: parent_of(&start.key),
+            key: start.key,
+            started_at: at,
+            state,
+            n_records: self.n_records,
+            chain: self.chain?,
+            result,
+            failure,
+            until,
+            again_at: again.map(|(at, _)| at),
+            forked_from: start.parent.map(|point| (point.session, point.seq)),
+            asked: own.map(|(_, asked)| asked).collect(),
+            holds,
+        })
+    }
+}
+
+/// Tells that nobody could answer a request at its last attempt, which was made at an instant.
+fn nobody_could_answer(asked: &AskedRequest, at: Instant) -> WaitsFor {
+    let Some(last) = asked.attempts.last() else { return WaitsFor::Performer };
+    let doubled = last.n.saturating_sub(1).min(PAUSE_MS_MAX.ilog2());
+    let again_at = at.plus_millis((PAUSE_MS << doubled).min(PAUSE_MS_MAX));
+    WaitsFor::Somebody(again_at, last.error.clone())
+}
+
+/// Finds the last start, and the requests since then that have no answer, by their paths, with their
+/// places. Looks back from the end, no further than the oldest of them.
+fn open_since_start(records: &[Record]) -> (usize, BTreeMap<&Path, usize>) {
+    let is_start = |record: &Record| matches!(record.body, Body::Start(_));
+    let start = records.iter().rposition(is_start).expect("a journal begins with a start");
+    let own = &records[start..];
+    let n_asked = own.iter().filter(|record| matches!(record.body, Body::Ask(_))).count();
+    // A fork answers what its parent has withdrawn, too: nothing follows from their number.
+    let n_answered = match own.first().map(|record| &record.body) {
+        Some(Body::Start(start)) if start.parent.is_some() => 0,
+        _ => own.iter().filter(|record| matches!(record.body, Body::Answer(_))).count(),
+    };
+    let (mut answered, mut open) = (HashSet::new(), BTreeMap::new());
+    for (at, record) in records.iter().enumerate().skip(start).rev() {
+        if open.len() + n_answered >= n_asked {
+            break;
+        }
+        if let Body::Answer(answer) = &record.body {
+            answered.insert(&answer.path);
+        } else if let Body::Ask(ask) = &record.body
+            && !answered.contains(&ask.path)
+        {
+            open.insert(&ask.path, at);
+        }
+    }
+    (start, open)
+}
