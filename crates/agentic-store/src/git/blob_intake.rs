@@ -14,7 +14,8 @@ use agentic_model::Oid;
 use gix::hash::ObjectId;
 
 use super::blob_name::BlobName;
-use super::pack_file::{MadePack, PackFolder, PackWriter};
+use super::made_pack::MadePack;
+use super::pack_file::{PackFolder, PackWriter};
 use super::{Scratch, to_id, to_oid};
 use crate::file::Persistence;
 use crate::journal::RECORD_OBJECT_BYTES_MAX;

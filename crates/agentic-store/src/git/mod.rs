@@ -14,6 +14,7 @@ mod handout;
 mod index;
 mod loose;
 mod loose_ref;
+mod made_pack;
 mod merge;
 mod notes;
 mod object;

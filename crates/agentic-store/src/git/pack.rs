@@ -11,7 +11,7 @@ use agentic_model::Oid;
 
 use super::Repository;
 use super::blob_intake::PackedBlobs;
-use super::pack_file::MadePack;
+use super::made_pack::MadePack;
 use crate::file::Persistence;
 use crate::journal::{GitObject, sync_directory};
 use crate::layout::Stream;

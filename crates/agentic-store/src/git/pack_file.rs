@@ -5,8 +5,8 @@
 //! synced: what was not is looked at whole after a power cut, and packs made here hold no
 //! differences, so that several can become one by copying.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
@@ -21,8 +21,9 @@ use gix::zlib::Compression;
 
 use super::blob_name::BlobName;
 use super::loose::{Compressor, ReadPart};
+use super::made_pack::{Begun, MadePack};
 use crate::file::Persistence;
-use crate::journal::{GitKind, GitObject, sync_directory};
+use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result, fault};
 
 /// How the names of packs begin that were made here and synced; the rest is a hash, as git wants.
@@ -67,38 +68,6 @@ pub(super) struct PackWriter {
     compressor: Compressor,
     buffer: Vec<u8>,
     entries: BTreeMap<ObjectId, Place>,
-}
-
-/// A pack with its index that only has to be placed; dropped before, it is gone.
-#[derive(Debug)]
-#[must_use = "nobody sees a pack before it is placed"]
-pub(super) struct MadePack {
-    begun: Begun,
-    begun_index: Begun,
-    name: String,
-    persistence: Persistence,
-    /// How long the pack and its index are.
-    lengths: (u64, u64),
-    /// What is in it.
-    pub ids: BTreeSet<ObjectId>,
-}
-
-/// A file on its way; dropped before it is placed, it is gone.
-#[derive(Debug)]
-pub(super) struct Begun {
-    pub path: PathBuf,
-}
-
-impl Begun {
-    fn place(&self, at: &Path) -> Result<()> {
-        fs::rename(&self.path, at).map_err(Error::io("write", at))
-    }
-}
-
-impl Drop for Begun {
-    fn drop(&mut self) {
-        let _placed_is_fine = fs::remove_file(&self.path);
-    }
 }
 
 /// Where an object stands in a pack.
@@ -388,28 +357,6 @@ impl PackWriter {
         let own = hasher.try_finalize().map_err(Error::git("hash an index"))?;
         index.extend_from_slice(own.as_slice());
         Ok(index)
-    }
-}
-
-impl MadePack {
-    /// Places the pack in a folder, and its index after it. Returns the path of the pack.
-    ///
-    /// # Errors
-    /// Fails when the folder cannot be written.
-    pub fn place(self, folder: &Path) -> Result<PathBuf> {
-        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-        let pack = folder.join(format!("{}.pack", self.name));
-        let placed_index = pack.with_extension("idx");
-        self.begun.place(&pack)?;
-        fault::point("pack-placed")?;
-        self.begun_index.place(&placed_index)?;
-        if self.persistence == Persistence::Synced {
-            sync_directory(folder)?;
-            fault::synced(&pack, self.lengths.0);
-            fault::synced(&placed_index, self.lengths.1);
-        }
-        fault::point("pack-indexed")?;
-        Ok(pack)
     }
 }
 
