@@ -81,7 +81,7 @@ impl Repository {
                 Some(tip) if !self.is_ancestor(tip, theirs)? => {
                     let edit = self.notes_at(Some(theirs))?.missing_from(&ours, name)?;
                     let mut draft = Draft::of(&ours)?;
-                    draft.apply(&edit)?;
+                    draft.unite(&edit)?;
                     let unchanged = || Finished {
                         tree: ours.tree.expect("a tip has a tree"),
                         objects: Vec::new(),
@@ -175,15 +175,34 @@ impl<'a> Draft<'a> {
                 Some(theirs) => trace::replace_in_note(&theirs, ours),
                 None => ours.clone(),
             };
-            let blob = self.store(GitKind::Blob, text.into_bytes());
-            let key = commit.to_string();
-            root = self.insert(root, &Leaf { key: &key, style: LeafStyle::Note }, 0, blob)?;
+            root = self.insert_note(root, *commit, text)?;
         }
+        self.root = self.insert_objects(root, edit)?;
+        Ok(())
+    }
+
+    /// Sets notes whose texts have in them already what the ref has, and adds objects. To put them
+    /// into the texts of the ref once more would repeat what people wrote there.
+    fn unite(&mut self, edit: &NotesEdit) -> Result<()> {
+        let mut root = std::mem::replace(&mut self.root, Tree::empty());
+        for (commit, text) in &edit.notes {
+            root = self.insert_note(root, *commit, text.clone())?;
+        }
+        self.root = self.insert_objects(root, edit)?;
+        Ok(())
+    }
+
+    fn insert_note(&mut self, root: Tree, commit: Oid, text: String) -> Result<Tree> {
+        let blob = self.store(GitKind::Blob, text.into_bytes());
+        let key = commit.to_string();
+        self.insert(root, &Leaf { key: &key, style: LeafStyle::Note }, 0, blob)
+    }
+
+    fn insert_objects(&mut self, mut root: Tree, edit: &NotesEdit) -> Result<Tree> {
         for object in &edit.objects {
             root = self.insert_object(root, object)?;
         }
-        self.root = root;
-        Ok(())
+        Ok(root)
     }
 
     /// Reads a note as the ref has it. One that the disk lost says nothing any more.

@@ -84,6 +84,7 @@ fn states_are_united<G: GroundStore>(ground: G) {
     let theirs = case.note(OTHER, (2, "two\n"), Vec::new());
     let unite = || case.ground().unite_notes(NAME, theirs, &write()).expect("sound");
     assert_eq!([unite(), unite()], [true, false]);
+    assert_eq!(case.read(NAME, 1).as_deref(), Some("ours\ntheirs\n"));
     assert_eq!(case.read(NAME, 2).as_deref(), Some("two\n"));
     let fresh = case.ground().unite_notes("refs/notes/agentic/c", theirs, &write());
     assert!(fresh.expect("sound"), "where there is no ref, theirs becomes ours");
