@@ -31,6 +31,7 @@ mod engine;
 mod failure;
 mod flow;
 mod host;
+mod language;
 pub mod limits;
 mod modules;
 mod program;
@@ -43,6 +44,7 @@ pub use crate::failure::{
     BAD_CALL, CANCELLED, INTERNAL, SCRIPT_ERROR, THROWN, TIMED_OUT, TOO_LARGE,
 };
 pub use crate::flow::{Flow, check};
+pub use crate::language::Rhai;
 pub use crate::modules::{Modules, NoModules};
 pub use crate::program::FlowProgram;
 

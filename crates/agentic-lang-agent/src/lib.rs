@@ -44,6 +44,7 @@ pub mod code;
 mod data;
 mod hint;
 pub mod invocation;
+mod language;
 mod lexer;
 mod lower;
 pub mod mock;
@@ -61,6 +62,7 @@ pub use crate::data::{
     DIGITS_MAX, Data, Integer, JsonError, List, Object, TooLarge, VALUE_BYTES_MAX, VALUE_DEPTH_MAX,
     json,
 };
+pub use crate::language::{AgentLang, LANGUAGE, SEMANTICS_VERSION, pinned_handlers, pinned_tools};
 pub use crate::mock::MockTasks;
 pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, read};
 pub use crate::parser::NESTING_MAX;

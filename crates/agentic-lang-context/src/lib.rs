@@ -28,6 +28,7 @@ pub const SEMANTICS_OLDEST: u32 = 1;
 pub use crate::dialect::{Dialect, Strictness, Version};
 pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
 pub use crate::format::format;
+pub use crate::language::{Cast, ContextFlow, ContextLanguage, Models, Tools};
 pub use crate::lexer::SOURCE_BYTES_MAX;
 pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, Finding, IMPORT_CHAIN_MAX, Resolver};
 pub use crate::module::{
@@ -52,6 +53,7 @@ mod context;
 mod dialect;
 mod error;
 mod format;
+mod language;
 mod lexer;
 mod load;
 mod module;

@@ -17,6 +17,7 @@ mod compile;
 mod explain;
 mod finding;
 mod format;
+mod language;
 mod lexer;
 mod locator;
 mod lower;
@@ -36,6 +37,7 @@ pub use crate::finding::{
     Finding, FindingKind, Findings, PhaseName, RENDERED_MAX, findings_to_values, render_findings,
 };
 pub use crate::format::format;
+pub use crate::language::{Pinned, PipelineLanguage, part_of, pin, pinned_registry, place_of};
 pub use crate::lower::{
     DYNAMIC_AGENT, FinalBlock, LoweredBlock, PlannedBlock, finalize, lower, validate,
 };

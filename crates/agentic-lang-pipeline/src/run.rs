@@ -345,6 +345,10 @@ impl Program for FlowProgram {
         }
         Turn { withdrawn: turn.withdrawn, end: Some(End::Cancelled), ..Turn::default() }
     }
+
+    fn progress(&self) -> Vec<Value> {
+        FlowProgram::progress(self).iter().map(|block| block.to_value()).collect()
+    }
 }
 
 impl fmt::Debug for FlowProgram {

@@ -18,6 +18,7 @@ pub mod engine;
 mod grant;
 mod id;
 mod kinds;
+mod language;
 mod path;
 mod program;
 pub mod record;
@@ -39,6 +40,9 @@ pub use crate::divergence::{Asked, Change, Difference, Divergence};
 pub use crate::grant::{Coverage, Grant, Grants};
 pub use crate::id::{RecordHash, SessionId};
 pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, SUSPEND, Storage};
+pub use crate::language::{
+    Language, PinnedProgram, Places, ProgramFault, TraceDetail, behaviour, language_name, source_of,
+};
 pub use crate::path::{InvalidPath, Path, Scope};
 pub use crate::program::{Delivery, End, Event, Program, ScopeStep, Start, Turn};
 pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};

@@ -43,6 +43,11 @@ pub trait Program {
     /// pins. Called before [`Program::start`], and only where there is such a record. A program
     /// whose language has one meaning need not listen.
     fn mean_as(&mut self, _semantics: u32) {}
+
+    /// Tells how far its parts have come, as maps, where its language says that its programs do so.
+    fn progress(&self) -> Vec<Value> {
+        Vec::new()
+    }
 }
 
 /// A program behind a pointer is a program.
@@ -73,6 +78,10 @@ impl<P: DerefMut<Target: Program>> Program for P {
 
     fn mean_as(&mut self, semantics: u32) {
         (**self).mean_as(semantics);
+    }
+
+    fn progress(&self) -> Vec<Value> {
+        (**self).progress()
     }
 }
 

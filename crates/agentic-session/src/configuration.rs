@@ -8,6 +8,7 @@ use super::executor::{Assignment, Executor};
 use super::flow_of;
 use super::folder::Folder;
 use super::recent::read_journal;
+use super::shelf::Shelf;
 use crate::{Result, SessionSpace};
 
 /// The configuration that a session was started with.
@@ -32,9 +33,10 @@ pub fn configuration(space: &SessionSpace, id: &SessionId) -> Result<Option<Pinn
         return Ok(Some(PinnedConfiguration { digest, is_changed: false }));
     }
     let folder = Folder::of(space, id);
+    let shelf = Shelf { space, folder: &folder, given: &[] };
     // A program that is not here changes nothing about what was pinned.
     let executor = flow_of(space, &folder, &journal.flow())
-        .and_then(|flow| Executor::of_session(space, &folder, Assignment::of(&flow, start)));
+        .and_then(|flow| Executor::of_session(shelf, Assignment::of(&flow, start)));
     let now =
         executor.ok().and_then(|executor| executor.pinned(|| space.work_folder(&start.agent)));
     Ok(Some(PinnedConfiguration { digest, is_changed: now.is_some_and(|now| now != digest) }))

@@ -20,7 +20,7 @@ use agentic_store::Lock;
 use agentic_store::journal::Log;
 
 use super::effect::{Performed, ended_child, perform, ready_child};
-use super::executor::Executor;
+use super::executor::{Carrier, Executor};
 use super::folder::Folder;
 use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
@@ -374,14 +374,14 @@ impl<'a> Driver<'a> {
     /// Returns what a thread is to do for a request: run a program or a child, call an endpoint.
     fn to_work(&self, performance: &Performance) -> Option<Task> {
         let request = &performance.request;
-        if let Some(command) = self.executor.command(request) {
-            return Some(Task::Program(command, self.work_folder()));
-        }
-        if let Some(call) = self.executor.call(request) {
-            return Some(Task::Call(call));
-        }
-        if let Some(call) = self.provider_call(performance) {
-            return Some(Task::Provider(Box::new(call), self.space.terminal()));
+        match self.executor.carrier(request) {
+            Carrier::Program(command) => return Some(Task::Program(command, self.work_folder())),
+            Carrier::Endpoint(call) => return Some(Task::Call(call)),
+            Carrier::Provider => {
+                let call = self.provider_call(performance)?;
+                return Some(Task::Provider(Box::new(call), self.space.terminal()));
+            }
+            Carrier::Nobody => {}
         }
         if let Some(child) = ready_child(self.space, &self.session, performance) {
             return Some(Task::Child(child, self.space.opener()));

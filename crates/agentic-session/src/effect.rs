@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_context::OWN_FLOW;
-use agentic_lang_pipeline::run::{AgentCall, RunResult};
+use agentic_lang_pipeline::part_of;
+use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Briefing, Cid, Kind, Map, Oid, Value};
 use agentic_replay::{
@@ -17,10 +18,10 @@ use agentic_store::git::FileMode;
 use super::children::{Child, adopted, begins_a_session, close_policy, run_id};
 use super::drive::Driver;
 use super::folder::Folder;
-use super::language::Language;
+use super::language::language_of;
 use super::listing::with_key;
-use super::pipeline::{Shelf, part_of};
 use super::recent::read_journal;
+use super::shelf::Shelf;
 use super::start::{Begin, KeySource, start_child};
 use super::{flow_object, flow_of, program_of};
 use crate::error::ProgramError;
@@ -253,15 +254,13 @@ pub fn runs_a_flow(request: &Request) -> bool {
     request.payload.get("flow").is_some() || request.payload.get("program").is_some()
 }
 
-/// A pipeline is given what the blocks of a pipeline came to, without how.
+/// Gives a program of the result of a child what its language is given.
 fn for_parent(space: &SessionSpace, session: &Session<Box<dyn Program>>, answer: Answer) -> Answer {
     let folder = Folder::of(space, &session.started().session);
-    let language = flow_of(space, &folder, &session.flow()).and_then(|flow| Language::of(&flow));
-    match answer {
-        Answer::Ok(value) if matches!(language, Ok(Language::Pipeline)) => {
-            Answer::Ok(RunResult::output_of(value))
-        }
-        other => other,
+    let language = flow_of(space, &folder, &session.flow()).and_then(|flow| language_of(&flow));
+    match (answer, language) {
+        (Answer::Ok(value), Ok(language)) => Answer::Ok(language.child_result(value)),
+        (answer, _) => answer,
     }
 }
 
@@ -280,7 +279,7 @@ fn check_flow(
     }
     let folder = Folder::of(space, &session.started().session);
     let flow = child_flow(space, session, request)?;
-    program_of(space, &folder, &flow, &Language::of(&flow)?.engine())?;
+    program_of(space, &folder, &flow, &language_of(&flow)?.engine())?;
     Ok(())
 }
 
@@ -293,7 +292,7 @@ fn child_flow(
 ) -> Result<agentic_model::Object> {
     if let Some(program) = request.payload.get("program").and_then(Value::as_text) {
         let folder = Folder::of(space, &session.started().session);
-        return part_of(&flow_of(space, &folder, &session.flow())?, program);
+        return Ok(part_of(&flow_of(space, &folder, &session.flow())?, program)?);
     }
     let flow = request.payload.get("flow").and_then(Value::as_text).unwrap_or_default();
     if flow == OWN_FLOW {

@@ -62,7 +62,7 @@ impl<'a> Embedded<'a> {
         if let Some(reason) = unperformed(&run, agentic_plan::Backend::Temporal) {
             return Err(refused(Error::Program(ProgramError::Unperformed { reason })));
         }
-        let Pinned { flow, parts } = pin(&run).map_err(refused)?;
+        let Pinned { flow, parts } = pin(&run).map_err(Error::from).map_err(refused)?;
         let (key, key_source) = key_or_fresh(self.space, key);
         let agent = match agent.or_else(|| self.space.current_agent()) {
             Some(agent) => agent,

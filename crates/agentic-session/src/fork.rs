@@ -19,6 +19,7 @@ use super::language::kinds_of;
 use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::recent::read_journal;
+use super::shelf::Shelf;
 use super::{flow_of, program_of, seal};
 use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
@@ -101,7 +102,8 @@ fn fork_as(
         Some(replayed) => {
             let assignment =
                 Assignment { flow: &flow, key: &parting.key()?, allow: &journal.start().allow };
-            let executor = Executor::of_session(space, &folder, assignment)?;
+            let shelf = Shelf { space, folder: &folder, given: &[] };
+            let executor = Executor::of_session(shelf, assignment)?;
             let draft = ForkDraft {
                 head: Some(space.head(&name)?.to_string()),
                 configuration: executor.pinned(|| space.work_folder(&name)),

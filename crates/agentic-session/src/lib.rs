@@ -14,7 +14,6 @@ mod block;
 mod children;
 mod configuration;
 mod consequence;
-mod context;
 pub mod decide;
 mod decision;
 pub mod doctor;
@@ -33,16 +32,17 @@ mod listing;
 mod load;
 pub mod log;
 mod look;
+mod memory;
 mod orphan;
 pub mod outlook;
 mod overtaken;
 mod own;
 mod performer;
-mod pipeline;
 mod policy;
 mod probe;
 mod process;
 mod proof;
+mod provision;
 mod publish;
 mod rebuild;
 mod recent;
@@ -57,6 +57,7 @@ mod run;
 mod script;
 mod seal;
 mod segment;
+mod shelf;
 mod space;
 mod stamp;
 mod start;
@@ -76,42 +77,36 @@ pub use agentic_space::{AgentBranch, Clock, Durability, Written};
 
 pub use self::children::children;
 pub use self::configuration::{PinnedConfiguration, configuration};
-pub use self::context::{Cast, ContextFlow, Models, Tools};
 pub use self::error::{Error, Result};
-pub use self::executor::{CommandLine, Executor};
+pub use self::executor::{Carrier, Executor};
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, agents_of, flow_object, pinned_adapter};
+pub use self::language::{AgentLangFlow, agents_of, flow_object};
 pub use self::listener::Listener;
+pub use self::memory::Memory;
 pub use self::overtaken::{Overtaken, decisions, overtaken};
-pub use self::performer::ProviderCall;
-pub use self::pipeline::{Pinned, pin};
+pub use self::performer::CommandLine;
+pub use self::performer::agents::SharedTasks;
 pub use self::proof::{Proof, prove};
+pub use self::provision::ProviderCall;
 pub use self::rebuild::rebuild;
 pub use self::replay::{Difference, Verdict, diff, replay};
 pub use self::retell::retell;
-pub use self::run::{blocks, find_run};
+pub use self::run::{blocks, find_run, pinned_adapter};
 pub use self::space::{Options, SessionSpace};
 pub use self::start::{Begin, KeySource, cancel, go_on, record, resume, signal, start, tick};
 pub use self::terminal::Terminal;
 pub use self::unanswered::unanswered;
 pub use self::watch::{Noted, Watch};
+pub use agentic_lang_context::{Cast, ContextFlow, Models, Tools};
+pub use agentic_lang_pipeline::{Pinned, pin};
 pub use agentic_replay::{OpenHold, State, Summary};
 
-use std::collections::BTreeMap;
-
-use crate::error::ProgramError;
-use agentic_flow::Flow;
 use agentic_lang_agent::Capture;
-use agentic_model::{Cid, Object, Value};
-use agentic_replay::{Engine, Failure, Program, SessionId};
+use agentic_model::{Cid, Object};
+use agentic_replay::{Engine, Failure, Program, SessionId, TraceDetail};
 
-use self::language::Language;
-use self::pipeline::Shelf;
-
-/// How many characters the printed form of an id has.
-const CID_CHARS: usize = 59;
-/// How many flows one flow may import, directly or not.
-const MODULES_MAX: usize = 1024;
+use self::language::language_of;
+use self::shelf::Shelf;
 
 impl SessionSpace {
     /// Reads how a session stands, from its records alone.
@@ -125,7 +120,7 @@ impl SessionSpace {
         }
         // A pinned program can differ from its records only where its language means another thing.
         let flow = flow_of(self, &folder::Folder::of(self, id), &summary.flow);
-        let here = flow.and_then(|flow| Ok(Language::of(&flow)?.engine_since(&summary.engine)));
+        let here = flow.and_then(|flow| Ok(language_of(&flow)?.engine_since(&summary.engine)));
         if here.is_ok_and(|here| here != summary.engine) {
             let Engine { language, semantics } = &summary.engine;
             let message = format!("nothing here runs version {semantics} of `{language}`");
@@ -183,72 +178,11 @@ pub(crate) fn program_of(
 
 /// Makes such a run, which traces what it does if somebody wants to hear that.
 fn program_heard(shelf: Shelf<'_>, flow: &Object, engine: &Engine) -> Result<Box<dyn Program>> {
-    let trace = shelf.space.listener().map_or(Capture::Off, |listener| listener.trace);
-    program_with(shelf, flow, trace, engine)
-}
-
-/// Makes such a run, which traces what it does where its language can.
-fn program_with(
-    shelf: Shelf<'_>,
-    flow: &Object,
-    trace: Capture,
-    engine: &Engine,
-) -> Result<Box<dyn Program>> {
-    let cid = flow.cid();
-    let language = Language::of(flow)?;
-    if language == Language::Pipeline {
-        return Ok(Box::new(shelf.program(flow)?));
-    }
-    let source = source_of(flow)?;
-    match language {
-        Language::Rhai => {}
-        Language::AgentLang => return language::agentlang(flow, source, trace),
-        Language::Pipeline => unreachable!("BUG: pipelines are made above"),
-        Language::Context => return context::program(flow, source),
-    }
-    let mut modules = BTreeMap::new();
-    collect_modules(shelf.space, shelf.folder, source, &mut modules)?;
-    let flow = Flow::parse_as(source, modules, engine.semantics).map_err(|findings| {
-        Error::Program(ProgramError::BrokenFlow {
-            id: cid.to_string(),
-            reason: findings.first().map(|finding| finding.message.clone()).unwrap_or_default(),
-        })
-    })?;
-    Ok(Box::new(flow.program()))
-}
-
-fn source_of(flow: &Object) -> Result<&str> {
-    let source = flow.map().get("source").and_then(Value::as_text);
-    source.ok_or_else(|| Error::Program(ProgramError::NotAFlow { id: flow.cid().to_string() }))
-}
-
-/// Finds the flows that a source names by their ids, and those that these name. An id that leads
-/// nowhere is left to the run, which fails at the import.
-fn collect_modules(
-    space: &SessionSpace,
-    folder: &folder::Folder,
-    source: &str,
-    modules: &mut BTreeMap<Cid, String>,
-) -> Result<()> {
-    let mut todo = vec![source.to_owned()];
-    while let Some(source) = todo.pop() {
-        for (at, _) in source.match_indices(Cid::PREFIX) {
-            let cid = source.get(at..at + CID_CHARS).and_then(|text| Cid::parse(text).ok());
-            let Some(cid) = cid.filter(|cid| !modules.contains_key(cid)) else { continue };
-            if modules.len() >= MODULES_MAX {
-                return Err(Error::Program(ProgramError::BadRequest {
-                    reason: "a flow imports too many others".to_owned(),
-                }));
-            }
-            if let Ok(module) = flow_of(space, folder, &cid)
-                && let Ok(source) = source_of(&module)
-            {
-                modules.insert(cid, source.to_owned());
-                todo.push(source.to_owned());
-            }
-        }
-    }
-    Ok(())
+    let detail = match shelf.space.listener().map(|listener| listener.trace) {
+        Some(Capture::On) => TraceDetail::Everything,
+        Some(Capture::Off) | None => TraceDetail::Told,
+    };
+    shelf.program(flow, engine, detail)
 }
 
 /// Reads the object of a flow: from the session's own folder, else from wherever the space has it.

@@ -10,6 +10,7 @@ use super::executor::{Assignment, Executor};
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
 use super::program_of;
+use super::shelf::Shelf;
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
@@ -24,7 +25,8 @@ pub fn replayed(
     load: impl FnOnce(&Journal, Box<dyn Program>, Setting<'_>, Fold<'_>) -> Loaded<Box<dyn Program>>,
 ) -> Result<(Ran, Progress)> {
     let values = Values::of(space, journal);
-    let mut executor = Executor::of_session(space, folder, Assignment::of(flow, journal.start()))?;
+    let shelf = Shelf { space, folder, given: &[] };
+    let mut executor = Executor::of_session(shelf, Assignment::of(flow, journal.start()))?;
     let engine = engine_of(flow, journal.start())?;
     let kinds = executor.kinds().clone();
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };

@@ -9,7 +9,7 @@ use agentic_replay::{By, Performance};
 
 use super::drive::Driver;
 use super::folder::damaged;
-use super::performer::ProviderCall;
+use super::provision::ProviderCall;
 use crate::Result;
 
 impl Driver<'_> {

@@ -1,4 +1,4 @@
-//! Replies: the answers that programs and endpoints give to the requests of a language.
+//! Replies: the answers that programs and endpoints give to requests.
 //!
 //! A handler of AgentLang prints one line in a form of its own; everybody else gives JSON.
 
@@ -9,8 +9,6 @@ use agentic_providers::endpoint::Reply;
 use agentic_providers::executable::{OUTPUT_BYTES_MAX, Outcome};
 use agentic_providers::provider::Response;
 use agentic_replay::{Answer, Failure, Stopped};
-
-use super::language::Language;
 
 /// The class of the errors of handlers that break the rules.
 const HANDLER_BROKEN: &str = "HandlerError";
@@ -23,9 +21,18 @@ const REFUSED: &str = "MissingCredential";
 /// How much of what a program printed is shown.
 const SHOWN_CHARS_MAX: usize = 200;
 
-impl Language {
+/// How the programs and endpoints that perform requests reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReplyForm {
+    /// By one JSON value.
+    Json,
+    /// By the line of a handler of AgentLang.
+    HandlerLine,
+}
+
+impl ReplyForm {
     /// Tells what came of a request from what became of its program.
-    pub(super) fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
+    pub(super) fn printed(self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
         let (broken, garbage) = self.codes();
         credited(outcome, |outcome| {
             Response::from(match outcome {
@@ -49,7 +56,7 @@ impl Language {
                     failed(broken, format!("the program ended {how}{colon}{complaint}"))
                 }
                 Outcome::Lost(error) => {
-                    let code = if *self == Language::AgentLang { broken } else { NOT_RUNNABLE };
+                    let code = if self == ReplyForm::HandlerLine { broken } else { NOT_RUNNABLE };
                     failed(code, format!("the program cannot be run: `{program}`: {error}"))
                 }
                 Outcome::Flooded => failed(
@@ -63,7 +70,7 @@ impl Language {
     }
 
     /// Tells what came of a request from what an endpoint said.
-    pub(super) fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Response {
+    pub(super) fn responded(self, url: &str, reply: CredentialResult<Reply>) -> Response {
         let (broken, garbage) = self.codes();
         credited(reply, |reply| {
             Response::from(match reply {
@@ -101,21 +108,19 @@ impl Language {
     }
 
     /// Returns the codes of those who break down, and of those who give garbage.
-    fn codes(&self) -> (&'static str, &'static str) {
+    fn codes(self) -> (&'static str, &'static str) {
         match self {
-            Language::AgentLang => (HANDLER_BROKEN, HANDLER_BROKEN),
-            Language::Rhai | Language::Pipeline | Language::Context => {
-                ("AgentFailed", "InvalidOutput")
-            }
+            ReplyForm::HandlerLine => (HANDLER_BROKEN, HANDLER_BROKEN),
+            ReplyForm::Json => ("AgentFailed", "InvalidOutput"),
         }
     }
 
     /// Reads what was printed or said; or says what is wrong with it.
-    fn read(&self, who: &str, text: &str) -> std::result::Result<Answer, String> {
+    fn read(self, who: &str, text: &str) -> std::result::Result<Answer, String> {
         let text = text.trim();
         match self {
-            Language::AgentLang => read_line(text),
-            Language::Rhai | Language::Pipeline | Language::Context => json::from_text(text)
+            ReplyForm::HandlerLine => read_line(text),
+            ReplyForm::Json => json::from_text(text)
                 .map(Answer::Ok)
                 .map_err(|error| format!("{who} printed {:?}, which is {error}", shown(text))),
         }

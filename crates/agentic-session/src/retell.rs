@@ -4,17 +4,18 @@
 //! of it. Its records did: running the program over them once more gives every event with the
 //! time at which it happened, in every process and as often as one likes.
 
-use agentic_lang_agent::Capture;
 use agentic_model::Instant;
-use agentic_replay::{Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, Turn};
+use agentic_replay::{
+    Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, TraceDetail, Turn,
+};
 
+use super::flow_of;
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
 use super::load::replay_error;
-use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::{flow_of, program_with};
+use super::shelf::Shelf;
 use crate::{Result, SessionSpace};
 
 /// Tells `listener` what the program of a session said so far, trace events included, in order.
@@ -31,7 +32,7 @@ pub fn retell(space: &SessionSpace, id: &SessionId, listener: &mut dyn FnMut(Eve
     let values = Values::of(space, &journal);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
     let shelf = Shelf { space, folder: &folder, given: &[] };
-    let program = program_with(shelf, &flow, Capture::On, &engine)?;
+    let program = shelf.program(&flow, &engine, TraceDetail::Everything)?;
     let program = Listened { program, listener };
     let loaded = Session::load(&journal, program, setting, &mut |_, _| {});
     let (_, _nothing_is_carried_on) = loaded.map_err(|error| replay_error(id, error))?;

@@ -1,15 +1,18 @@
 //! Runs of programs, for whoever looks on: which one is meant, and how far it came.
 
 use agentic_model::{AgentName, Value};
-use agentic_replay::{Body, Journal, Session, SessionId, Setting};
+use agentic_providers::model::Adapter;
+use agentic_replay::{Body, Journal, Program as _, Session, SessionId, Setting, TraceDetail};
 
+use super::beginning::Beginning;
+use super::executor::Executor;
 use super::flow_of;
 use super::folder::{Folder, Values};
-use super::language::{Language, engine_of, kinds_of};
-use super::listing::newest_with_key;
+use super::language::{engine_of, kinds_of, language_of};
+use super::listing::{newest_with_key, with_key};
 use super::load::replay_error;
-use super::pipeline::Shelf;
 use super::recent::read_journal;
+use super::shelf::Shelf;
 use super::{State, summary};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
@@ -49,17 +52,34 @@ pub fn blocks(space: &SessionSpace, id: &SessionId) -> Result<Vec<Value>> {
     let journal = read_journal(space, id)?;
     let folder = Folder::of(space, id);
     let flow = flow_of(space, &folder, &journal.flow())?;
-    if Language::of(&flow)? != Language::Pipeline {
+    if !language_of(&flow)?.reports_progress() {
         return Ok(Vec::new());
     }
     let before_cancel = before_cancel(&journal);
-    let program = Shelf { space, folder: &folder, given: &[] }.program(&flow)?;
     let values = Values::of(space, &journal);
     let (engine, kinds) = (engine_of(&flow, journal.start())?, kinds_of(&flow)?);
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &values };
+    let shelf = Shelf { space, folder: &folder, given: &[] };
+    let program = shelf.program(&flow, &engine, TraceDetail::Told)?;
     let loaded = Session::load(&before_cancel, program, setting, &mut |_, _| {});
     let (session, _) = loaded.map_err(|error| replay_error(id, error))?;
-    Ok(session.program().progress().iter().map(|block| block.to_value()).collect())
+    Ok(session.program().progress())
+}
+
+/// Returns who performs the tasks of agents in the session that was started as an agent with a key;
+/// nothing where there is none, and where its program has no such tasks.
+///
+/// # Errors
+/// Fails when the sessions cannot be read.
+pub fn pinned_adapter(
+    space: &SessionSpace,
+    agent: &AgentName,
+    key: &str,
+) -> Result<Option<Adapter>> {
+    let Some(id) = with_key(space, agent, key)?.pop() else { return Ok(None) };
+    let flow = Beginning::of(space, &id)?.start.flow;
+    let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
+    Ok(Executor::new(&flow)?.adapter())
 }
 
 /// Cuts a journal where the run was stopped: what counts is how far it came until then.

@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 
 use agentic_lang_pipeline::run::AgentCall;
 use agentic_model::Value;
-use agentic_replay::{Answer, Failure, Request};
-
-use crate::error::ProgramError;
-use crate::{Error, Result};
+use agentic_replay::{Answer, Failure, ProgramFault, Request};
 
 /// What agents answer, by their ids, in turn; the last answer stays.
 #[derive(Debug, Default)]
@@ -22,7 +19,7 @@ pub(super) struct Script {
 impl Script {
     /// Reads a script: a map from the ids of agents to lists of `{"ok":VALUE}` and
     /// `{"failed":{"code","message"}}`.
-    pub fn read(value: &Value) -> Result<Script> {
+    pub fn read(value: &Value) -> Result<Script, ProgramFault> {
         let agents = value.as_map().ok_or_else(|| bad("it is no map from agents to answers"))?;
         let mut answers = BTreeMap::new();
         for (agent, listed) in agents {
@@ -66,6 +63,6 @@ fn read_answer(value: &Value) -> Option<Answer> {
     Some(Answer::Failed(Failure::new(text("code")?, text("message").unwrap_or_default())))
 }
 
-fn bad(reason: &str) -> Error {
-    Error::Program(ProgramError::BadScript { reason: reason.to_owned() })
+fn bad(reason: &str) -> ProgramFault {
+    ProgramFault::BadScript { reason: reason.to_owned() }
 }

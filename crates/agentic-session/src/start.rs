@@ -9,11 +9,11 @@ use super::drive::Driver;
 use super::executor::{Assignment, Executor};
 use super::folder::Folder;
 use super::inbox::{self, Letter};
-use super::language::kinds_of;
+use super::language::{kinds_of, language_of};
 use super::listing::{list_open, with_key};
-use super::pipeline::Shelf;
 use super::recent::read_journal;
-use super::{Language, program_heard, seal};
+use super::shelf::Shelf;
+use super::{program_heard, seal};
 use crate::decide::VALUE_BYTES_MAX;
 use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
@@ -76,7 +76,7 @@ impl Begin {
         Ok(Opening {
             agent: self.agent.clone(),
             flow: self.flow.cid(),
-            engine: Language::of(&self.flow)?.engine(),
+            engine: language_of(&self.flow)?.engine(),
             input: self.input.clone(),
             key: self.key.clone(),
             allow: self.allow.clone(),
@@ -165,7 +165,7 @@ fn make(space: &SessionSpace, begin: Begin, extent: Extent) -> Result<Option<Dri
     }
     let kinds = kinds_of(&begin.flow)?;
     let assignment = Assignment { flow: &begin.flow, key: &begin.key, allow: &begin.allow };
-    let executor = Executor::of_session(space, &folder, assignment)?;
+    let executor = Executor::of_session(shelf, assignment)?;
     opening.configuration = executor.pinned(|| space.work_folder(&begin.agent));
     let begun = Session::start(opening, space.now(), program, &kinds).map_err(bad)?;
     match extent {

@@ -3,7 +3,7 @@
 use agentic_providers::host::CancelFlag;
 use agentic_providers::provider::Response;
 
-use super::performer::ProviderCall;
+use super::provision::ProviderCall;
 
 /// How a person at a terminal takes part in a run. There is none where nobody sits.
 #[derive(Debug, Clone, Copy)]

@@ -2,20 +2,26 @@
 
 use std::path::Path;
 
+use agentic_flow::Rhai;
 use agentic_model::{AgentName, Briefing, Value};
-use agentic_replay::{Engine, Kinds, Opening, Session};
+use agentic_replay::{Engine, Kinds, Language, Opening, Session};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_store::Durability;
 use agentic_store::git::run_git;
 use agentic_store::journal::Log;
 
 use super::folder::Folder;
-use super::{Language, State, flow_object, program_of, resume};
+use super::{State, flow_object, program_of, resume};
 use crate::decide::{Action, ApprovalScope, Draft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::error::{RequestError, SessionError};
 use crate::hold::{Filter, pending};
 use crate::{Error, Options, SessionSpace};
+
+/// The language of scripts.
+fn rhai() -> &'static dyn Language {
+    &Rhai
+}
 
 const SOURCE: &str = "hold(\"Go on?\")";
 
@@ -27,7 +33,7 @@ fn session_of(
     engine: Engine,
 ) -> agentic_replay::SessionId {
     let flow = flow_object(source).expect("it is short");
-    let here = Language::Rhai.engine_since(&engine);
+    let here = rhai().engine_since(&engine);
     let opening = Opening {
         agent: agent.clone(),
         flow: flow.cid(),
@@ -81,7 +87,7 @@ pub(super) fn space_with_an_agent() -> (tempfile::TempDir, SessionSpace, AgentNa
 #[test]
 fn a_session_of_a_later_version_is_diverged_and_stays_as_it_is() {
     let (_folder, space, agent) = space_with_an_agent();
-    let here = Language::Rhai.engine();
+    let here = rhai().engine();
     let later = Engine { semantics: here.semantics + 1, ..here };
     let id = session_of(&space, &agent, SOURCE, later);
 
@@ -97,7 +103,7 @@ fn a_session_of_a_later_version_is_diverged_and_stays_as_it_is() {
 fn a_session_of_an_earlier_version_goes_on_as_it_did() {
     let (_folder, space, agent) = space_with_an_agent();
     let source = "let t = []; for p in [1, 2] { t.push(|| p) } hold(\"Go on?\"); all(t)";
-    let earlier = Engine { semantics: 1, ..Language::Rhai.engine() };
+    let earlier = Engine { semantics: 1, ..rhai().engine() };
     let id = session_of(&space, &agent, source, earlier);
     decide_open(&space, &id, Action::Approve);
     resume(&space, &id).expect("its version still runs");
@@ -109,7 +115,7 @@ fn a_session_of_an_earlier_version_goes_on_as_it_did() {
 fn an_open_hold_that_nobody_could_ask_any_more_keeps_its_meaning_and_is_named() {
     let (_folder, space, agent) = space_with_an_agent();
     let source = "hold(\"Go on?\", #{quorum: #{ned: 2}}).action";
-    let id = session_of(&space, &agent, source, Language::Rhai.engine());
+    let id = session_of(&space, &agent, source, rhai().engine());
     resume(&space, &id).expect("what was asked is asked");
     let report = examine(&space, Treatment::default()).expect("the repository can be read");
     assert_eq!(report.questionable.len(), 1);
@@ -145,7 +151,7 @@ pub(super) fn decide_open(space: &SessionSpace, id: &agentic_replay::SessionId, 
 #[test]
 fn what_was_said_of_one_doubt_does_not_answer_the_next() {
     let (_folder, space, agent) = space_with_an_agent();
-    let id = session_of(&space, &agent, SOURCE, Language::Rhai.engine());
+    let id = session_of(&space, &agent, SOURCE, rhai().engine());
     resume(&space, &id).expect("it asks");
     let open = pending(&space, &Filter::default()).expect("the sessions can be read");
     let mut stale = open[0].clone();

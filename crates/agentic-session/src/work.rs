@@ -14,16 +14,16 @@ use agentic_providers::provider::Response;
 use agentic_replay::{Path, Performance, SessionId, Stopped};
 
 use super::children::Child;
-use super::executor::CommandLine;
 use super::orphan::{self, Remaining};
-use super::performer::ProviderCall;
+use super::performer::CommandLine;
 use super::process::{Ended, Process};
+use super::provision::ProviderCall;
 use super::start::start_child;
 use super::terminal::Terminal;
 use crate::{Options, SessionSpace};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
-const TIME_LIMIT: Duration = Duration::from_secs(600);
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(600);
 /// How much longer than its grace a program is waited for that is stopped by force then.
 const KILLED_WITHIN: Duration = Duration::from_millis(500);
 /// How often a program that is to end is looked at.

@@ -1,18 +1,13 @@
 //! What happened in a run, as its records tell it.
 
-use std::sync::Arc;
-
-use agentic_model::Cid;
-use agentic_plan::{NodeId, Place, SourceMap};
 use agentic_replay::engine::RunEvent;
 use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
 use agentic_replay::{Body, By, Path, Record, SessionId};
 
 use crate::flow_of;
 use crate::folder::Folder;
-use crate::language::Language;
-use crate::pipeline::Shelf;
 use crate::recent::read_journal;
+use crate::shelf::Shelf;
 use crate::{Result, SessionSpace};
 
 /// Tells what happened in a run, oldest first.
@@ -21,31 +16,15 @@ use crate::{Result, SessionSpace};
 /// Fails when there is no such session or its records are damaged.
 pub(super) fn of(space: &SessionSpace, id: &SessionId) -> Result<Vec<RunEvent>> {
     let journal = read_journal(space, id)?;
-    let maps = source_maps(space, id, &journal.flow())?;
+    let folder = Folder::of(space, id);
+    let flow = flow_of(space, &folder, &journal.flow())?;
+    let place = Shelf { space, folder: &folder, given: &[] }.places(&flow)?;
     let told = |record: &Record| {
         let event = happening(record);
-        let place = event.path.as_ref().and_then(|path| place(&maps, path));
+        let place = event.path.as_ref().and_then(&place);
         RunEvent { place, ..event }
     };
     Ok(journal.records().iter().map(told).collect())
-}
-
-/// Reads where the nodes of a run come from, block by block. Nothing for other languages.
-fn source_maps(space: &SessionSpace, id: &SessionId, flow: &Cid) -> Result<Vec<Arc<SourceMap>>> {
-    let folder = Folder::of(space, id);
-    let flow = flow_of(space, &folder, flow)?;
-    if Language::of(&flow)? != Language::Pipeline {
-        return Ok(Vec::new());
-    }
-    let compiled = Shelf { space, folder: &folder, given: &[] }.compiled(&flow)?;
-    Ok(compiled.blocks.into_iter().map(|block| block.source_map).collect())
-}
-
-/// Finds the place of the outermost node that a path stands in.
-pub(super) fn place(maps: &[Arc<SourceMap>], path: &Path) -> Option<Place> {
-    let mut parts = path.as_str().split('/');
-    let block: usize = parts.next()?.strip_prefix('b')?.parse().ok()?;
-    maps.get(block)?.place(&NodeId::parse(parts.next()?).ok()?)
 }
 
 /// Tells what one record says happened.

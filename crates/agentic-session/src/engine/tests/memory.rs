@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::native::Natives;
 use agentic_lang_pipeline::run::{AgentCall, Children, FlowProgram, add_kinds};
 use agentic_lang_pipeline::{LANGUAGE, SEMANTICS_VERSION};
+use agentic_lang_pipeline::{PlannedRun, place_of};
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_plan::SourceMap;
 use agentic_replay::engine::{
@@ -20,7 +20,7 @@ use agentic_replay::{
     Progress, Record, Request, Session, State,
 };
 
-use super::super::history::{happening, place};
+use super::super::history::happening;
 
 /// The engine.
 #[derive(Default)]
@@ -295,7 +295,7 @@ impl DurableEngine<PlannedRun> for Memory {
         self.with(run, |run| {
             let told = |record: &Record| {
                 let event = happening(record);
-                let place = event.path.as_ref().and_then(|path| place(&run.places, path));
+                let place = event.path.as_ref().and_then(|path| place_of(&run.places, path));
                 RunEvent { place, ..event }
             };
             Ok(run.records.iter().map(told).collect())

@@ -4,7 +4,7 @@ mod hint;
 mod live;
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentic_api::view::LoweredView;
 use agentic_diag::Source;
@@ -15,7 +15,7 @@ use agentic_model::Value;
 use agentic_model::object::OBJECT_BYTES_MAX;
 use agentic_providers::model::Adapter;
 use agentic_replay::{End, Event};
-use agentic_session::{AgentLangFlow, Executor, agents_of};
+use agentic_session::{AgentLangFlow, Executor, SharedTasks, agents_of};
 
 pub use self::hint::Desk;
 use self::hint::no_pipeline;
@@ -283,7 +283,8 @@ fn in_memory(
         Some(name) => module.run(name, options),
         None => module.run_tests(options),
     };
-    let executor = Executor::new(&flow.to_object()?)?.with_mock(remembered);
+    let tasks = SharedTasks::new(Mutex::new(remembered));
+    let executor = Executor::of_agents(&flow.to_object()?, Arc::clone(&tasks))?;
     let mut talker = Talker::default();
     let mut sink = |event: Event| {
         keeper.add(&event);
@@ -292,8 +293,9 @@ fn in_memory(
         }
     };
     let folder = context.directory.clone();
-    let (end, remembered) = memory::run_remembering(run, input, executor, folder, &mut sink);
+    let end = memory::run(run, input, executor, folder, &mut sink);
     talker.end();
+    let remembered = tasks.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Performed { reached: Reached::End(end), trace: keeper.end(), remembered })
 }
 

@@ -220,7 +220,7 @@ impl Ready {
         sink: &mut dyn FnMut(Event),
     ) -> Result<End, Failure> {
         let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
-        let executor = Executor::of_pipeline(&self.run)?.with_run_id(run_id);
+        let executor = Executor::of_pipeline(&self.run, run_id)?;
         let folder = context.directory.clone();
         Ok(memory::run(run, self.input.clone(), executor, folder, sink))
     }

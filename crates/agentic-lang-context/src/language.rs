@@ -1,4 +1,5 @@
-//! Programs of the context language: what is pinned of them, and who answers what they ask.
+//! The context language, as whoever runs its programs durably sees it: what is pinned of them, and
+//! who answers what they ask.
 //!
 //! The object of a run holds every text that the program consists of, where the run begins, which
 //! candidates its choices take, and its [`Cast`]. Mocks and scripts are a fold over the answered
@@ -7,17 +8,55 @@
 use std::collections::BTreeMap;
 
 use agentic_diag::Source;
-use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::provider;
-use agentic_lang_context::{
-    Calls, CheckOptions, Checked, Dialect, EntryPoint, INPUT_REQUEST, LANGUAGE, MEMORY_REQUEST,
-    MODEL_REQUEST, Module, RunOptions, TOOL_REQUEST, Tracing, Version,
-};
+use agentic_model::object::ObjectError;
 use agentic_model::{Map, Object, Value};
-use agentic_replay::{EffectClass, Kinds, Program, Request};
+use agentic_replay::{
+    EffectClass, Kinds, Language, PinnedProgram, Program, ProgramFault, Request, behaviour,
+    source_of,
+};
 
-use super::language::{behaviour, broken, checked_kinds};
-use crate::Result;
+use crate::dialect::{Dialect, Version};
+use crate::error::Error;
+use crate::json::{self, Json};
+use crate::module::{
+    Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, compile,
+};
+use crate::provider;
+use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, Run, TOOL_REQUEST};
+use crate::{LANGUAGE, SEMANTICS_OLDEST, SEMANTICS_VERSION};
+
+/// The language of agents that declare what a model may see.
+#[derive(Debug, Clone, Copy)]
+pub struct ContextLanguage;
+
+impl Language for ContextLanguage {
+    fn name(&self) -> &'static str {
+        LANGUAGE
+    }
+
+    fn semantics(&self) -> u32 {
+        SEMANTICS_VERSION
+    }
+
+    fn semantics_oldest(&self) -> u32 {
+        SEMANTICS_OLDEST
+    }
+
+    fn add_kinds(&self, flow: &Object, kinds: &mut Kinds) -> Result<(), ProgramFault> {
+        Cast::of(flow)?.add_kinds(kinds);
+        Ok(())
+    }
+
+    fn program(&self, pinned: &PinnedProgram<'_>) -> Result<Box<dyn Program>, ProgramFault> {
+        let run = ContextFlow::of(pinned.flow, source_of(pinned.flow)?)?;
+        let module = run.compile().map_err(|checked| {
+            let first = checked.findings.first().map(|finding| finding.diagnostic.message.as_str());
+            ProgramFault::found(first)
+        })?;
+        let run = run.run(&module, Tracing::Full);
+        Ok(Box::new(run.map_err(|error| ProgramFault::broken(error.to_string()))?))
+    }
+}
 
 /// A run of a program of the context language.
 #[derive(Debug, Clone, PartialEq)]
@@ -78,7 +117,7 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails when the texts are too long for an object.
-    pub fn to_object(&self) -> Result<Object> {
+    pub fn to_object(&self) -> Result<Object, ObjectError> {
         let texts = |map: &BTreeMap<String, String>| {
             Value::Map(map.iter().map(|(key, text)| (key.clone(), Value::text(text))).collect())
         };
@@ -105,19 +144,20 @@ impl ContextFlow {
     }
 
     /// Reads the run that an object names.
-    pub(super) fn of(flow: &Object, source: &str) -> Result<ContextFlow> {
+    fn of(flow: &Object, source: &str) -> Result<ContextFlow, ProgramFault> {
         let map = flow.map();
         let text = |key: &str| map.get(key).and_then(Value::as_text);
         let texts = |key: &str| -> BTreeMap<String, String> {
             let pinned = map.get(key).and_then(Value::as_map).into_iter().flatten();
             pinned.filter_map(|(name, text)| Some((name.clone(), text.as_text()?.into()))).collect()
         };
-        let dialect = match text("dialect") {
-            None => None,
-            Some(text) => Some(Version::parse(text).map(Dialect::strict).ok_or_else(|| {
-                broken(flow, Some(format!("there is no version `{text}`").as_str()))
-            })?),
-        };
+        let dialect =
+            match text("dialect") {
+                None => None,
+                Some(text) => Some(Version::parse(text).map(Dialect::strict).ok_or_else(|| {
+                    ProgramFault::broken(format!("there is no version `{text}`"))
+                })?),
+            };
         Ok(ContextFlow {
             name: text("name").unwrap_or_default().to_owned(),
             source: source.to_owned(),
@@ -141,24 +181,20 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails with everything that the check found.
-    pub fn compile(&self) -> std::result::Result<Module, Checked> {
+    pub fn compile(&self) -> Result<Module, Checked> {
         let options =
             CheckOptions { dialect: self.dialect, calls: self.calls, ..CheckOptions::default() };
         let mut resolver =
             |path: &str| self.files.get(path).cloned().ok_or_else(|| "it is not pinned".to_owned());
         let source = Source::new(self.name.as_str(), self.source.as_str());
-        agentic_lang_context::compile(source, &options, &mut resolver)
+        compile(source, &options, &mut resolver)
     }
 
     /// Prepares a run of the compiled program, which tells what it does if it is to.
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(
-        &self,
-        module: &Module,
-        tracing: Tracing,
-    ) -> std::result::Result<agentic_lang_context::Run, agentic_lang_context::Error> {
+    pub fn run(&self, module: &Module, tracing: Tracing) -> Result<Run, Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
         let variant = self.variant.clone();
         let mut options = RunOptions { variant, tracing, ..RunOptions::default() };
@@ -167,24 +203,15 @@ impl ContextFlow {
     }
 }
 
-/// Makes a run of the program that an object names.
-pub(super) fn program(flow: &Object, source: &str) -> Result<Box<dyn Program>> {
-    let run = ContextFlow::of(flow, source)?;
-    let module = run.compile().map_err(|checked| {
-        let first = checked.findings.first().map(|finding| finding.diagnostic.message.clone());
-        broken(flow, first.as_deref())
-    })?;
-    let run =
-        run.run(&module, Tracing::Full).map_err(|error| broken(flow, Some(&error.to_string())))?;
-    Ok(Box::new(run))
-}
-
 impl Cast {
-    /// Reads the cast of a run.
-    pub(super) fn of(flow: &Object) -> Result<Cast> {
+    /// Reads the cast of a pinned program.
+    ///
+    /// # Errors
+    /// Fails when nobody knows who is meant.
+    pub fn of(flow: &Object) -> Result<Cast, ProgramFault> {
         let cast = flow.map().get("cast").unwrap_or(&Value::Null);
         let text = |key: &str| cast.get(key).and_then(Value::as_text);
-        let unknown = || broken(flow, Some("nobody knows who answers its requests"));
+        let unknown = || ProgramFault::broken("nobody knows who answers its requests");
         let models = match text("models") {
             Some("mock") => {
                 let version = text("version").and_then(Version::parse);
@@ -234,10 +261,9 @@ impl Cast {
         Value::Map(map)
     }
 
-    /// Returns the kinds of requests that programs with this cast make. What is made up may be made
-    /// up again.
-    pub(super) fn kinds(&self) -> Kinds {
-        let mut kinds = checked_kinds();
+    /// Tells a host about the kinds of requests that programs with this cast make. What is made up
+    /// may be made up again.
+    pub fn add_kinds(&self, kinds: &mut Kinds) {
         kinds.set_classes(INPUT_REQUEST, class_of);
         kinds.set_classes(
             MODEL_REQUEST,
@@ -255,7 +281,6 @@ impl Cast {
                 },
             );
         }
-        kinds
     }
 }
 

@@ -1,0 +1,118 @@
+//! What programs of the context language ask: models, tools and memories, made up or outside, and
+//! what an input lacks.
+
+use agentic_lang_context::provider::{self, MockMemory, MockModel, ScriptedModel, mock_tool};
+use agentic_lang_context::{
+    Cast, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, Models, TOOL_REQUEST, Tools,
+};
+use agentic_model::Value;
+use agentic_providers::provider::Providers;
+use agentic_replay::{Answer, Failure, ProgramFault, Request};
+
+use super::{Performer, PerformerSetting};
+use crate::provision::Provision;
+
+/// The code of the failure of a question for an input that nobody answers.
+const NO_INPUT: &str = "no-input";
+
+pub(crate) fn performer(
+    setting: &PerformerSetting<'_>,
+) -> Result<Box<dyn Performer>, ProgramFault> {
+    Ok(Box::new(CastPerformer::new(&Cast::of(setting.pinned.flow)?)))
+}
+
+/// Performs what a program of the context language asks.
+#[derive(Debug)]
+pub(crate) struct CastPerformer {
+    model: Option<Model>,
+    tools: Tools,
+    mock_memory: MockMemory,
+}
+
+/// Who makes up what models reply.
+#[derive(Debug)]
+enum Model {
+    Mock(MockModel),
+    Scripted(ScriptedModel),
+}
+
+impl CastPerformer {
+    /// Makes the performer of a program with a cast.
+    pub fn new(cast: &Cast) -> CastPerformer {
+        let model = match &cast.models {
+            Models::Mock(version) => Some(Model::Mock(MockModel::new(*version))),
+            Models::Script(replies) => Some(Model::Scripted(ScriptedModel::from_json(replies))),
+            Models::Configured => None,
+        };
+        CastPerformer { model, tools: cast.tools, mock_memory: MockMemory::default() }
+    }
+
+    /// Says whether a request is performed by a provider outside.
+    fn is_outside(&self, request: &Request) -> bool {
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => self.model.is_none(),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Mock) => false,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Real) => true,
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version).is_none()
+            }
+            _ => false,
+        }
+    }
+
+    /// Answers a request that is made up; nothing for one of a provider outside, and for a kind
+    /// that is not of the language.
+    fn answer(&mut self, request: &Request) -> Option<Answer> {
+        let payload = &request.payload;
+        match (request.kind.as_str(), self.tools) {
+            (MODEL_REQUEST, _) => Some(match self.model.as_mut()? {
+                Model::Scripted(script) => script.answer(payload),
+                Model::Mock(mock) => mock.answer(payload),
+            }),
+            (TOOL_REQUEST, Tools::Mock) => Some(mock_tool(payload)),
+            (MEMORY_REQUEST, Tools::Mock) => Some(self.mock_memory.answer(payload)),
+            (TOOL_REQUEST | MEMORY_REQUEST, Tools::Described(version)) => {
+                provider::dry_run(request, version)
+            }
+            (INPUT_REQUEST, _) => {
+                let message = "the input lacks it, and nobody can be asked";
+                Some(Answer::Failed(Failure::new(NO_INPUT, message)))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Performer for CastPerformer {
+    fn compute(&mut self, request: &Request) -> Option<Answer> {
+        self.answer(request)
+    }
+
+    fn fold(&mut self, request: &Request, answer: &Answer) {
+        if self.is_outside(request) {
+            return;
+        }
+        match answer {
+            Answer::Ok(_) | Answer::Failed(_) => drop(self.answer(request)),
+            // What was withdrawn before it began took no reply.
+            Answer::Cancelled(_) | Answer::TimedOut => {}
+        }
+    }
+
+    fn provision(&self, request: &Request) -> Option<Provision> {
+        self.is_outside(request).then_some(Provision::Effect)
+    }
+
+    fn question<'r>(&self, request: &'r Request) -> Option<&'r str> {
+        let is_input = request.kind == INPUT_REQUEST;
+        is_input.then(|| request.payload.get("path").and_then(Value::as_text)).flatten()
+    }
+
+    fn is_configured_early(&self) -> bool {
+        self.model.is_none() || self.tools != Tools::Mock
+    }
+
+    fn remark(&self, providers: &Providers) -> Option<String> {
+        if self.tools == Tools::Real { providers.tools.plain_remark() } else { None }
+    }
+}

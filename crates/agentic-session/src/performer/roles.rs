@@ -1,0 +1,164 @@
+//! What pipelines ask: native functions, programs, endpoints, and models that play roles.
+
+use std::collections::BTreeMap;
+
+use agentic_lang_pipeline::native::Natives;
+use agentic_lang_pipeline::run::{AgentCall, RequestKind, reply_schema};
+use agentic_lang_pipeline::{PlannedRun, pinned_registry};
+use agentic_model::{Value, json};
+use agentic_plan::{AuthSource, Registry};
+use agentic_providers::endpoint::Call;
+use agentic_replay::{Answer, Failure, ProgramFault, Request};
+
+use super::{CommandLine, Performer, PerformerSetting};
+use crate::provision::Provision;
+use crate::script::Script;
+
+/// The code of the failure of an agent that nobody performs.
+const UNPERFORMED: &str = "AgentNotRegistered";
+
+/// Performs what a pipeline asks.
+#[derive(Debug)]
+pub(crate) struct RolePerformer {
+    natives: Natives,
+    script: Script,
+    /// The run that agents are told they are called by.
+    run_id: String,
+    /// In whose name agents are called.
+    invoked_by: Option<String>,
+    /// What the agents need that need a credential.
+    auth: BTreeMap<String, AuthSource>,
+}
+
+pub(crate) fn performer(
+    setting: &PerformerSetting<'_>,
+) -> Result<Box<dyn Performer>, ProgramFault> {
+    let map = setting.pinned.flow.map();
+    let (auth, run_id) = match &setting.run {
+        Some(run) => (auth_of(&pinned_registry(&setting.pinned)?), (run.run_id)()),
+        None => (BTreeMap::new(), String::new()),
+    };
+    Ok(Box::new(RolePerformer {
+        natives: Natives::default(),
+        script: map.get("script").map(Script::read).transpose()?.unwrap_or_default(),
+        run_id,
+        invoked_by: map.get("invoked_by").and_then(Value::as_text).map(str::to_owned),
+        auth,
+    }))
+}
+
+impl RolePerformer {
+    /// Makes the performer of a program that runs in memory: it is pinned nowhere, so it may be
+    /// longer than an object.
+    pub fn of_planned(run: &PlannedRun, run_id: String) -> Result<RolePerformer, ProgramFault> {
+        Ok(RolePerformer {
+            natives: Natives::default(),
+            script: run.script.as_ref().map(Script::read).transpose()?.unwrap_or_default(),
+            run_id,
+            invoked_by: run.invoked_by.clone(),
+            auth: auth_of(&run.compiled.registry),
+        })
+    }
+
+    /// Returns what the agent of a request receives, as JSON on one line.
+    fn received(&self, request: &Request) -> String {
+        let input = AgentCall::of(request).map(|call| call.to_input(&self.run_id));
+        json::to_text(&input.unwrap_or(Value::Null))
+    }
+
+    /// Performs a native function.
+    fn perform_native(&self, request: &Request) -> Answer {
+        let function = request.payload.get("function").and_then(Value::as_text).unwrap_or_default();
+        let outcome = AgentCall::of(request).and_then(|call| self.natives.perform(function, &call));
+        match outcome {
+            Some(Ok(value)) => Answer::Ok(value),
+            Some(Err(failure)) => Answer::Failed(failure),
+            None => {
+                let message = format!("there is no native function `{function}`");
+                Answer::Failed(Failure::new(UNPERFORMED, message))
+            }
+        }
+    }
+}
+
+impl Performer for RolePerformer {
+    fn compute(&mut self, request: &Request) -> Option<Answer> {
+        match RequestKind::of(request)? {
+            RequestKind::Native => Some(self.perform_native(request)),
+            RequestKind::Executable
+            | RequestKind::Endpoint
+            | RequestKind::Spawn
+            | RequestKind::Model
+            | RequestKind::Hold
+            | RequestKind::Sleep => None,
+            RequestKind::Agent => {
+                let agent = AgentCall::of(request).map(|call| call.agent).unwrap_or_default();
+                let message = format!("nothing here performs the agent `{agent}`");
+                Some(Answer::Failed(Failure::new(UNPERFORMED, message)))
+            }
+        }
+    }
+
+    fn fold(&mut self, request: &Request, _answer: &Answer) {
+        // What was answered from a script took its turn.
+        let _ = self.script.next(request);
+    }
+
+    fn command(&self, request: &Request) -> Option<CommandLine> {
+        if RequestKind::of(request) != Some(RequestKind::Executable) {
+            return None;
+        }
+        let argv = request.payload.get("argv")?.as_list()?;
+        let argv: Option<Vec<String>> =
+            argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
+        let stdin = format!("{}\n", self.received(request));
+        argv.map(|argv| CommandLine { argv, stdin })
+    }
+
+    fn call(&self, request: &Request) -> Option<Call> {
+        if RequestKind::of(request) != Some(RequestKind::Endpoint) {
+            return None;
+        }
+        let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
+        Some(Call {
+            url: text("url")?.to_owned(),
+            method: text("method")?.to_owned(),
+            body: self.received(request).into_bytes(),
+        })
+    }
+
+    fn provision(&self, request: &Request) -> Option<Provision> {
+        if RequestKind::of(request) != Some(RequestKind::Model) {
+            return None;
+        }
+        let agent = AgentCall::of(request).map(|call| call.agent);
+        Some(Provision::Role(agent.and_then(|agent| reply_schema(&agent))))
+    }
+
+    fn scripted(&mut self, request: &Request) -> Option<Answer> {
+        self.script.next(request)
+    }
+
+    fn is_scripted(&self, request: &Request) -> bool {
+        self.script.knows(request)
+    }
+
+    fn is_configured_early(&self) -> bool {
+        true
+    }
+
+    fn auth(&self, request: &Request) -> AuthSource {
+        let agent = AgentCall::of(request).map(|call| call.agent);
+        agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default()
+    }
+
+    fn invoked_by(&self) -> Option<&str> {
+        self.invoked_by.as_deref()
+    }
+}
+
+/// Collects which agents of a pipeline need which credential.
+fn auth_of(registry: &Registry) -> BTreeMap<String, AuthSource> {
+    let needing = registry.builtins().filter(|spec| spec.auth != AuthSource::None);
+    needing.map(|spec| (spec.agent.to_string(), spec.auth.clone())).collect()
+}
