@@ -17,7 +17,7 @@ const CEILINGS: [(&str, usize); 4] = [
     ("agentic-lang-agent", 10),
     ("agentic-lang-context", 14),
     ("agentic-lang-pipeline", 12),
-    ("agentic-session", 37),
+    ("agentic-session", 36),
 ];
 /// How often a name may be passed on before it is taken for lost.
 const HOPS_MAX: usize = 8;
