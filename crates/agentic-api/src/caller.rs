@@ -43,15 +43,8 @@ impl<'s> Caller<'s> {
     /// # Errors
     /// Fails when the name is none.
     pub fn known_agent(&self, named: Option<&str>) -> Result<Option<AgentName>, Refusal> {
-        if let Some(name) = named {
-            return agent_name(name).map(Some);
-        }
-        match &self.agent {
-            None => Ok(self.space.current_agent()),
-            Some(name) => AgentName::parse(name).map(Some).map_err(|error| {
-                Refusal::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
-            }),
-        }
+        let chosen = chosen_agent(named, self.agent.as_deref())?;
+        Ok(chosen.or_else(|| self.space.current_agent()))
     }
 
     /// Chooses the branch of an agent that is only read: `NAME`, `REMOTE/NAME`, or without a name
@@ -77,6 +70,24 @@ impl<'s> Caller<'s> {
     pub fn path(&self, path: &Path) -> PathBuf {
         self.folder.join(path)
     }
+}
+
+/// Chooses the agent that was named, or else the one that was chosen for all verbs.
+///
+/// # Errors
+/// Fails when the name is none.
+pub fn chosen_agent(
+    named: Option<&str>,
+    for_all: Option<&str>,
+) -> Result<Option<AgentName>, Refusal> {
+    if let Some(name) = named {
+        return agent_name(name).map(Some);
+    }
+    let parse = |name: &str| {
+        let hint = "set AGENTIC_AGENT to the name of an agent";
+        AgentName::parse(name).map_err(|error| Refusal::usage(&error.to_string(), hint))
+    };
+    for_all.map(parse).transpose()
 }
 
 /// Reads the name of an agent.

@@ -13,7 +13,7 @@ mod refusal;
 pub mod verb;
 pub mod view;
 
-pub use crate::caller::Caller;
+pub use crate::caller::{Caller, chosen_agent};
 pub use crate::notice::Notice;
 pub use crate::refusal::Refusal;
 pub use crate::verb::{Answer, Command, Reply, Verb};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use agentic_space::Written;
+
 /// Something that did not keep a verb from being done.
 #[derive(Debug, Clone)]
 pub enum Notice {
@@ -28,6 +30,11 @@ pub enum Notice {
 }
 
 impl Notice {
+    /// Says what a write left to tell: nothing where everything is visible.
+    pub fn of(written: &Written) -> Option<Notice> {
+        written.deferred.clone().map(|why| Notice::Deferred { why })
+    }
+
     /// Says it in a sentence.
     pub fn sentence(&self) -> String {
         match self {

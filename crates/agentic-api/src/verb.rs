@@ -57,8 +57,7 @@ impl<A> Reply<A> {
 
     /// Answers after a write.
     pub fn written(answer: A, written: &Written) -> Reply<A> {
-        let deferred = written.deferred.iter().cloned();
-        Reply { answer, notices: deferred.map(|why| Notice::Deferred { why }).collect() }
+        Reply { answer, notices: Notice::of(written).into_iter().collect() }
     }
 
     fn map<B>(self, convert: impl FnOnce(A) -> B) -> Reply<B> {

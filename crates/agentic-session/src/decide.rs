@@ -237,8 +237,7 @@ fn record(
                 Some((head, transaction(space, start, decision, (head, signing))?))
             }
         };
-        let locked = LockedStream::agent(space, agent)?;
-        let head = locked.head().expect("BUG: an agent has a head");
+        let (locked, head) = LockedStream::agent(space, agent)?;
         let found = trust::find(space, start, request, Look::Locked)?;
         if !found.unseen.is_empty() {
             drop(locked);

@@ -88,7 +88,7 @@ fn record_object(
 /// Keeps objects in the notes of an agent.
 pub fn keep(space: &SessionSpace, agent: &AgentName, verb: &str, objects: &[Object]) -> Result<()> {
     let signatures = space.signatures(agent)?;
-    let locked = LockedStream::agent(space, agent)?;
+    let (locked, _) = LockedStream::agent(space, agent)?;
     let signed = (signatures.author, signatures.committer);
     let transaction = Transaction::keeping(
         verb,

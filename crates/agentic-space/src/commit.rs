@@ -107,8 +107,7 @@ fn attempt(
     }
 
     // Under the agent's lock: the same again.
-    let mut locked = LockedStream::agent(space, agent)?;
-    let head = locked.head().expect("BUG: an agent has a head");
+    let (mut locked, head) = LockedStream::agent(space, agent)?;
     let bound = match drafts.iter().any(|draft| draft.capture == Capture::WithTrace) {
         true => BoundTrace::take(locked.writer(), agent)?,
         false => None,

@@ -292,7 +292,7 @@ fn head_of(space: &Space, target: &Target) -> Result<Oid> {
 
 fn lock<'s>(space: &'s Space, target: &Target, head: Oid) -> Result<LockedStream<'s>> {
     match target {
-        Target::Agent(agent) => LockedStream::agent(space, agent),
+        Target::Agent(agent) => Ok(LockedStream::agent(space, agent)?.0),
         Target::Branch(name) => {
             let mut locked = LockedStream::stream(space, &Stream::of_branch(name))?;
             locked.begin(None, Some(head))?;

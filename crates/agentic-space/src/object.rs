@@ -21,7 +21,7 @@ impl Space {
     pub fn put_object(&self, agent: &AgentName, object: &Object) -> Result<Written> {
         self.check_kind(object.kind(), OBJECT)?;
         let signatures = self.signatures(agent)?;
-        let locked = LockedStream::agent(self, agent)?;
+        let (locked, _) = LockedStream::agent(self, agent)?;
         let signed = (signatures.author, signatures.committer);
         let transaction = Transaction::keeping(
             "object put",

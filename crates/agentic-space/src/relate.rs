@@ -42,7 +42,7 @@ pub fn relate(
     }
     let keeper = keeper(source, target)?;
     let signatures = space.signatures(&keeper)?;
-    let locked = LockedStream::agent(space, &keeper)?;
+    let (locked, _) = LockedStream::agent(space, &keeper)?;
     let tip = space.repository().notes(&keeper.notes_ref())?.tip();
     let same = |edge: &Edge| {
         edge.source == *source && edge.relation == *relation && edge.target == *target

@@ -121,9 +121,8 @@ impl Space {
     /// Fails when nothing is pending or the commit is not one of the agent's.
     pub fn attach_trace(&self, agent: &AgentName, commit: Oid) -> Result<Attached> {
         let signatures = self.signatures(agent)?;
-        let locked = LockedStream::agent(self, agent)?;
-        let is_own = |head| self.repository().is_ancestor(commit, head);
-        if !locked.head().map_or(Ok(false), is_own)? {
+        let (locked, head) = LockedStream::agent(self, agent)?;
+        if !self.repository().is_ancestor(commit, head)? {
             return Err(Error::Commit(CommitError::Foreign { commit, agent: agent.clone() }));
         }
         let bound = BoundTrace::take(locked.writer(), agent)?;

@@ -72,13 +72,14 @@ pub struct LockedStream<'s> {
 }
 
 impl<'s> LockedStream<'s> {
-    /// Takes the lock of an agent, finishes what a crash left there, and reads its head.
+    /// Takes the lock of an agent, finishes what a crash left there, and reads its head, which it
+    /// returns too.
     ///
     /// # Errors
     /// Fails when there is no such agent, and when its journal is damaged.
-    pub fn agent(space: &'s Space, agent: &AgentName) -> Result<LockedStream<'s>> {
+    pub fn agent(space: &'s Space, agent: &AgentName) -> Result<(LockedStream<'s>, Oid)> {
         let (writer, head) = space.writer(agent)?;
-        Ok(LockedStream { space, writer, head: Some(head) })
+        Ok((LockedStream { space, writer, head: Some(head) }, head))
     }
 
     /// Takes the lock of a stream whose journal may have to be begun: see [`LockedStream::begin`].
@@ -97,11 +98,6 @@ impl<'s> LockedStream<'s> {
     pub fn begin(&mut self, genesis: Option<Oid>, head: Option<Oid>) -> Result<()> {
         self.head = head;
         Ok(self.writer.begin(genesis, head, self.space.now())?)
-    }
-
-    /// Returns the head of an agent whose lock this is; of another stream, what it was begun with.
-    pub fn head(&self) -> Option<Oid> {
-        self.head
     }
 
     /// Returns the stream's writer.

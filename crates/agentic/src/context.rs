@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
-use agentic_api::Caller;
+use agentic_api::{Caller, chosen_agent};
 use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
 use agentic_session::{Listener, Options, SessionSpace};
@@ -86,9 +86,7 @@ impl Context {
 
     /// Makes the caller of a verb: who runs it, and where.
     pub fn caller<'s>(&self, space: &'s SessionSpace) -> Caller<'s> {
-        let agent = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty());
-        let agent = agent.map(|text| text.to_string_lossy().into_owned());
-        Caller { agent, ..Caller::new(space, &self.directory) }
+        Caller { agent: agent_of_environment(), ..Caller::new(space, &self.directory) }
     }
 
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
@@ -97,12 +95,7 @@ impl Context {
         space: &SessionSpace,
         named: Option<&AgentName>,
     ) -> Result<AgentName, Failure> {
-        self.known_agent(space, named)?.ok_or_else(|| {
-            Failure::usage(
-                "no agent was named",
-                "use `--agent NAME`, set AGENTIC_AGENT, or run this in the worktree of an agent",
-            )
-        })
+        Ok(self.caller(space).agent(named.map(AgentName::as_str))?)
     }
 
     /// Chooses the agent as [`Context::agent`] does, where there need not be one.
@@ -111,22 +104,20 @@ impl Context {
         space: &SessionSpace,
         named: Option<&AgentName>,
     ) -> Result<Option<AgentName>, Failure> {
-        Ok(self.named_agent(named)?.or_else(|| space.current_agent()))
+        Ok(self.caller(space).known_agent(named.map(AgentName::as_str))?)
     }
 
     /// Returns the agent that was named, or else `AGENTIC_AGENT`.
     pub fn named_agent(&self, named: Option<&AgentName>) -> Result<Option<AgentName>, Failure> {
-        if let Some(agent) = named {
-            return Ok(Some(agent.clone()));
-        }
-        if let Some(text) = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty()) {
-            let text = text.to_string_lossy();
-            return AgentName::parse(&text).map(Some).map_err(|error| {
-                Failure::usage(&error.to_string(), "set AGENTIC_AGENT to the name of an agent")
-            });
-        }
-        Ok(None)
+        let for_all = agent_of_environment();
+        Ok(chosen_agent(named.map(AgentName::as_str), for_all.as_deref())?)
     }
+}
+
+/// Returns the agent that `AGENTIC_AGENT` chooses for all verbs.
+fn agent_of_environment() -> Option<String> {
+    let agent = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty());
+    agent.map(|text| text.to_string_lossy().into_owned())
 }
 
 impl Context {

@@ -5,6 +5,7 @@ use std::io::{Error, ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use agentic_api::Notice;
 use agentic_api::view::visible;
 use serde::Serialize;
 
@@ -198,19 +199,15 @@ pub fn warn(text: &str) {
 }
 
 /// Warns about what a caller should be told although the verb was done.
-pub fn warn_of(notices: &[agentic_api::Notice]) {
+pub fn warn_of(notices: &[Notice]) {
     for notice in notices {
         warn(&notice.sentence());
     }
 }
 
-/// Warns when a write is decided but not visible yet, or a worktree stayed behind.
+/// Warns when a write is decided but not visible yet.
 pub fn warn_deferred(written: &agentic_space::Written) {
-    if let Some(why) = &written.deferred {
-        warn(&format!(
-            "the write is durable but not visible yet: {why}; the next command finishes it"
-        ));
-    }
+    warn_of(Notice::of(written).as_slice());
 }
 
 /// Tells what had to be mended, on the way of a verb too.
@@ -233,9 +230,6 @@ pub fn warn_left_out(repositories: &[String]) {
 
 /// Warns when a worktree did not follow its branch.
 pub fn warn_left_behind(why: Option<&agentic_store::Error>) {
-    if let Some(why) = why {
-        warn(&format!(
-            "the worktree did not follow: {why}; run `agentic worktree sync`, or `git restore .` there where no agent works"
-        ));
-    }
+    let why = why.map(|why| Notice::LeftBehind { why: why.to_string() });
+    warn_of(why.as_slice());
 }
