@@ -17,6 +17,7 @@ use agentic_replay::{
     RequestId, Session, SessionId, Signalled, Upgrade,
 };
 use agentic_store::Lock;
+use agentic_store::error::FileError;
 use agentic_store::journal::Log;
 
 use super::effect::{Performed, ended_child, perform, ready_child};
@@ -333,7 +334,7 @@ impl<'a> Driver<'a> {
             Came::Exec(super::process::Ended { no_room: Some(source), .. }) => {
                 let path = self.work_folder();
                 let doing = "start a program in";
-                let fault = agentic_store::Error::Io { doing, path, source };
+                let fault = agentic_store::Error::File(FileError { doing, path, source });
                 self.faulted.insert(running.performance.request.path.clone(), fault.into());
                 return Ok(());
             }

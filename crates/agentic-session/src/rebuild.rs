@@ -10,6 +10,7 @@ use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{Instant, Kind, Oid, Person, Signature, Value};
 use agentic_replay::{Answer, AskedRequest, SessionId, Summary};
 use agentic_space::commit::Edit;
+use agentic_store::error::GitError;
 use agentic_store::git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_store::journal::{GitKind, GitObject};
 
@@ -121,10 +122,10 @@ fn copy(space: &SessionSpace, target: &Repository, commit: Oid, rebuilt: &[Oid])
         output.map_err(agentic_store::Error::io("copy commits to", target.common_dir()))?;
     if !output.status.success() {
         let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(agentic_store::Error::GitProgram {
+        return Err(agentic_store::Error::Git(GitError::Program {
             command: "pack-objects".to_owned(),
             message,
-        }
+        })
         .into());
     }
     Ok(())

@@ -3,6 +3,7 @@
 use agentic_model::{Object, Value, canonical};
 use agentic_replay::record::Objects as _;
 use agentic_replay::{Divergence, ReplayError, Session, SessionId, Setting};
+use agentic_store::error::DamageError;
 
 use super::folder::{Folder, Values};
 use super::language::engine_of;
@@ -30,10 +31,9 @@ pub enum Verdict {
 pub fn replay(space: &SessionSpace, id: &SessionId, flow: Option<&Object>) -> Result<Verdict> {
     let journal = match read_journal(space, id) {
         Ok(journal) => journal,
-        Err(Error::Space(agentic_space::Error::Store(agentic_store::Error::Corrupt {
-            reason,
-            ..
-        }))) => {
+        Err(Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(
+            DamageError { reason, .. },
+        )))) => {
             return Ok(Verdict::Corrupt(reason));
         }
         Err(error) => return Err(error),

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::AgentName;
+use agentic_store::error::RefError;
 use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_store::journal::{Archived, BranchMove, Fold, Transaction};
 use agentic_store::recovery::keep_notes;
@@ -232,7 +233,9 @@ fn check_closed(space: &Space, agents: &[AgentName], users: &impl SessionUsers) 
         };
         if let Some((branch, occupation)) = occupied.into_iter().find(|(name, _)| is_wanted(name)) {
             let path = worktree.path;
-            return Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into());
+            return Err(
+                agentic_store::Error::Ref(RefError::Occupied { branch, occupation, path }).into()
+            );
         }
     }
     match users.open_session(&wanted)? {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Oid};
+use agentic_store::error::RefError;
 use agentic_store::git::{Checkout, Snapshot, SnapshotSource, Worktree};
 use agentic_store::{Durability, Lock, WorktreeLock};
 
@@ -72,7 +73,8 @@ impl Space {
                 Err(Error::Worktree(WorktreeError::Unlinked { agent, path }))
             }
             Checkout::Occupied(path, occupation) => {
-                Err(agentic_store::Error::BranchOccupied { branch, occupation, path }.into())
+                Err(agentic_store::Error::Ref(RefError::Occupied { branch, occupation, path })
+                    .into())
             }
         }
     }

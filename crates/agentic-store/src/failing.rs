@@ -11,6 +11,7 @@ mod refs;
 use std::cell::Cell;
 use std::path::Path;
 
+use crate::error::InjectedError;
 use crate::ground::GroundStore;
 use crate::journal::Transaction;
 use crate::layout::{Layout, Stream};
@@ -66,7 +67,7 @@ impl<G> FailingAt<G> {
         if self.moment == FailureMoment::After {
             let _lost = take(&self.inner)?;
         }
-        Err(Error::Injected { point })
+        Err(Error::Injected(InjectedError { point }))
     }
 }
 

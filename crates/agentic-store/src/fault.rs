@@ -113,7 +113,7 @@ mod armed {
         if reached("AGENTIC_FAIL_AT", name) {
             // Said aloud even where the step that fails is one that nobody has to hear of.
             eprintln!("made to fail at `{name}`");
-            return Err(Error::Injected { point: name });
+            return Err(Error::Injected(crate::error::InjectedError { point: name }));
         }
         Ok(())
     }

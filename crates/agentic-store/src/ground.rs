@@ -16,7 +16,7 @@ pub(crate) use self::notes::unite_lines;
 pub use self::notes::{Notes, Upkeep};
 pub use self::objects::{AuthoredMessage, Objects, Written};
 pub use self::packs::Packs;
-pub use self::refs::{RefMove, RefName, Refs};
+pub use self::refs::{Occupation, RefMove, RefName, Refs};
 use crate::Result;
 use crate::journal::Transaction;
 use crate::layout::{Layout, Stream};
@@ -48,7 +48,7 @@ pub trait GroundStore: Refs + Objects + Notes + Packs {
     /// Checks that nobody else is about to move a branch.
     ///
     /// # Errors
-    /// Fails with [`Error::BranchOccupied`](crate::Error::BranchOccupied), and when worktrees cannot be
+    /// Fails with [`RefError::Occupied`](crate::error::RefError::Occupied), and when worktrees cannot be
     /// listed.
     fn check_unoccupied(&self, branch: &str) -> Result<()>;
 

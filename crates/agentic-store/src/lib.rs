@@ -5,7 +5,7 @@
 //! `agentic/` may be deleted.
 
 pub mod boot;
-mod error;
+pub mod error;
 pub mod failing;
 pub mod fault;
 pub mod file;

@@ -12,10 +12,11 @@
 mod wait;
 
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+use crate::error::{FileError, RefError};
 use crate::{Error, Result, file};
 
 /// How much of a lock file is read at first, in bytes; notes are hardly ever longer.
@@ -48,7 +49,7 @@ pub(crate) struct LockFile {
 impl LockFile {
     fn open(path: &Path) -> Result<LockFile> {
         let file = match open(path) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            Err(Error::File(error)) if error.is_missing() => {
                 let parent = path.parent().expect("locks stand in a folder");
                 std::fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
                 open(path)?
@@ -90,7 +91,7 @@ impl LockFile {
             Ok(()) => self.held(git_dir).map(Some),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(source)) => {
-                Err(Error::Io { doing: "lock", path: self.path, source })
+                Err(Error::File(FileError { doing: "lock", path: self.path, source }))
             }
         }
     }
@@ -186,7 +187,7 @@ impl Lock {
     /// Lets git lock the index of a worktree for this holder while `work` runs.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`] when another program holds it, as `work` does, and when the
+    /// Fails with [`RefError::Locked`] when another program holds it, as `work` does, and when the
     /// lock file cannot be written.
     pub fn announced_index<T>(
         &self,
@@ -195,7 +196,7 @@ impl Lock {
     ) -> Result<T> {
         let index = git_dir.join("index");
         if git_dir.join("index.lock").exists() {
-            return Err(Error::RefLocked { name: index.display().to_string() });
+            return Err(Error::Ref(RefError::Locked { name: index.display().to_string() }));
         }
         let inside = git_dir.canonicalize().map_err(Error::io("read", git_dir))?;
         match inside.join("index").strip_prefix(common_dir) {
@@ -327,8 +328,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder");
         let (foreign, path) = (dir.path().join("refs.lock"), dir.path().join("alice"));
         let take = || Lock::take(&path, dir.path()).expect("free");
-        let failed: Result<()> =
-            take().announced(&["refs"], || Err(Error::RefLocked { name: "refs".to_owned() }));
+        let failed: Result<()> = take()
+            .announced(&["refs"], || Err(Error::Ref(RefError::Locked { name: "refs".to_owned() })));
         assert!(failed.is_err());
         let work = || take().announced(&["refs"], || -> Result<()> { panic!("in the middle") });
         assert!(std::panic::catch_unwind(work).is_err());

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use agentic_model::{Instant, Oid};
 
+use crate::error::CheckoutError;
 use crate::file;
 use crate::git::{HELD_LOCK, Repository, Worktree};
 use crate::lock::Lock;
@@ -43,7 +44,7 @@ impl WorktreeLock {
     pub fn take(repository: &Repository, worktree: Worktree) -> Result<WorktreeLock> {
         let path = repository.layout().worktree_lock(&worktree.key());
         if std::env::var_os(HELD_LOCK).is_some_and(|held| path == held) {
-            return Err(Error::WorktreeHeld { path: worktree.path });
+            return Err(Error::Checkout(CheckoutError::Held { path: worktree.path }));
         }
         let subject = format!("the worktree `{}`", worktree.path.display());
         let lock = Lock::take_of(&path, subject, repository.common_dir())?;
@@ -147,7 +148,7 @@ impl WorktreeLock {
     /// as one that was never brought.
     ///
     /// # Errors
-    /// Fails when the branch's own writes cannot be finished, and with [`Error::LeftBehind`] when
+    /// Fails when the branch's own writes cannot be finished, and with [`CheckoutError::LeftBehind`] when
     /// something is in the way; the next who needs this worktree tries again.
     pub fn catch_up(&self, repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
         let Some(trail) = Trail::read(&self.note)? else { return Ok(Vec::new()) };
@@ -205,7 +206,7 @@ impl WorktreeLock {
         if let Some(trail) = Trail::read(&self.note)? {
             Trail { attempt: Attempt::Failed, ..trail }.write(&self.note)?;
         }
-        Ok(Error::LeftBehind { path: self.worktree.path.clone(), why })
+        Ok(Error::Checkout(CheckoutError::LeftBehind { path: self.worktree.path.clone(), why }))
     }
 
     /// Makes the index anew, whatever state it is in, and brings the files that are not there yet.

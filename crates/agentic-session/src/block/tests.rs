@@ -118,10 +118,7 @@ fn a_block_that_says_something_else_is_damage() {
     let block = make(&forged[1..]).expect("there is memory").expect("it is short");
     replace_log(&space, &id, &[frames[0].clone(), block]);
     let is_damage = |error: Error| {
-        matches!(
-            error,
-            Error::Space(agentic_space::Error::Store(agentic_store::Error::Corrupt { .. }))
-        )
+        matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
     };
     assert!(read_journal(&anew(&space), &id).is_err_and(is_damage));
     // Bytes that are no block at all are no record either.

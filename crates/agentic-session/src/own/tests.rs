@@ -51,10 +51,7 @@ fn a_log_that_was_chained_anew_is_damaged() {
     replace_log(&space, &id, &forged);
 
     let is_damage = |error: Error| {
-        matches!(
-            error,
-            Error::Space(agentic_space::Error::Store(agentic_store::Error::Corrupt { .. }))
-        )
+        matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
     };
     assert!(read_journal(&space, &id).is_err_and(is_damage));
     assert!(resume(&space, &id).is_err_and(is_damage));

@@ -11,6 +11,7 @@ use agentic_model::commit::CommitData;
 use agentic_model::{AgentName, Instant, Oid, Signature};
 
 use super::{FileMode, RefMove, Repository, TreeChange, TreeEdit, to_id, to_oid};
+use crate::error::RefError;
 use crate::journal::{Archived, BranchMove, GitKind, GitObject};
 use crate::{Error, Result};
 
@@ -147,7 +148,7 @@ impl Repository {
                 return Ok(diverged);
             }
         }
-        Err(Error::RefLocked { name: ARCHIVE_REF.to_owned() })
+        Err(Error::Ref(RefError::Locked { name: ARCHIVE_REF.to_owned() }))
     }
 
     fn archive_tree(&self, tip: Oid) -> Result<Oid> {

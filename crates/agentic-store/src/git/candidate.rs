@@ -22,6 +22,7 @@ use super::cached_tree::is_just_like;
 use super::repository::absolute;
 use super::snapshot::head_of;
 use super::{Scratch, SnapshotSource, to_id, to_oid};
+use crate::error::CheckoutError;
 use crate::{Error, Result};
 
 /// Entries of the index that somebody asked git not to look at.
@@ -132,7 +133,9 @@ impl Scratch {
                 continue;
             }
             if entry.stage() != Stage::Unconflicted {
-                return Err(Error::Unmerged { path: path.to_str_lossy().into_owned() });
+                return Err(Error::Checkout(CheckoutError::Unmerged {
+                    path: path.to_str_lossy().into_owned(),
+                }));
             }
             let is_same = match entry.mode.is_submodule() {
                 true => files.has_submodule(entry),

@@ -8,6 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use super::Repository;
 use super::repository::{absolute, leads_to};
+use crate::error::GitError;
 use crate::lock::Lock;
 use crate::{Error, Result};
 
@@ -67,7 +68,7 @@ impl Program {
             return Ok(self.stdout);
         }
         let command = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-        Err(Error::GitProgram { command, message: self.stderr.trim().to_owned() })
+        Err(Error::Git(GitError::Program { command, message: self.stderr.trim().to_owned() }))
     }
 }
 
@@ -227,7 +228,7 @@ pub(super) fn run_git_on_paths(
     }
     let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     let command = arguments.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-    Err(Error::GitProgram { command, message })
+    Err(Error::Git(GitError::Program { command, message }))
 }
 
 fn place(folder: &Path, git_dir: &Path) -> Result<Environment> {

@@ -4,6 +4,7 @@ use agentic_model::{Instant, Oid};
 use gix::objs::CommitRefIter;
 
 use super::{Repository, to_id, to_oid};
+use crate::error::RevisionError;
 use crate::journal::{GitKind, GitObject};
 use crate::{Error, Result};
 
@@ -121,11 +122,14 @@ impl Repository {
     }
 
     fn look_up_commit(&self, revision: &str) -> Result<Oid> {
-        let unknown = || Error::UnknownRevision { revision: revision.to_owned() };
+        let unknown = || Error::Revision(RevisionError::Unknown { revision: revision.to_owned() });
         let id = self.inner.rev_parse_single(revision).map_err(|error| {
             let text = format!("{error:?}");
             match text.contains("mbiguous") {
-                true => Error::Ambiguous { prefix: revision.to_owned(), candidates: Vec::new() },
+                true => Error::Revision(RevisionError::Ambiguous {
+                    prefix: revision.to_owned(),
+                    candidates: Vec::new(),
+                }),
                 false => unknown(),
             }
         })?;

@@ -48,7 +48,6 @@ pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
 pub use self::notes::{NoteVersion, NotesGap, NotesState};
 pub use self::object::name_object;
-pub use self::occupied::Occupation;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
 pub(crate) use self::ref_place::remove_if_hollow;

@@ -9,6 +9,7 @@ use super::loose::{self, Compressor};
 use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
 use super::{Repository, Scratch, from_gix, to_gix, to_id, to_oid};
+use crate::error::{GitError, RevisionError};
 use crate::file::Persistence;
 use crate::ground::Written;
 use crate::journal::GitObject;
@@ -239,8 +240,10 @@ fn again<T>(
 ) -> Result<T> {
     let mut outcome = read();
     for _ in 0..LOOKS_MAX {
-        let may_be_missed =
-            matches!(outcome, Err(Error::Git { .. } | Error::UnknownRevision { .. }));
+        let may_be_missed = matches!(
+            outcome,
+            Err(Error::Git(GitError::Layer { .. }) | Error::Revision(RevisionError::Unknown { .. }))
+        );
         if !may_be_missed || !cache.look_anew(view) {
             break;
         }

@@ -3,24 +3,7 @@
 
 use std::path::Path;
 
-/// What git is in the middle of where it occupies a branch that is not checked out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occupation {
-    /// A rebase, which moves the branch when it is over.
-    Rebase,
-    /// A bisection, which checks the branch out again when it is over.
-    Bisection,
-}
-
-impl Occupation {
-    /// Returns the command of git that goes on with it and gives it up.
-    pub fn command(self) -> &'static str {
-        match self {
-            Occupation::Rebase => "rebase",
-            Occupation::Bisection => "bisect",
-        }
-    }
-}
+use crate::ground::Occupation;
 
 /// The files that name a branch which is being rebased.
 const REBASED: [&str; 2] = ["rebase-merge/head-name", "rebase-apply/head-name"];

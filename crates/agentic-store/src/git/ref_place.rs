@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::Repository;
 use super::loose_ref::PlainRef;
+use crate::error::RefError;
 use crate::{Error, Result};
 
 /// How the file of a symbolic ref begins.
@@ -19,7 +20,7 @@ impl Repository {
     /// stands where it needs a folder, or in the folder where it needs a file.
     ///
     /// # Errors
-    /// Fails with [`Error::SymbolicRef`] and [`Error::RefInTheWay`].
+    /// Fails with [`RefError::Symbolic`] and [`RefError::InTheWay`].
     pub fn check_place_of_ref(&self, name: &str) -> Result<()> {
         match self.read_plain_ref(name) {
             PlainRef::Names(_) => return Ok(()),
@@ -61,7 +62,7 @@ impl Repository {
         let path = self.common_dir().join(name);
         let is_link = path.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if is_link || fs::read(&path).is_ok_and(|text| text.starts_with(SYMBOLIC)) {
-            return Err(Error::SymbolicRef { name: name.to_owned() });
+            return Err(Error::Ref(RefError::Symbolic { name: name.to_owned() }));
         }
         Ok(())
     }
@@ -102,7 +103,7 @@ pub(crate) fn remove_if_hollow(folder: &Path) -> bool {
 }
 
 fn in_the_way(name: &str, other: &str) -> Error {
-    Error::RefInTheWay { name: name.to_owned(), other: other.to_owned() }
+    Error::Ref(RefError::InTheWay { name: name.to_owned(), other: other.to_owned() })
 }
 
 #[cfg(test)]

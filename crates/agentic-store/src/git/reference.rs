@@ -10,6 +10,7 @@ use gix::refs::{FullName, Target};
 use super::loose_ref::{PlainRef, ShortWay};
 use super::zone::offset;
 use super::{Repository, to_id, to_oid};
+use crate::error::RefError;
 use crate::ground::{RefMove, RefName};
 use crate::journal::BranchMove;
 use crate::{Error, Result, fault};
@@ -89,7 +90,7 @@ impl Repository {
     /// Moves a ref from where it is expected to be, and writes its reflog.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`] when another program holds the ref's lock for a second, and
+    /// Fails with [`RefError::Locked`] when another program holds the ref's lock for a second, and
     /// when the ref cannot be written.
     pub fn move_ref(&self, step: &BranchMove, who: &Signature, why: &str) -> Result<RefMove> {
         let expected = match step.expect {
@@ -184,7 +185,7 @@ impl Repository {
                 return Err(Error::git(format!("move the ref `{name}`"))(error));
             }
             if Moment::now() >= deadline {
-                return Err(Error::RefLocked { name: name.to_owned() });
+                return Err(Error::Ref(RefError::Locked { name: name.to_owned() }));
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(50));

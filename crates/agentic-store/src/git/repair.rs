@@ -5,6 +5,7 @@ use std::path::Path;
 use agentic_model::Oid;
 
 use super::Repository;
+use crate::error::RefError;
 use crate::file::{self, Persistence};
 use crate::journal::GitObject;
 use crate::{Error, Result};
@@ -152,13 +153,13 @@ impl Repository {
     /// Waits for another program's lock on a ref.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`] when the lock stays for a second.
+    /// Fails with [`RefError::Locked`] when the lock stays for a second.
     pub fn wait_for_ref_lock(&self, name: &str) -> Result<()> {
         let lock = self.common_dir().join(format!("{name}.lock"));
         let deadline = std::time::Instant::now() + super::reference::REF_LOCK_WAIT;
         while lock.exists() {
             if std::time::Instant::now() >= deadline {
-                return Err(Error::RefLocked { name: name.to_owned() });
+                return Err(Error::Ref(RefError::Locked { name: name.to_owned() }));
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

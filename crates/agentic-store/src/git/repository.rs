@@ -14,6 +14,7 @@ use super::loose::Compressor;
 use super::object_cache::ObjectCache;
 use super::object_file::READ_BYTES_MAX;
 use super::pack_file::PACKS_MAX;
+use crate::error::{GitError, RepositoryError};
 use crate::layout::{Layout, Stream};
 use crate::writer::WriterSlot;
 use crate::{Error, Result};
@@ -94,7 +95,7 @@ impl Repository {
             if is_repository_above(directory) {
                 return Error::git("open the repository")(error);
             }
-            Error::NotARepository { directory: directory.to_owned() }
+            Error::Repository(RepositoryError::NotFound { directory: directory.to_owned() })
         })?;
         let inner = repository.to_thread_local();
         if std::env::var_os("GIT_INDEX_FILE").is_some() {
@@ -119,11 +120,13 @@ impl Repository {
     ) -> Result<Repository> {
         let format = inner.config_snapshot().string("extensions.refStorage");
         if let Some(format) = format.filter(|format| *format != "files") {
-            return Err(Error::RefStorage { format: format.to_string() });
+            return Err(Error::Repository(RepositoryError::RefStorage {
+                format: format.to_string(),
+            }));
         }
         // What it lacks on purpose nobody could tell from what is lost.
         if is_partial(inner.config_snapshot().plumbing()) {
-            return Err(Error::PartialClone);
+            return Err(Error::Repository(RepositoryError::PartialClone));
         }
         // From a linked worktree the path leads there and back again.
         let common_dir = absolute(inner.common_dir())?;
@@ -212,7 +215,7 @@ impl Repository {
     /// Fails when it says neither.
     pub fn is_set(&self, key: &'static str) -> Result<bool> {
         let found = self.inner.config_snapshot().try_boolean(key);
-        Ok(found.map_err(|_| Error::NoSwitch { key })?.unwrap_or(false))
+        Ok(found.map_err(|_| Error::Git(GitError::NoSwitch { key }))?.unwrap_or(false))
     }
 
     /// Returns a path of git's configuration, such as `~/.ssh/key`, as far as whoever wrote it may
@@ -233,12 +236,12 @@ impl Repository {
     /// Tells who commits here.
     ///
     /// # Errors
-    /// Fails with [`Error::NoIdentity`] when git does not know either.
+    /// Fails with [`GitError::NoIdentity`] when git does not know either.
     pub fn committer(&self) -> Result<Person> {
         let config = self.inner.config_snapshot();
         let first = |keys: [&str; 3]| keys.iter().find_map(|key| config.string(*key));
         let (Some(name), Some(email)) = (first(COMMITTER_NAMES), first(COMMITTER_ADDRESSES)) else {
-            return Err(Error::NoIdentity);
+            return Err(Error::Git(GitError::NoIdentity));
         };
         Ok(Person::new(&name.to_string(), &email.to_string()))
     }

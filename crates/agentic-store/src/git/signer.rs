@@ -12,6 +12,7 @@ use agentic_model::commit::CommitData;
 use super::Repository;
 use super::command::{Program, run_program};
 use super::handout::Handout;
+use crate::error::GitError;
 use crate::{Error, Result};
 
 /// How a key begins that stands in the configuration itself.
@@ -218,7 +219,7 @@ impl Signer<'_> {
 }
 
 fn not_signed(reason: impl Into<String>) -> Error {
-    Error::NotSigned { reason: reason.into() }
+    Error::Git(GitError::NotSigned { reason: reason.into() })
 }
 
 fn refused<'a>(program: &Path, said: impl Iterator<Item = &'a str>) -> Error {

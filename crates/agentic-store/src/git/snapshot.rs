@@ -17,6 +17,7 @@ use super::blob_intake::{BlobIntake, PackedBlobs};
 use super::candidate::Candidates;
 use super::index::IndexUpdate;
 use super::{FileMode, Scratch, TreeChange, TreeEdit, to_id, to_oid};
+use crate::error::CheckoutError;
 use crate::{Error, Result};
 
 /// Which folder to look at, and what is known about it.
@@ -257,5 +258,5 @@ fn is_behind_link(error: &std::io::Error) -> bool {
 }
 
 fn unstable(path: &BString) -> Error {
-    Error::Unstable { path: path.to_str_lossy().into_owned() }
+    Error::Checkout(CheckoutError::Unstable { path: path.to_str_lossy().into_owned() })
 }

@@ -8,6 +8,7 @@ use gix::objs::Write as _;
 use gix::objs::tree::EntryKind;
 
 use super::{Repository, Scratch, to_id, to_oid};
+use crate::error::CheckoutError;
 use crate::{Error, Result};
 
 /// The longest path that is committed, in bytes: what the systems that check it out can take.
@@ -67,7 +68,10 @@ pub fn check_path(path: &[u8]) -> Result<()> {
 }
 
 fn unsafe_path(path: &[u8], reason: &'static str) -> Error {
-    Error::UnsafePath { path: String::from_utf8_lossy(path).into_owned(), reason }
+    Error::Checkout(CheckoutError::UnsafePath {
+        path: String::from_utf8_lossy(path).into_owned(),
+        reason,
+    })
 }
 
 fn broken_rule(path: &[u8]) -> Option<&'static str> {

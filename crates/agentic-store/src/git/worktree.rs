@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use agentic_model::Oid;
 
 use super::command::{by_command_line, run_git_at, run_git_holding, run_git_on_paths, run_hook};
-use super::occupied::{Occupation, occupied_branches};
+use super::occupied::occupied_branches;
 use super::repository::{absolute, leads_to};
 use super::{Program, Repository};
+use crate::error::{CheckoutError, RefError, RepositoryError};
 use crate::file::{self, Persistence};
+use crate::ground::Occupation;
 use crate::lock::Lock;
 use crate::{Error, Result};
 
@@ -65,8 +67,11 @@ impl Repository {
                 let name = gix::path::os_str_into_bstr(name).map_err(Error::git_with(opening))?;
                 let linked = self.inner.worktree_proxy_by_id(name);
                 let linked = linked.map_err(Error::git_with(opening))?;
-                let linked = linked
-                    .ok_or_else(|| Error::NotARepository { directory: worktree.path.clone() })?;
+                let linked = linked.ok_or_else(|| {
+                    Error::Repository(RepositoryError::NotFound {
+                        directory: worktree.path.clone(),
+                    })
+                })?;
                 linked.into_repo_with_possibly_inaccessible_worktree()
             }
             _ => self.inner.main_repo(),
@@ -96,14 +101,14 @@ impl Repository {
     /// Finds the worktree that has a branch checked out and can be used.
     ///
     /// # Errors
-    /// Fails when the worktrees cannot be listed, and with [`Error::BranchOccupied`] when git is about
+    /// Fails when the worktrees cannot be listed, and with [`RefError::Occupied`] when git is about
     /// to move the branch: whoever asks would do so as well.
     pub fn worktree_of(&self, branch: &str) -> Result<Option<Worktree>> {
         match self.checkout_of(branch)? {
             Checkout::Here(worktree) => Ok(Some(worktree)),
             Checkout::Nowhere | Checkout::Gone(_) | Checkout::Unlinked(_) => Ok(None),
             Checkout::Occupied(path, occupation) => {
-                Err(Error::BranchOccupied { branch: branch.to_owned(), occupation, path })
+                Err(Error::Ref(RefError::Occupied { branch: branch.to_owned(), occupation, path }))
             }
         }
     }
@@ -186,10 +191,12 @@ impl Worktree {
     /// commit concludes that, and one of ours would lose the second parent of a merge.
     ///
     /// # Errors
-    /// Fails with [`Error::UnderWay`] if it is.
+    /// Fails with [`CheckoutError::UnderWay`] if it is.
     pub fn check_concluded(&self) -> Result<()> {
         match UNDER_WAY.iter().find(|(file, _)| self.git_dir.join(file).exists()) {
-            Some((_, what)) => Err(Error::UnderWay { what, path: self.path.clone() }),
+            Some((_, what)) => {
+                Err(Error::Checkout(CheckoutError::UnderWay { what, path: self.path.clone() }))
+            }
             None => Ok(()),
         }
     }

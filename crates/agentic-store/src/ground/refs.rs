@@ -27,6 +27,25 @@ pub struct RefName {
     pub target: Oid,
 }
 
+/// What git is in the middle of where it occupies a branch that is not checked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occupation {
+    /// A rebase, which moves the branch when it is over.
+    Rebase,
+    /// A bisection, which checks the branch out again when it is over.
+    Bisection,
+}
+
+impl Occupation {
+    /// Returns the command of git that goes on with it and gives it up.
+    pub fn command(self) -> &'static str {
+        match self {
+            Occupation::Rebase => "rebase",
+            Occupation::Bisection => "bisect",
+        }
+    }
+}
+
 /// Names of commits that move only from where they are expected to be.
 pub trait Refs {
     /// Reads where a ref points; nothing if it does not exist.
@@ -44,7 +63,7 @@ pub trait Refs {
     /// Moves a ref from where it is expected to be.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`](crate::Error::RefLocked) when another program holds the ref's
+    /// Fails with [`RefError::Locked`](crate::error::RefError::Locked) when another program holds the ref's
     /// lock for a second, and when the ref cannot be written.
     fn move_ref(&self, step: &BranchMove, who: &Signature, why: &str) -> Result<RefMove>;
 
@@ -58,13 +77,13 @@ pub trait Refs {
     /// stands where it needs a folder, or in the folder where it needs a file.
     ///
     /// # Errors
-    /// Fails with [`Error::SymbolicRef`](crate::Error::SymbolicRef) and
-    /// [`Error::RefInTheWay`](crate::Error::RefInTheWay).
+    /// Fails with [`RefError::Symbolic`](crate::error::RefError::Symbolic) and
+    /// [`RefError::InTheWay`](crate::error::RefError::InTheWay).
     fn check_place_of_ref(&self, name: &str) -> Result<()>;
 
     /// Waits for another program's lock on a ref.
     ///
     /// # Errors
-    /// Fails with [`Error::RefLocked`](crate::Error::RefLocked) when the lock stays for a second.
+    /// Fails with [`RefError::Locked`](crate::error::RefError::Locked) when the lock stays for a second.
     fn wait_for_ref_lock(&self, name: &str) -> Result<()>;
 }

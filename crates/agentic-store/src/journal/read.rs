@@ -269,7 +269,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 
 /// Reads again when a segment vanished meanwhile, because its writer cut the log.
 fn retry<T>(mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
-    let vanished = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound);
+    let vanished = |error: &Error| matches!(error, Error::File(file) if file.is_missing());
     for _ in 1..RETRIES_MAX {
         match attempt() {
             Err(error) if vanished(&error) => {}

@@ -128,7 +128,7 @@ fn damage_before_a_good_record_is_never_cut() {
     let mut bytes = std::fs::read(&path).expect("readable");
     bytes[20] ^= 1;
     std::fs::write(&path, &bytes).expect("writable");
-    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Corrupt { .. })));
+    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Damage(_))));
     assert_eq!(std::fs::read(&path).expect("readable"), bytes);
 }
 
@@ -202,7 +202,7 @@ fn a_synced_record_that_rots_before_an_unsynced_one_is_damage() {
     bytes[synced - 8] ^= 1;
     std::fs::write(&path, &bytes).expect("writable");
     assert!(matches!(Journal::open(&place.layout, &place.stream), Ok(Opened::Ready { .. })));
-    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Corrupt { .. })));
+    assert!(matches!(records(&place.layout, &place.stream), Err(Error::Damage(_))));
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn a_segment_that_is_missing_without_a_cut_is_damage() {
         let path = segment::path(&place.layout.journal(&place.stream), number);
         std::fs::remove_file(&path).expect("removable");
         let found = records(&place.layout, &place.stream);
-        assert!(matches!(found, Err(Error::Corrupt { .. })), "without segment {number}");
+        assert!(matches!(found, Err(Error::Damage(_))), "without segment {number}");
     }
 }
 

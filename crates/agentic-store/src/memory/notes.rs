@@ -6,6 +6,7 @@ use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Kind, Oid, trace};
 
 use super::MemoryRepository;
+use crate::error::RefError;
 use crate::ground::{Notes, Objects as _, RefMove, Refs as _, Upkeep, unite_lines};
 use crate::journal::{BranchMove, Compared, Content, GitKind, GitObject, NotesEdit, Transaction};
 use crate::{Error, Result};
@@ -144,7 +145,7 @@ impl MemoryRepository {
         let step = BranchMove { name: name.to_owned(), expect: self.find_ref(name)?, new };
         match self.move_ref(&step, &write.committer, &write.verb)? {
             RefMove::Moved => Ok(()),
-            RefMove::Lost { .. } => Err(Error::RefLocked { name: name.to_owned() }),
+            RefMove::Lost { .. } => Err(Error::Ref(RefError::Locked { name: name.to_owned() })),
         }
     }
 }

@@ -3,6 +3,7 @@
 use agentic_model::{Oid, Signature};
 
 use super::MemoryRepository;
+use crate::error::RefError;
 use crate::ground::{RefMove, RefName, Refs};
 use crate::journal::BranchMove;
 use crate::{Error, Result};
@@ -47,7 +48,7 @@ impl Refs for MemoryRepository {
         let other = refs.keys().find(|other| is_below(name, other) || is_below(other, name));
         match other {
             Some(other) if !refs.contains_key(name) => {
-                Err(Error::RefInTheWay { name: name.to_owned(), other: other.clone() })
+                Err(Error::Ref(RefError::InTheWay { name: name.to_owned(), other: other.clone() }))
             }
             Some(_) | None => Ok(()),
         }

@@ -10,6 +10,7 @@ use agentic_model::{Instant, Oid};
 
 use super::absence::BranchHistory;
 use super::keep::{keep_notes, keep_objects};
+use crate::error::{GitError, RefError};
 use crate::file::{self, Persistence};
 use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository, Upkeep};
 use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
@@ -98,12 +99,12 @@ fn each_sound(
                 mended
             }
             // What is damaged beside the journal is told in the same way, and looked at again.
-            Err(error @ (Error::Corrupt { .. } | Error::Git { .. })) => {
+            Err(error @ (Error::Damage(_) | Error::Git(GitError::Layer { .. }))) => {
                 leave_out(repository, &stream)?;
                 vec![Mended::LeftOut(error.to_string())]
             }
             // Whoever needs the branch waits for git as well; the next command tries again.
-            Err(error @ Error::BranchOccupied { .. }) => {
+            Err(error @ Error::Ref(RefError::Occupied { .. })) => {
                 leave_out(repository, &stream)?;
                 vec![Mended::NotYet(error.to_string())]
             }
@@ -184,7 +185,7 @@ fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mende
     let mut mended = Vec::new();
     repository.link_packs(stream)?;
     let opened = Journal::open_after_power_cut(layout, stream);
-    if let Err(Error::Corrupt { .. }) = &opened {
+    if let Err(Error::Damage(_)) = &opened {
         // Other agents may have built upon what its good records hold.
         let _said_by_what_follows = restore_readable(repository, stream);
     }
@@ -227,7 +228,7 @@ fn break_stale_locks(repository: &Repository, decided: &[Decided]) -> Result<()>
 /// Moves a branch forward along its recorded chain, if it stands on it and nobody moved it away.
 ///
 /// # Errors
-/// Fails with [`Error::BranchOccupied`] while git is about to move the branch by itself.
+/// Fails with [`RefError::Occupied`] while git is about to move the branch by itself.
 pub(super) fn restore_branch(
     repository: &Repository,
     stream: &Stream,

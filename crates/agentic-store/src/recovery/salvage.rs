@@ -31,7 +31,7 @@ pub fn salvage(
             return replay(repository, std::slice::from_ref(stream), now).map(Some);
         }
         Ok(_) => return Ok(None),
-        Err(Error::Corrupt { .. }) => {}
+        Err(Error::Damage(_)) => {}
         Err(error) => return Err(error),
     }
     let found = journal::salvage(layout, stream)?;

@@ -8,6 +8,7 @@ use gix::objs::tree::{Entry, EntryKind};
 use gix::objs::{Tree, TreeRef, WriteTo as _};
 
 use super::{Leaf, LeafStyle, NotesState, OBJECTS, SHARD_ENTRIES_MAX, find_entry, key_of};
+use crate::error::RefError;
 use crate::git::{RefMove, Repository, to_id, to_oid};
 use crate::ground::{Upkeep, unite_lines};
 use crate::journal::{
@@ -62,7 +63,7 @@ impl Repository {
                 (RefMove::Lost { .. }, _) => {}
             }
         }
-        Err(Error::RefLocked { name: edit.name.clone() })
+        Err(Error::Ref(RefError::Locked { name: edit.name.clone() }))
     }
 
     /// Unites another state of a notes ref into ours, by a notes commit with two parents. Objects
@@ -99,7 +100,7 @@ impl Repository {
                 return Ok(true);
             }
         }
-        Err(Error::RefLocked { name: name.to_owned() })
+        Err(Error::Ref(RefError::Locked { name: name.to_owned() }))
     }
 
     fn commit_notes(

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Error;
+use crate::error::RefError;
 use crate::ground::RefMove;
 
 impl<G: Refs + Objects> Bench<G> {
@@ -42,8 +43,8 @@ impl<G: Refs + Objects> Bench<G> {
     fn said<T>(&self, answer: crate::Result<T>, say: impl FnOnce(T) -> String) -> String {
         match answer {
             Ok(value) => say(value),
-            Err(Error::RefInTheWay { .. }) => "in the way".to_owned(),
-            Err(Error::Injected { .. }) => "failed".to_owned(),
+            Err(Error::Ref(RefError::InTheWay { .. })) => "in the way".to_owned(),
+            Err(Error::Injected(_)) => "failed".to_owned(),
             Err(error) => panic!("{error}"),
         }
     }

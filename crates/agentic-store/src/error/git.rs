@@ -1,0 +1,75 @@
+//! What git did not do, or cannot do as it is configured.
+
+use std::borrow::Cow;
+
+use agentic_model::guidance::{ErrorClass, Guidance};
+
+use super::{Blame, Judged};
+
+/// What git did not do, or cannot do as it is configured.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// The git layer failed.
+    #[error("cannot {doing}")]
+    Layer {
+        /// What was attempted, such as `read the index`.
+        doing: String,
+        /// What the git layer says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The `git` program failed.
+    #[error("`git {command}` failed: {message}")]
+    Program {
+        /// Its first arguments.
+        command: String,
+        /// What it printed on standard error.
+        message: String,
+    },
+    /// A commit could not be signed.
+    #[error("cannot sign: {reason}")]
+    NotSigned {
+        /// What is wrong with the configuration, or what the signing program printed.
+        reason: String,
+    },
+    /// A switch of git's configuration is neither on nor off.
+    #[error("`{key}` in git's configuration is neither true nor false")]
+    NoSwitch {
+        /// The name of the switch.
+        key: &'static str,
+    },
+    /// Git does not know who is committing.
+    #[error("git does not know who you are")]
+    NoIdentity,
+}
+
+impl Judged for GitError {
+    fn judge(&self) -> (ErrorClass, Blame) {
+        match self {
+            GitError::Layer { .. }
+            | GitError::Program { .. }
+            | GitError::NotSigned { .. }
+            | GitError::NoSwitch { .. }
+            | GitError::NoIdentity => (ErrorClass::Refused, Blame::Machine),
+        }
+    }
+}
+
+impl Guidance for GitError {
+    fn class(&self) -> ErrorClass {
+        self.judge().0
+    }
+
+    fn hint(&self) -> Cow<'static, str> {
+        match self {
+            GitError::Layer { .. } => {
+            "`agentic doctor` mends what a journal has, and tells what else is not sound".into()
+        }
+            GitError::Program { .. } => {
+            "this is what git said; run the same command by hand to see more".into()
+        }
+            GitError::NotSigned { .. } => "look at `gpg.format` and `user.signingKey` in git's configuration; without `agentic.sign` nothing is signed".into(),
+            GitError::NoSwitch { .. } => "say `git config NAME true` or `false`".into(),
+            GitError::NoIdentity => "run `git config --global user.name \"Your Name\"` and `git config --global user.email you@example.com`".into(),
+        }
+    }
+}
