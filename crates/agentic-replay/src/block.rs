@@ -14,16 +14,46 @@ const HEAD_BYTES: usize = 8;
 /// What stands for the place of a hash where none was left out.
 const NOWHERE: u32 = u32::MAX;
 
+/// The bytes of a record, with their hash. To hash them takes longer than to put them behind others,
+/// and whoever has read or made a record knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashedRecord {
+    bytes: Vec<u8>,
+    hash: RecordHash,
+}
+
+impl HashedRecord {
+    /// Hashes the bytes of a record.
+    pub fn new(bytes: Vec<u8>) -> HashedRecord {
+        HashedRecord { hash: RecordHash::of_record(&bytes), bytes }
+    }
+
+    /// Takes the bytes of a record that a journal has read, with the hash that it found.
+    pub(crate) fn of_journal(bytes: Vec<u8>, hash: RecordHash) -> HashedRecord {
+        HashedRecord { bytes, hash }
+    }
+
+    /// Returns the bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Returns their hash.
+    pub fn hash(&self) -> RecordHash {
+        self.hash
+    }
+}
+
 /// Puts the bytes of records behind each other, in order.
 ///
 /// # Panics
 /// Panics when a record has four gigabytes; no journal takes one in.
-pub fn join_records(frames: &[impl AsRef<[u8]>]) -> Vec<u8> {
+pub fn join_records(records: &[HashedRecord]) -> Vec<u8> {
     let mut joined = Vec::new();
     let mut before: Option<RecordHash> = None;
     let mut guess = 0;
-    for frame in frames {
-        let frame = frame.as_ref();
+    for record in records {
+        let frame = record.bytes();
         let place = before.and_then(|hash| place_of(frame, hash.as_bytes(), guess));
         let (head, tail) = match place {
             Some(at) => (&frame[..at], &frame[at + HASH_BYTES..]),
@@ -35,7 +65,7 @@ pub fn join_records(frames: &[impl AsRef<[u8]>]) -> Vec<u8> {
         joined.extend_from_slice(&place.map_or(NOWHERE.to_le_bytes(), number));
         joined.extend_from_slice(head);
         joined.extend_from_slice(tail);
-        before = Some(RecordHash::of_record(frame));
+        before = Some(record.hash());
     }
     joined
 }
@@ -78,6 +108,11 @@ mod tests {
     use crate::record::{CancelMode, CancelRecord};
     use crate::{Body, Chain};
 
+    fn join(frames: &[Vec<u8>]) -> Vec<u8> {
+        let records: Vec<_> = frames.iter().cloned().map(HashedRecord::new).collect();
+        join_records(&records)
+    }
+
     fn chain(n_records: usize) -> Vec<Vec<u8>> {
         let mut chain = Chain::empty();
         let link = |n| {
@@ -94,18 +129,18 @@ mod tests {
     #[test]
     fn records_come_out_as_they_went_in_and_take_no_hashes() {
         let frames = chain(50);
-        let joined = join_records(&frames);
+        let joined = join(&frames);
         assert_eq!(part_records(&joined), Some(frames.clone()));
         let n_bytes: usize = frames.iter().map(Vec::len).sum();
         assert_eq!(joined.len(), n_bytes + 50 * HEAD_BYTES - 49 * HASH_BYTES);
         // Records from the middle of a chain keep the hash that follows from none of them.
-        assert_eq!(part_records(&join_records(&frames[7..])), Some(frames[7..].to_vec()));
+        assert_eq!(part_records(&join(&frames[7..])), Some(frames[7..].to_vec()));
     }
 
     #[test]
     fn every_cut_is_noticed_or_ends_between_records() {
         let frames = chain(3);
-        let joined = join_records(&frames);
+        let joined = join(&frames);
         for end in 0..joined.len() {
             if let Some(parted) = part_records(&joined[..end]) {
                 assert_eq!(parted, frames[..parted.len()]);
@@ -116,7 +151,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_kept(frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..12)) {
-            prop_assert_eq!(part_records(&join_records(&frames)), Some(frames));
+            prop_assert_eq!(part_records(&join(&frames)), Some(frames));
         }
 
         #[test]

@@ -2,9 +2,9 @@
 
 use agentic_model::{Cid, Instant, canonical};
 
-use crate::RecordHash;
 use crate::digest::digest;
 use crate::record::{Body, Record, StartRecord};
+use crate::{HashedRecord, RecordHash};
 
 const RECORD_DOMAIN: &[u8] = b"agentic record 1\0";
 const SUB_CHAIN_DOMAIN: &[u8] = b"agentic sub-chain 1\0";
@@ -163,6 +163,18 @@ impl Journal {
     /// Returns the hash of each record.
     pub fn hashes(&self) -> &[RecordHash] {
         &self.hashes
+    }
+
+    /// Puts their hashes to the bytes of the last records, which are those that the journal has read.
+    ///
+    /// # Panics
+    /// Panics when there are more of them than the journal has.
+    pub fn last_hashed(&self, frames: Vec<Vec<u8>>) -> Vec<HashedRecord> {
+        let n_before = self.hashes.len().checked_sub(frames.len());
+        let n_before = n_before.expect("BUG: a journal has every record that was read");
+        let hashes = &self.hashes[n_before..];
+        let pairs = frames.into_iter().zip(hashes);
+        pairs.map(|(bytes, hash)| HashedRecord::of_journal(bytes, *hash)).collect()
     }
 
     /// Returns the journal as it was when it had so many records, or all of it if it has fewer.

@@ -34,7 +34,7 @@ mod summary;
 mod tests;
 
 pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_DATA, Stopped};
-pub use crate::block::{join_records, part_records};
+pub use crate::block::{HashedRecord, join_records, part_records};
 pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
 pub use crate::divergence::{Asked, Change, Difference, Divergence};
 pub use crate::grant::{Coverage, Grant, Grants};

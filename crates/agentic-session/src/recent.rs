@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use agentic_replay::{Body, Journal, Link, SessionId};
+use agentic_replay::{Body, HashedRecord, Journal, Link, SessionId};
 use agentic_space::locked;
 use agentic_store::journal::{self, Place};
 
@@ -52,15 +52,16 @@ pub fn read_journal(space: &SessionSpace, id: &SessionId) -> Result<Arc<Journal>
     Ok(journal)
 }
 
-/// Reads the bytes of a session's own records from a position among them on.
+/// Reads the bytes of a session's own records from a position among them on, with their hashes.
 ///
 /// # Errors
 /// Fails as [`read_journal`] does.
-pub fn own_frames(space: &SessionSpace, id: &SessionId, from: usize) -> Result<Vec<Vec<u8>>> {
+pub fn own_records(space: &SessionSpace, id: &SessionId, from: usize) -> Result<Vec<HashedRecord>> {
     let known = read_known(space, id)?;
     let frames = known.frames.get(from..).unwrap_or_default().to_vec();
+    let records = known.journal.last_hashed(frames);
     space.recent().keep(known);
-    Ok(frames)
+    Ok(records)
 }
 
 /// Reads the journal of a session whose lock is held, and puts back what its log lacks of what is

@@ -4,85 +4,106 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_model::{AgentName, Cid, Object, Value};
-use agentic_replay::{RecordHash, SessionId};
+use agentic_replay::{HashedRecord, RecordHash, SessionId};
 use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{KeptObject, Transaction};
 
-use super::block;
+use super::block::{self, PackedSpan};
 use super::folder::{Folder, damaged, segment_object};
-use super::recent::own_frames;
+use super::recent::own_records;
 use super::segment::{SealedSpan, Segments};
 use crate::{Result, SessionSpace};
 
 /// The most that one object holds of records or of a value, in bytes.
 const PART_BYTES_MAX: usize = 512 << 10;
 
-/// Seals what is not sealed yet.
-pub fn seal(space: &SessionSpace, agent: &AgentName, folder: &Folder) -> Result<()> {
+/// Some records as they are sealed.
+struct SealedPart {
+    object: Object,
+    /// Nothing if the records stand in the object one by one.
+    packed: Option<PackedSpan>,
+}
+
+/// Seals what is not sealed yet. Returns what was packed for it.
+pub fn seal(space: &SessionSpace, agent: &AgentName, folder: &Folder) -> Result<Vec<PackedSpan>> {
     if space.head(agent).is_err() {
         // Without its agent there is no ref that could keep the session.
-        return Ok(());
+        return Ok(Vec::new());
     }
     let segments = Segments::of(space, agent)?;
     let n_sealed = segments.n_records(&folder.id);
-    let mut objects =
-        record_objects(&folder.id, n_sealed, own_frames(space, &folder.id, n_sealed)?)?;
+    let parts = record_parts(&folder.id, n_sealed, &own_records(space, &folder.id, n_sealed)?)?;
+    let (mut objects, mut packed) = (Vec::new(), Vec::new());
+    for part in parts {
+        objects.push(part.object);
+        packed.extend(part.packed);
+    }
     let kept = space.repository().notes(&agent.notes_ref())?.objects(None)?;
     let is_kept = |object: &Object| kept.binary_search(&object.cid()).is_ok();
     objects.extend(value_objects(folder)?.into_iter().filter(|object| !is_kept(object)));
     if objects.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     keep(space, agent, "seal", &objects)?;
     segments.remember(&objects);
-    Ok(())
+    Ok(packed)
 }
 
-/// Cuts records into objects; before them come so many that are sealed.
-fn record_objects(id: &SessionId, n_before: usize, frames: Vec<Vec<u8>>) -> Result<Vec<Object>> {
-    let mut objects = Vec::new();
-    let mut from = n_before;
-    let mut rest = frames.into_iter().peekable();
-    while rest.peek().is_some() {
-        let (mut records, mut n_bytes) = (Vec::new(), 0);
-        while let Some(frame) =
-            rest.next_if(|frame| records.is_empty() || n_bytes + frame.len() <= PART_BYTES_MAX)
-        {
-            n_bytes += frame.len();
-            records.push(frame);
-        }
-        objects.push(record_object(id, from, &records, n_bytes)?);
-        from += records.len();
-    }
-    Ok(objects)
-}
-
-/// Makes the object of some records, the first of which has a position: as a block if they are long
-/// enough, else as they are.
-fn record_object(
+/// Cuts records into parts; before them come so many that are sealed.
+fn record_parts(
     id: &SessionId,
-    from: usize,
-    records: &[Vec<u8>],
-    n_bytes: usize,
-) -> Result<Object> {
-    let begin = [("session", Value::text(id.to_string())), ("from", Value::Int(from as i64))];
-    let is_long = n_bytes >= block::RECORD_BYTES_MIN;
-    let block = is_long.then(|| block::make(records)).transpose()?.flatten();
-    match (block, records.last()) {
-        (Some(block), Some(last)) => {
-            let head = RecordHash::of_record(last).as_bytes().to_vec();
-            segment_object(begin.into_iter().chain([
-                ("block", Value::Bytes(block)),
-                ("count", Value::Int(records.len() as i64)),
-                ("head", Value::Bytes(head)),
-            ]))
-        }
-        (None, _) | (_, None) => {
-            let records = records.iter().cloned().map(Value::Bytes).collect();
-            segment_object(begin.into_iter().chain([("records", Value::List(records))]))
-        }
+    n_before: usize,
+    records: &[HashedRecord],
+) -> Result<Vec<SealedPart>> {
+    let mut parts = Vec::new();
+    let mut rest = records;
+    // The log keeps its first record outside of blocks. Sealed apart, it leaves a block that the log
+    // can take as it is.
+    if n_before == 0 && n_bytes_of(records) >= block::LOG_BYTES_MIN {
+        parts.push(record_part(id, 0, &records[..1])?);
+        rest = &records[1..];
     }
+    while !rest.is_empty() {
+        let (part, behind) = rest.split_at(n_records_of_part(rest));
+        parts.push(record_part(id, n_before + records.len() - rest.len(), part)?);
+        rest = behind;
+    }
+    Ok(parts)
+}
+
+/// Returns how many of these records one part has: one at least.
+fn n_records_of_part(records: &[HashedRecord]) -> usize {
+    let mut n_bytes = 0;
+    let is_behind = |record: &HashedRecord| {
+        n_bytes += record.bytes().len();
+        n_bytes > PART_BYTES_MAX
+    };
+    records.iter().position(is_behind).unwrap_or(records.len()).max(1)
+}
+
+fn n_bytes_of(records: &[HashedRecord]) -> usize {
+    records.iter().map(|record| record.bytes().len()).sum()
+}
+
+/// Seals some records, the first of which has a position: as a block if they are long enough, else as
+/// they are.
+fn record_part(id: &SessionId, from: usize, records: &[HashedRecord]) -> Result<SealedPart> {
+    let begin = [("session", Value::text(id.to_string())), ("from", Value::Int(from as i64))];
+    let is_long = n_bytes_of(records) >= block::RECORD_BYTES_MIN;
+    let packed = is_long.then(|| PackedSpan::of(records)).transpose()?.flatten();
+    let object = match (&packed, records.last()) {
+        (Some(packed), Some(last)) => segment_object(begin.into_iter().chain([
+            ("block", Value::Bytes(packed.block.clone())),
+            ("count", Value::Int(records.len() as i64)),
+            ("head", Value::Bytes(last.hash().as_bytes().to_vec())),
+        ])),
+        (None, _) | (_, None) => {
+            let records = records.iter().map(|record| Value::Bytes(record.bytes().to_vec()));
+            segment_object(begin.into_iter().chain([("records", Value::List(records.collect()))]))
+        }
+    };
+    Ok(SealedPart { object: object?, packed })
 }
 
 /// Keeps objects in the notes of an agent.

@@ -78,8 +78,8 @@ impl Driver<'_> {
 
     /// Seals the records. Their log then holds them as shortly as the seal does.
     fn seal(&mut self, agent: &AgentName) -> Result<()> {
-        seal::seal(self.space, agent, &self.folder)?;
-        block::shorten(self.space, &self.folder, &mut self.log)
+        let packed = seal::seal(self.space, agent, &self.folder)?;
+        block::shorten(self.space, &self.folder, &mut self.log, &packed)
     }
 }
 

@@ -1,11 +1,15 @@
 //! Logs and seals that hold their records in blocks.
 
+use std::collections::BTreeMap;
+
+use agentic_model::Object;
 use agentic_replay::SessionId;
 use agentic_store::Durability;
 use agentic_store::journal::{Log, payloads};
 
 use super::super::folder::Folder;
 use super::super::recent::read_journal;
+use super::super::segment::Segments;
 use super::super::tests::{decide_open, space_with_an_agent};
 use super::super::{Begin, KeySource, State, flow_object, prove, resume, start};
 use super::*;
@@ -63,6 +67,39 @@ fn a_long_log_is_short_once_it_is_sealed_and_says_the_same() {
 }
 
 #[test]
+fn the_log_and_the_seal_have_the_same_blocks() {
+    let (_folder, space, agent) = space_with_an_agent();
+    let source = "for n in 0..200 { sleep(0); } hold(\"Go on?\"); for n in 0..300 { sleep(0); }";
+    let id = started(&space, agent.clone(), source);
+    let first = sealed_blocks(&space, &agent, &id);
+    assert_eq!(first.len(), 1, "all but the first record are packed once");
+    assert_eq!(blocks_of_log(&space, &id), first);
+
+    decide_open(&space, &id, Action::Approve);
+    resume(&space, &id).expect("it ends");
+    let both = sealed_blocks(&space, &agent, &id);
+    assert_eq!(both.len(), 2);
+    assert_eq!(blocks_of_log(&space, &id), both);
+}
+
+/// Lists the blocks of a session that are sealed, in order.
+fn sealed_blocks(space: &SessionSpace, agent: &AgentName, id: &SessionId) -> Vec<Vec<u8>> {
+    let segments = Segments::of(space, agent).expect("readable").read(id).expect("sound");
+    let block = |object: &Object| {
+        let from = object.map().get("from")?.as_int()?;
+        Some((from, object.map().get("block")?.as_bytes()?.to_vec()))
+    };
+    let blocks: BTreeMap<_, _> = segments.iter().filter_map(block).collect();
+    blocks.into_values().collect()
+}
+
+fn blocks_of_log(space: &SessionSpace, id: &SessionId) -> Vec<Vec<u8>> {
+    let mut stored = payloads(&Folder::of(space, id).log()).expect("readable");
+    stored.retain(|payload| is_block(payload));
+    stored
+}
+
+#[test]
 fn a_log_of_records_alone_is_read_as_ever() {
     let (_folder, space, agent) = space_with_an_agent();
     let id = started(&space, agent, LONG);
@@ -85,7 +122,7 @@ fn whoever_knows_a_log_as_it_was_reads_on_behind_its_block() {
     let folder = Folder::of(&other, &id);
     let known = read_journal(&other, &id).expect("sound");
     let (mut log, _) = Log::open(&folder.log()).expect("readable");
-    shorten(&anew(&space), &folder, &mut log).expect("writable");
+    shorten(&anew(&space), &folder, &mut log, &[]).expect("writable");
     assert_eq!(payloads(&folder.log()).expect("readable").len(), 2);
     assert_eq!(read_journal(&other, &id).expect("sound"), known);
     decide_open(&anew(&space), &id, Action::Approve);
@@ -115,8 +152,9 @@ fn a_block_that_says_something_else_is_damage() {
     let (frames, _) = Folder::of(&space, &id).frames(&space).expect("readable");
     let mut forged = frames.clone();
     forged.swap(5, 7);
-    let block = make(&forged[1..]).expect("there is memory").expect("it is short");
-    replace_log(&space, &id, &[frames[0].clone(), block]);
+    let forged: Vec<_> = forged[1..].iter().cloned().map(HashedRecord::new).collect();
+    let packed = PackedSpan::of(&forged).expect("there is memory").expect("it is short");
+    replace_log(&space, &id, &[frames[0].clone(), packed.block]);
     let is_damage = |error: Error| {
         matches!(error, Error::Space(agentic_space::Error::Store(agentic_store::Error::Damage(_))))
     };
