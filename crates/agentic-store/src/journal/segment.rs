@@ -14,6 +14,10 @@ use crate::{Error, Result, fault};
 /// How much of the end of a segment is read at first to find the last frame, in bytes.
 const TAIL_BYTES: u64 = 4 << 10;
 
+/// How much may stand between what the disk is known to have and the last record, in bytes, before every
+/// frame is looked at.
+const UNSYNCED_BYTES_MAX: u64 = 64 << 10;
+
 /// How much of the beginning of a segment is read at first to find the first frame, in bytes.
 const HEAD_BYTES: u64 = 4 << 10;
 
@@ -69,10 +73,30 @@ pub fn create(path: &Path) -> Result<File> {
 /// Cuts a torn tail off; returns the length of what is good, and how many bytes were cut.
 pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
     let length = file.metadata().map_err(Error::io("read", path))?.len();
-    if length == 0 || last_frame(file, path, length)?.is_some() {
-        return Ok((length, 0));
+    let is_sound = match last_frame(file, path, length)? {
+        Some((payload, start)) => is_own(file, path, &payload, start)?,
+        None => length == 0,
+    };
+    if is_sound { Ok((length, 0)) } else { repair_whole(file, path) }
+}
+
+/// Tells whether the last good frame, which begins at `start`, is one of the segment's own. What a
+/// torn record holds may be a frame as well, copied from a journal. But a record says how much of its
+/// segment the disk had, and only whole frames stand between there and the record.
+fn is_own(file: &File, path: &Path, payload: &[u8], start: u64) -> Result<bool> {
+    let Ok(record) = Record::decode(payload) else { return Ok(false) };
+    let n_unsynced = start.checked_sub(record.synced);
+    let Some(n_unsynced) = n_unsynced.filter(|n_bytes| *n_bytes <= UNSYNCED_BYTES_MAX) else {
+        return Ok(false);
+    };
+    let mut between = vec![0; n_unsynced as usize];
+    file.read_exact_at(&mut between, record.synced).map_err(Error::io("read", path))?;
+    let mut at = 0;
+    while at < between.len() {
+        let Some((_, next)) = frame::at(&between, at) else { return Ok(false) };
+        at = next;
     }
-    repair_whole(file, path)
+    Ok(true)
 }
 
 /// Does the same after a look at every frame.
@@ -124,7 +148,8 @@ pub fn scan_log(bytes: &[u8]) -> Scan {
 
 /// Reads the payload of the last frame. The segment must have been repaired.
 pub fn last_payload(file: &File, path: &Path, length: u64) -> Result<Vec<u8>> {
-    last_frame(file, path, length)?.ok_or_else(|| damaged(path, length as usize))
+    let last = last_frame(file, path, length)?.ok_or_else(|| damaged(path, length as usize))?;
+    Ok(last.0)
 }
 
 /// Makes room for `length` bytes at `offset` without changing the size of the file. Filesystems
@@ -190,19 +215,22 @@ fn read_head(file: &File, path: &Path, n_bytes: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the last frame from the end of the file, if it is whole.
-fn last_frame(file: &File, path: &Path, length: u64) -> Result<Option<Vec<u8>>> {
+/// Reads the last frame from the end of the file, if it is whole, and returns where it begins.
+fn last_frame(file: &File, path: &Path, length: u64) -> Result<Option<(Vec<u8>, u64)>> {
     let tail = read_tail(file, path, length, TAIL_BYTES)?;
-    if let Some((payload, _)) = frame::before(&tail, tail.len()) {
-        return Ok(Some(payload.to_vec()));
+    let found = |tail: &[u8]| {
+        let (payload, start) = frame::before(tail, tail.len())?;
+        Some((payload.to_vec(), length - (tail.len() - start) as u64))
+    };
+    if let Some(found) = found(&tail) {
+        return Ok(Some(found));
     }
     let Some(word) = tail.last_chunk::<4>() else { return Ok(None) };
     let claimed = u64::from(u32::from_le_bytes(*word)) + frame::FRAME_OVERHEAD as u64;
     if claimed <= TAIL_BYTES || claimed > length {
         return Ok(None);
     }
-    let tail = read_tail(file, path, length, claimed)?;
-    Ok(frame::before(&tail, tail.len()).map(|(payload, _)| payload.to_vec()))
+    Ok(found(&read_tail(file, path, length, claimed)?))
 }
 
 fn read_tail(file: &File, path: &Path, length: u64, wanted: u64) -> Result<Vec<u8>> {

@@ -344,6 +344,15 @@ fn a_torn_record_that_holds_a_journal_is_torn() {
             let found = segment::scan(&whole[..end]);
             assert_eq!(found, frame::Scan::Torn { end: own.len() }, "cut at {end}");
         }
+        // Nor is it taken for whole where it ends as one of the frames in it does.
+        let is_end = |end: &usize| frame::before(&whole[..*end], *end).is_some();
+        let ends: Vec<usize> = (own.len() + 1..whole.len()).filter(is_end).collect();
+        assert!(ends.len() >= 2);
+        for end in ends {
+            std::fs::write(&path, &whole[..end]).expect("writable");
+            assert_eq!(reopen(&place).0.length as usize, own.len(), "cut at {end}");
+        }
+        std::fs::write(&path, &whole).expect("writable");
         // With a record after it, it was whole.
         journal.append_entries(vec![entry("last")], now(), Durability::Full).expect("writable");
         let mut bytes = std::fs::read(&path).expect("readable");
