@@ -168,6 +168,56 @@ fn an_input_of_the_wrong_type_and_the_end_of_typing_are_refused() {
     }
 }
 
+/// Makes a repository where git tracks a configuration that opens something.
+fn with_configuration() -> (Model, Sandbox) {
+    let model = speaking();
+    let sandbox = sandbox(&model);
+    sandbox.git(sandbox.start(), &["add", "agentic.toml"]).expect("it is there");
+    (model, sandbox)
+}
+
+#[test]
+fn what_came_with_the_repository_is_shown_before_it_is_allowed() {
+    let (model, sandbox) = with_configuration();
+    let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "\n")]);
+    assert_eq!(ending, Ending::Exit(1), "{shown}");
+    let asked = shown.find("Let it count? [y/N]").expect("a person is asked");
+    assert!(shown[..asked].contains(&model.url), "{shown}");
+    assert!(shown[asked..].contains("withheld agentic.toml"), "{shown}");
+    assert!(shown.contains("`agentic.toml` was not allowed"), "{shown}");
+
+    let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "yes\n")]);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert!(shown.contains("allowed agentic.toml"), "{shown}");
+    // Nobody is asked twice about the same content.
+    let (ending, shown) = sit(&sandbox, &["allow"], &[]);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert!(!shown.contains("[y/N]"), "{shown}");
+
+    let (ending, shown) = sit(&sandbox, &["allow", "--revoke"], &[]);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    assert!(shown.contains("revoked agentic.toml"), "{shown}");
+    let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "n\n")]);
+    assert_eq!(ending, Ending::Exit(1), "{shown}");
+}
+
+#[test]
+fn a_configuration_that_changed_is_asked_about_anew() {
+    let (_model, sandbox) = with_configuration();
+    let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "y\n")]);
+    assert_eq!(ending, Ending::Exit(0), "{shown}");
+    let path = sandbox.start().join("agentic.toml");
+    let text = std::fs::read_to_string(&path).expect("it is there");
+    // What is hidden in a name can neither move the cursor nor steer the screen.
+    let more = "[mcp.\"a\\u001b[2Jb\"]\ncommand = \"./server.sh\"\n";
+    std::fs::write(&path, format!("{text}{more}")).expect("the sandbox is writable");
+    // The end of what is typed is no answer, so it is a no.
+    let (ending, shown) = sit(&sandbox, &["allow"], &[("[y/N]", "\u{4}")]);
+    assert_eq!(ending, Ending::Exit(1), "{shown}");
+    assert!(shown.contains("starts `./server.sh`"), "{shown}");
+    assert!(!shown.contains("\u{1b}[2J"), "{shown:?}");
+}
+
 #[test]
 fn lines_of_the_repl_are_edited_and_remembered() {
     let model = speaking();
