@@ -7,22 +7,32 @@ use agentic_session::SessionSpace;
 use agentic_space::AgentBranch;
 
 use crate::Refusal;
+use crate::person::require_person;
 
-/// What every verb is given besides its own data: the space, the folder that relative paths start
-/// from, and the agent that is meant where a verb names none.
-pub struct Caller<'s> {
-    /// The space.
-    pub space: &'s SessionSpace,
+/// Where somebody stands who asks for something: what there is to know of a caller without a space.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
     /// The folder that relative paths start from.
     pub folder: PathBuf,
     /// The agent that was chosen for all verbs, as `AGENTIC_AGENT` does.
     pub agent: Option<String>,
+    /// The request of a session that the caller performs, as `AGENTIC_REQUEST` says.
+    pub request: Option<String>,
+}
+
+/// What every verb of a space is given besides its own data.
+pub struct Caller<'s> {
+    /// The space.
+    pub space: &'s SessionSpace,
+    /// Where the caller stands.
+    pub surroundings: Surroundings,
 }
 
 impl<'s> Caller<'s> {
     /// Makes a caller who has chosen no agent.
     pub fn new(space: &'s SessionSpace, folder: &Path) -> Caller<'s> {
-        Caller { space, folder: folder.to_owned(), agent: None }
+        let surroundings = Surroundings { folder: folder.to_owned(), ..Surroundings::default() };
+        Caller { space, surroundings }
     }
 
     /// Chooses the agent: the one that was named, else the caller's, else that of the current branch.
@@ -43,7 +53,7 @@ impl<'s> Caller<'s> {
     /// # Errors
     /// Fails when the name is none.
     pub fn known_agent(&self, named: Option<&str>) -> Result<Option<AgentName>, Refusal> {
-        let chosen = chosen_agent(named, self.agent.as_deref())?;
+        let chosen = chosen_agent(named, self.surroundings.agent.as_deref())?;
         Ok(chosen.or_else(|| self.space.current_agent()))
     }
 
@@ -68,7 +78,15 @@ impl<'s> Caller<'s> {
 
     /// Returns a path from the caller's folder.
     pub fn path(&self, path: &Path) -> PathBuf {
-        self.folder.join(path)
+        self.surroundings.folder.join(path)
+    }
+
+    /// Refuses agents what only a person may do.
+    ///
+    /// # Errors
+    /// Fails when an agent is at work here.
+    pub fn require_person(&self, doing: &str) -> Result<(), Refusal> {
+        require_person(doing, &self.surroundings, Some(self.space))
     }
 }
 

@@ -9,11 +9,13 @@
 
 mod caller;
 mod notice;
+mod person;
 mod refusal;
 pub mod verb;
 pub mod view;
 
-pub use crate::caller::{Caller, chosen_agent};
+pub use crate::caller::{Caller, Surroundings, chosen_agent};
 pub use crate::notice::Notice;
+pub use crate::person::{principal, require_person};
 pub use crate::refusal::Refusal;
-pub use crate::verb::{Answer, Command, Reply, Verb};
+pub use crate::verb::{Answer, Command, Completion, Reply, Verb};

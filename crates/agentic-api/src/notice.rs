@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentic_space::Written;
+use agentic_space::error::left_out_words;
 
 /// Something that did not keep a verb from being done.
 #[derive(Debug, Clone)]
@@ -16,6 +17,11 @@ pub enum Notice {
     LeftBehind {
         /// Why.
         why: String,
+    },
+    /// A folder has git repositories that a commit of it does not hold.
+    LeftOut {
+        /// Where they are.
+        repositories: Vec<String>,
     },
     /// An agent was made, and its worktree was not.
     NoWorktree {
@@ -35,6 +41,11 @@ impl Notice {
         written.deferred.clone().map(|why| Notice::Deferred { why })
     }
 
+    /// Says what a worktree that did not follow its branch leaves to tell.
+    pub fn left_behind(why: Option<&agentic_store::Error>) -> Option<Notice> {
+        why.map(|why| Notice::LeftBehind { why: why.to_string() })
+    }
+
     /// Says it in a sentence.
     pub fn sentence(&self) -> String {
         match self {
@@ -45,6 +56,10 @@ impl Notice {
             }
             Notice::LeftBehind { why } => format!(
                 "the worktree did not follow: {why}; run `agentic worktree sync`, or `git restore .` there where no agent works"
+            ),
+            Notice::LeftOut { repositories } => format!(
+                "{}; `git submodule add` makes it part of this one",
+                left_out_words(repositories)
             ),
             Notice::NoWorktree { why } => format!("the agent exists, but has no worktree: {why}"),
             Notice::Unreadable { what } => what.clone(),

@@ -42,6 +42,24 @@ impl Refusal {
         Refusal::new(ErrorClass::Refused, message, hint)
     }
 
+    /// Makes the refusal of a value that does not fit.
+    pub fn schema(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Schema, message, hint)
+    }
+
+    /// Makes the refusal of something that the caller may not do.
+    pub fn not_allowed(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::NotAllowed, message, hint)
+    }
+
+    /// Makes the refusal of a file operation.
+    pub fn io(doing: &str, error: &std::io::Error) -> Refusal {
+        let hint = "check that the file exists and may be read";
+        let mut refusal = Refusal::refused(&format!("cannot {doing}"), hint);
+        refusal.because = Some(error.to_string());
+        refusal
+    }
+
     /// Makes the refusal that an error of a library says it is.
     pub fn of(error: &dyn Guidance) -> Refusal {
         let mut refusal = Refusal::new(error.class(), &error.to_string(), &error.hint());

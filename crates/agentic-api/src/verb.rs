@@ -5,11 +5,13 @@
 
 mod agents;
 mod archive;
+mod commit;
 mod log;
 mod merge;
 mod relate;
 mod spawn;
 mod trace;
+mod value;
 
 use agentic_space::Written;
 use schemars::JsonSchema;
@@ -17,14 +19,15 @@ use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AgentLine, Agents, ForkPoint, Show, Tree};
 pub use self::archive::{Archive, ListArchive, Restore};
+pub use self::commit::{Commit, CommitSource};
 pub use self::log::{Log, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
 pub use self::relate::{EdgeChange, Relate};
 pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
 use crate::view::{
-    ArchivedView, AttachView, BindingView, EdgeView, EntryView, FamilyView, ForkPointView, LogView,
-    MergeView, ShowView, SpawnView, TraceAddView, TraceView,
+    ArchivedView, AttachView, BindingView, CommitView, EdgeView, EntryView, FamilyView,
+    ForkPointView, LogView, MergeView, ShowView, SpawnView, TraceAddView, TraceView,
 };
 use crate::{Caller, Notice, Refusal};
 
@@ -33,11 +36,11 @@ pub trait Verb {
     /// What it answers.
     type Answer: Serialize;
 
-    /// Does it.
+    /// Does it. What it was asked with goes with it.
     ///
     /// # Errors
     /// Fails with why it was refused; what a refusal leaves behind, its own documentation says.
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Self::Answer>, Refusal>;
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Self::Answer>, Refusal>;
 }
 
 /// An answer, with what its caller should be told besides.
@@ -47,21 +50,47 @@ pub struct Reply<A> {
     pub answer: A,
     /// What did not keep the verb from being done.
     pub notices: Vec<Notice>,
+    /// How much of what was asked for is done.
+    pub completion: Completion,
+}
+
+/// How much of what was asked for is done, where there is an answer.
+#[derive(Debug, Clone)]
+pub enum Completion {
+    /// All of it.
+    Whole,
+    /// It waits for a human, or for somebody who could not be reached.
+    Held,
+    /// Not all of it: why, and what to do next.
+    Short(Refusal),
+}
+
+impl Completion {
+    /// Returns the exit code of a command that ends so.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Completion::Whole => 0,
+            Completion::Held => 4,
+            Completion::Short(refusal) => refusal.class.exit_code(),
+        }
+    }
 }
 
 impl<A> Reply<A> {
     /// Answers without anything else to tell.
     pub fn plain(answer: A) -> Reply<A> {
-        Reply { answer, notices: Vec::new() }
+        Reply { answer, notices: Vec::new(), completion: Completion::Whole }
     }
 
     /// Answers after a write.
     pub fn written(answer: A, written: &Written) -> Reply<A> {
-        Reply { answer, notices: Notice::of(written).into_iter().collect() }
+        let notices = Notice::of(written).into_iter().collect();
+        Reply { answer, notices, completion: Completion::Whole }
     }
 
     fn map<B>(self, convert: impl FnOnce(A) -> B) -> Reply<B> {
-        Reply { answer: convert(self.answer), notices: self.notices }
+        let Reply { answer, notices, completion } = self;
+        Reply { answer: convert(answer), notices, completion }
     }
 }
 
@@ -79,6 +108,8 @@ pub enum Command {
     Show(Show),
     /// Find the best common ancestor of two agents.
     ForkPoint(ForkPoint),
+    /// Commit what an agent did.
+    Commit(Commit),
     /// List an agent's own commits.
     Log(Log),
     /// Merge an agent's work.
@@ -117,6 +148,8 @@ pub enum Answer {
     Show(ShowView),
     /// Of `fork-point`.
     ForkPoint(ForkPointView),
+    /// Of `commit`.
+    Commit(CommitView),
     /// Of `log`.
     Log(Vec<LogView>),
     /// Of `merge`.
@@ -140,13 +173,14 @@ pub enum Answer {
 impl Verb for Command {
     type Answer = Answer;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Answer>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Answer>, Refusal> {
         Ok(match self {
             Command::Spawn(verb) => verb.run(caller)?.map(Answer::Spawn),
             Command::Agents(verb) => verb.run(caller)?.map(Answer::Agents),
             Command::Tree(verb) => verb.run(caller)?.map(Answer::Tree),
             Command::Show(verb) => verb.run(caller)?.map(Answer::Show),
             Command::ForkPoint(verb) => verb.run(caller)?.map(Answer::ForkPoint),
+            Command::Commit(verb) => verb.run(caller)?.map(Answer::Commit),
             Command::Log(verb) => verb.run(caller)?.map(Answer::Log),
             Command::Merge(verb) => verb.run(caller)?.map(Answer::Merge),
             Command::Relate(verb) => verb.run(caller)?.map(Answer::Relate),

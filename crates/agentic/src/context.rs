@@ -3,9 +3,10 @@
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 
-use agentic_api::{Caller, chosen_agent};
+use agentic_api::{Caller, Surroundings, chosen_agent};
 use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
+use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
 use agentic_session::{Listener, Options, SessionSpace};
 use agentic_space::{Clock, Durability};
 
@@ -86,7 +87,16 @@ impl Context {
 
     /// Makes the caller of a verb: who runs it, and where.
     pub fn caller<'s>(&self, space: &'s SessionSpace) -> Caller<'s> {
-        Caller { agent: agent_of_environment(), ..Caller::new(space, &self.directory) }
+        Caller { space, surroundings: self.surroundings() }
+    }
+
+    /// Says where the person or the program stands that runs the command.
+    pub fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            folder: self.directory.clone(),
+            agent: variable(AGENT_VARIABLE),
+            request: variable(REQUEST_VARIABLE),
+        }
     }
 
     /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
@@ -109,15 +119,15 @@ impl Context {
 
     /// Returns the agent that was named, or else `AGENTIC_AGENT`.
     pub fn named_agent(&self, named: Option<&AgentName>) -> Result<Option<AgentName>, Failure> {
-        let for_all = agent_of_environment();
+        let for_all = variable(AGENT_VARIABLE);
         Ok(chosen_agent(named.map(AgentName::as_str), for_all.as_deref())?)
     }
 }
 
-/// Returns the agent that `AGENTIC_AGENT` chooses for all verbs.
-fn agent_of_environment() -> Option<String> {
-    let agent = std::env::var_os("AGENTIC_AGENT").filter(|text| !text.is_empty());
-    agent.map(|text| text.to_string_lossy().into_owned())
+/// Returns a variable of the environment, unless it is empty.
+fn variable(name: &str) -> Option<String> {
+    let value = std::env::var_os(name).filter(|text| !text.is_empty());
+    value.map(|text| text.to_string_lossy().into_owned())
 }
 
 impl Context {

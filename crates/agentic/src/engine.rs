@@ -72,7 +72,7 @@ impl Reached {
 
     /// Returns the name of the person at the command line, as decisions bear it.
     pub fn principal(&self) -> Result<String, Failure> {
-        crate::commands::session::principal(&self.space)
+        Ok(agentic_api::principal(&self.space)?)
     }
 
     /// Tells what had to be mended on the way.

@@ -69,10 +69,7 @@ impl Failure {
 
     /// Makes the failure of a file operation.
     pub fn io(doing: &str, error: &std::io::Error) -> Failure {
-        let hint = "check that the file exists and may be read";
-        let mut failure = Failure::refused(&format!("cannot {doing}"), hint);
-        failure.refusal.because = Some(error.to_string());
-        failure
+        Failure::from(Refusal::io(doing, error))
     }
 
     fn new(class: ErrorClass, message: &str, hint: &str) -> Failure {

@@ -13,7 +13,6 @@ mod language;
 mod logging;
 mod memory;
 mod output;
-mod person;
 mod program;
 mod registry;
 mod replacement;

@@ -217,19 +217,3 @@ pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
         talk(&format!("recovered {}: {}", mended.stream.subject(), view.done));
     }
 }
-
-/// Warns of git repositories in a folder that a commit of it does not hold.
-pub fn warn_left_out(repositories: &[String]) {
-    if !repositories.is_empty() {
-        warn(&format!(
-            "{}; `git submodule add` makes it part of this one",
-            agentic_space::error::left_out_words(repositories)
-        ));
-    }
-}
-
-/// Warns when a worktree did not follow its branch.
-pub fn warn_left_behind(why: Option<&agentic_store::Error>) {
-    let why = why.map(|why| Notice::LeftBehind { why: why.to_string() });
-    warn_of(why.as_slice());
-}

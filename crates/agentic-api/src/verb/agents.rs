@@ -43,7 +43,7 @@ impl Agents {
 impl Verb for Agents {
     type Answer = Vec<AgentLine>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<AgentLine>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<AgentLine>>, Refusal> {
         self.lines(caller)?.collect::<Result<_, _>>().map(Reply::plain)
     }
 }
@@ -56,7 +56,7 @@ pub struct Tree {}
 impl Verb for Tree {
     type Answer = Vec<FamilyView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<FamilyView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FamilyView>>, Refusal> {
         let families = caller.space.families()?;
         Ok(Reply::plain(families.iter().map(FamilyView::from).collect()))
     }
@@ -73,7 +73,7 @@ pub struct Show {
 impl Verb for Show {
     type Answer = ShowView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<ShowView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<ShowView>, Refusal> {
         Ok(Reply::plain(ShowView::from(&caller.space.show(&self.id)?)))
     }
 }
@@ -91,7 +91,7 @@ pub struct ForkPoint {
 impl Verb for ForkPoint {
     type Answer = ForkPointView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<ForkPointView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<ForkPointView>, Refusal> {
         let (left, right) = (agent_name(&self.left)?, agent_name(&self.right)?);
         let commit = caller.space.fork_point(&left, &right)?.to_string();
         Ok(Reply::plain(ForkPointView { commit }))

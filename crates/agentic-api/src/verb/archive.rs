@@ -22,7 +22,7 @@ pub struct Archive {
 impl Verb for Archive {
     type Answer = Vec<ArchivedView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
         let moved = archive(caller.space, &names(&self.agents)?)?;
         Ok(Reply::written(moved.entries.iter().map(ArchivedView::from).collect(), &moved.written))
     }
@@ -39,7 +39,7 @@ pub struct Restore {
 impl Verb for Restore {
     type Answer = Vec<ArchivedView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
         let moved = restore(caller.space, &names(&self.agents)?)?;
         Ok(Reply::written(moved.entries.iter().map(ArchivedView::from).collect(), &moved.written))
     }
@@ -53,7 +53,7 @@ pub struct ListArchive {}
 impl Verb for ListArchive {
     type Answer = Vec<ArchivedView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<ArchivedView>>, Refusal> {
         let entries = caller.space.archived_agents()?;
         Ok(Reply::plain(entries.iter().map(ArchivedView::from).collect()))
     }

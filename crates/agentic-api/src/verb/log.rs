@@ -71,7 +71,7 @@ impl Log {
 impl Verb for Log {
     type Answer = Vec<LogView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<LogView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<LogView>>, Refusal> {
         let commits = self.commits(caller, LogTraces::Left)?;
         commits.map(|commit| Ok(commit?.view)).collect::<Result<_, _>>().map(Reply::plain)
     }
@@ -94,7 +94,8 @@ fn trace_of(
     }
 }
 
-fn kind_name(text: &str) -> Result<Kind, Refusal> {
+/// Reads the name of a kind.
+pub(super) fn kind_name(text: &str) -> Result<Kind, Refusal> {
     let hint = "`agentic kind list` shows the kinds";
     Kind::parse(text).map_err(|error| Refusal::usage(&error.to_string(), hint))
 }

@@ -33,7 +33,7 @@ pub struct Merge {
 impl Verb for Merge {
     type Answer = MergeView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<MergeView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<MergeView>, Refusal> {
         let space = caller.space;
         let source = caller.branch(Some(&self.agent))?;
         let target = space.merge_target(&self.into)?;
@@ -55,8 +55,7 @@ impl Verb for Merge {
         match outcome {
             Merged::Commit { written, worktree_left_behind, .. } => {
                 let mut reply = Reply::written(view, &written);
-                let left_behind = worktree_left_behind.map(|why| why.to_string());
-                reply.notices.extend(left_behind.map(|why| Notice::LeftBehind { why }));
+                reply.notices.extend(Notice::left_behind(worktree_left_behind.as_deref()));
                 Ok(reply)
             }
             Merged::UpToDate { .. } | Merged::Conflict { .. } => Ok(Reply::plain(view)),

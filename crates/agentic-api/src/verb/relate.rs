@@ -39,7 +39,7 @@ pub enum EdgeChange {
 impl Verb for Relate {
     type Answer = EdgeView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<EdgeView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<EdgeView>, Refusal> {
         let (source, target) = (party(&self.source)?, party(&self.target)?);
         let relation = Kind::parse(&self.relation).map_err(|_| {
             let message = format!("`{}` cannot name a relation", self.relation);

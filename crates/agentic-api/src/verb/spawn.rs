@@ -72,7 +72,7 @@ pub enum Place {
 impl Verb for Spawn {
     type Answer = SpawnView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<SpawnView>, Refusal> {
         let (space, name) = (caller.space, agent_name(&self.name)?);
         let briefing = self.briefing.object()?;
         let origin = self.beginning.origin(caller)?;

@@ -42,7 +42,7 @@ pub enum EntryBody {
 impl Verb for TraceAdd {
     type Answer = TraceAddView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<TraceAddView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<TraceAddView>, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
         let kind = entry_kind(self.kind.as_deref().unwrap_or("log"))?;
         let decoded;
@@ -79,7 +79,7 @@ pub struct TracePending {
 impl Verb for TracePending {
     type Answer = Vec<EntryView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<EntryView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<EntryView>>, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
         let mut entries = EntryView::whole(&caller.space.pending_trace(&agent)?);
         let aside = caller.space.pending_aside(&agent)?;
@@ -99,7 +99,7 @@ pub struct TraceShow {
 impl Verb for TraceShow {
     type Answer = TraceView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<TraceView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<TraceView>, Refusal> {
         Ok(Reply::plain(TraceView::from(&self.find(caller)?)))
     }
 }
@@ -136,7 +136,7 @@ pub struct TraceAttach {
 impl Verb for TraceAttach {
     type Answer = AttachView;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<AttachView>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<AttachView>, Refusal> {
         let agent = caller.agent(self.agent.as_deref())?;
         let commit = caller.space.repository().resolve_commit(&self.commit)?;
         let attached = caller.space.attach_trace(&agent, commit)?;
@@ -155,7 +155,7 @@ pub struct TraceHistory {
 impl Verb for TraceHistory {
     type Answer = Vec<BindingView>;
 
-    fn run(&self, caller: &Caller<'_>) -> Result<Reply<Vec<BindingView>>, Refusal> {
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<BindingView>>, Refusal> {
         let commit = caller.space.repository().resolve_commit(&self.commit)?;
         let bindings = caller.space.trace_history(commit)?;
         Ok(Reply::plain(bindings.iter().map(BindingView::from).collect()))

@@ -1,3 +1,10 @@
 //! Verbs as data, each against a repository of its own.
 
-mod verb;
+mod agent;
+mod command;
+mod commit;
+mod merge;
+mod person;
+mod place;
+mod relation;
+mod trace;

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
+use agentic_api::require_person;
 use agentic_api::view::{AllowanceView, OpenedView};
 use agentic_providers::configuration::allowance::{ALLOW_VARIABLE, Allowance, Allowances};
 use agentic_providers::configuration::{Configuration, Examined};
@@ -11,7 +12,6 @@ use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::talk;
-use crate::person;
 
 /// The longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1024;
@@ -44,7 +44,9 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     if args.list {
         return list(context, &known);
     }
-    person::require(context, "say what counts")?;
+    // What is done here needs no repository.
+    let space = context.space_as_is().ok();
+    require_person("say what counts", &context.surroundings(), space.as_ref())?;
     match &args.revoke {
         Some(hash) => revoke(context, &known, hash),
         None => allow(context, &known),

@@ -1,23 +1,16 @@
 //! `agentic commit`
 
-use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_api::view::CommitView;
+use agentic_api::Verb as _;
+use agentic_api::verb::{Commit, CommitSource};
 use agentic_model::{AgentName, Kind, Map, Value, json};
-use agentic_session::SessionSpace;
-use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
-use agentic_space::error::{BranchError, WorktreeError};
-use agentic_store::git::FileMode;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
-use crate::output::{tell_recovered, warn_deferred, warn_left_behind, warn_left_out};
+use crate::output::{tell_recovered, warn_of};
 
 /// Commit what an agent did, as a typed commit on its branch
 ///
@@ -64,161 +57,31 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let agent = context.agent(&space, args.agent.as_ref())?;
-    let source = source(context, &space, &agent, &args)?;
-    let expect = match &args.expect {
-        Some(text) => Some(expected(&space, &agent, text)?),
-        None => None,
-    };
-    let draft = Draft {
+    let verb = Commit {
+        source: source(&args)?,
         message: args.message,
-        kind: args.kind,
+        agent: args.agent.map(|agent| agent.to_string()),
+        kind: args.kind.map(|kind| kind.to_string()),
         fields: open_fields(args.fields)?,
-        source,
-        capture: if args.trace { Capture::WithTrace } else { Capture::Nothing },
-        expect,
-        emptiness: if args.allow_empty { Emptiness::Allowed } else { Emptiness::Refused },
-        asker: None,
+        trace: args.trace,
+        expect: args.expect,
+        allow_empty: args.allow_empty,
     };
-
-    let done = commit(&space, &agent, &draft);
+    let done = verb.run(&context.caller(&space));
     tell_recovered(&space.take_found());
-    let done = done?;
-    warn_deferred(&done.written);
-    warn_left_out(&done.left_out);
-    warn_left_behind(done.worktree_left_behind.as_ref());
-    context.format.answer(&CommitView::from(&done), |view| view.commit.clone());
+    let reply = done?;
+    warn_of(&reply.notices);
+    context.format.answer(&reply.answer, |view| view.commit.clone());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Resolves `--expect`. What names no commit here cannot be the head, so it is a conflict too.
-fn expected(
-    space: &SessionSpace,
-    agent: &AgentName,
-    text: &str,
-) -> Result<agentic_model::Oid, Failure> {
-    space.repository().resolve_commit(text).map_err(|_| {
-        let found = space.head(agent).ok();
-        let (branch, expected) = (agent.to_string(), text.to_owned());
-        agentic_space::Error::Branch(BranchError::HeadMoved { branch, expected, found }).into()
+fn source(args: &Args) -> Result<CommitSource, Failure> {
+    Ok(match &args.tree {
+        None if args.stdin => CommitSource::of_edits(read_stdin()?)?,
+        None if args.path.is_empty() => CommitSource::Worktree,
+        None => CommitSource::Paths(args.path.clone()),
+        Some(folder) => CommitSource::Folder(folder.clone()),
     })
-}
-
-fn source(
-    context: &Context,
-    space: &SessionSpace,
-    agent: &AgentName,
-    args: &Args,
-) -> Result<Source, Failure> {
-    if args.stdin {
-        return Ok(Source::Edits(edits(read_stdin()?)?));
-    }
-    if let Some(folder) = &args.tree {
-        let folder = context.directory.join(folder);
-        if let Ok(worktree) = space.worktree_of(agent)
-            && same_folder(&worktree.path, &folder)
-        {
-            return Ok(Source::Worktree(worktree));
-        }
-        if args.expect.is_none() {
-            return Err(Failure::usage(
-                "a snapshot of a folder needs `--expect`",
-                "name the commit that the folder was made from: `--expect OID`",
-            ));
-        }
-        if !folder.is_dir() {
-            return Err(Failure::refused(
-                &format!("`{}` is not a folder", folder.display()),
-                "name a folder that exists",
-            ));
-        }
-        return Ok(Source::Folder(folder));
-    }
-    if !args.path.is_empty() {
-        return paths(context, space, &args.path);
-    }
-    if args.allow_empty && space.worktree_of(agent).is_err() {
-        return Ok(Source::Edits(BTreeMap::new()));
-    }
-    if args.trace && space.worktree_of(agent).is_err() {
-        return Ok(Source::Edits(BTreeMap::new()));
-    }
-    Ok(Source::Worktree(space.worktree_of(agent)?))
-}
-
-/// Turns paths of the current folder into paths of its worktree.
-fn paths(context: &Context, space: &SessionSpace, paths: &[PathBuf]) -> Result<Source, Failure> {
-    let root =
-        space.repository().work_dir().ok_or(agentic_space::Error::Worktree(WorktreeError::Bare))?;
-    let root =
-        std::fs::canonicalize(root).map_err(|error| Failure::io("read the worktree", &error))?;
-    let here = std::fs::canonicalize(&context.directory)
-        .map_err(|error| Failure::io("read the current folder", &error))?;
-    let prefix = here.strip_prefix(&root).unwrap_or(Path::new(""));
-    let relative = paths.iter().map(|path| {
-        let inside = path.strip_prefix(&root).map_or_else(|_| prefix.join(path), Path::to_owned);
-        inside.as_os_str().as_bytes().to_vec()
-    });
-    Ok(Source::Paths { paths: relative.collect(), root })
-}
-
-fn edits(bytes: Vec<u8>) -> Result<BTreeMap<String, Edit>, Failure> {
-    let hint = "give a JSON map such as {\"src/a.rs\": \"text\", \"old\": null}";
-    let text = String::from_utf8(bytes).map_err(|_| {
-        Failure::schema("standard input is not UTF-8", "put other bytes into {\"base64\": …}")
-    })?;
-    let value = json::parse(&text)
-        .map_err(|error| Failure::schema(&format!("standard input is {error}"), hint))?;
-    // It may be long, and stands in the value.
-    drop(text);
-    let serde_json::Value::Object(map) = value else {
-        return Err(Failure::schema("standard input is not a JSON map", hint));
-    };
-    map.into_iter()
-        .map(|(path, change)| {
-            let edit = edit(change).ok_or_else(|| {
-                Failure::schema(&format!("the change of `{path}` is none that is known"), hint)
-            })?;
-            Ok((path, edit))
-        })
-        .collect()
-}
-
-fn edit(change: serde_json::Value) -> Option<Edit> {
-    let write = |content: Vec<u8>, mode| Some(Edit::Write { content, mode });
-    match change {
-        serde_json::Value::Null => Some(Edit::Delete),
-        serde_json::Value::String(text) => write(text.into_bytes(), FileMode::Plain),
-        serde_json::Value::Object(form) => {
-            let mode = match form.get("executable").map(serde_json::Value::as_bool) {
-                None | Some(Some(false)) => FileMode::Plain,
-                Some(Some(true)) => FileMode::Executable,
-                Some(None) => return None,
-            };
-            let known =
-                |key: &String| matches!(key.as_str(), "text" | "base64" | "symlink" | "executable");
-            let n_contents =
-                ["text", "base64", "symlink"].iter().filter(|key| form.contains_key(**key)).count();
-            if n_contents != 1 || !form.keys().all(known) {
-                return None;
-            }
-            let text = |key: &str| form.get(key).map(|value| value.as_str());
-            match (text("text"), text("base64"), text("symlink")) {
-                (Some(text), _, _) => write(text?.as_bytes().to_vec(), mode),
-                (_, Some(text), _) => write(BASE64.decode(text?).ok()?, mode),
-                (_, _, Some(target)) => write(target?.as_bytes().to_vec(), FileMode::Link),
-                (None, None, None) => None,
-            }
-        }
-        _ => None,
-    }
-}
-
-fn same_folder(left: &Path, right: &Path) -> bool {
-    match (std::fs::canonicalize(left), std::fs::canonicalize(right)) {
-        (Ok(left), Ok(right)) => left == right,
-        _ => false,
-    }
 }
 
 fn kind_name(text: &str) -> Result<Kind, String> {

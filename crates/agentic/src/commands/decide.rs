@@ -7,11 +7,11 @@ mod reply;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use agentic_api::principal;
 use agentic_api::view::interop::Protocol;
 use agentic_api::view::question::RENDERER;
 use agentic_api::view::{DecideView, PendingView};
-use agentic_model::{AgentName, Value, json};
-use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
+use agentic_model::{Value, json};
 use agentic_session::decide::{
     Action, ApprovalScope, COMMAND_LINE, Decided, Decision, Draft, Shown, decide, proposed,
 };
@@ -24,7 +24,6 @@ use clap::ValueEnum;
 
 use super::Outcome;
 use super::pending::{hint_unattended, paragraph};
-use super::session::principal;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{Format, print_text, talk, warn, warn_deferred};
@@ -102,7 +101,7 @@ struct Said {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    refuse_agents(&space)?;
+    context.caller(&space).require_person("decide")?;
     let principal = match &args.by {
         Some(principal) => principal.clone(),
         None => principal(&space)?,
@@ -353,28 +352,6 @@ fn show(
     };
     context.format.answer(&view, |view| view.commit.clone());
     Ok(())
-}
-
-/// An agent does not decide its own holds. This stops mistakes; only signatures would stop a
-/// hostile process of the same user.
-pub fn refuse_agents(space: &SessionSpace) -> Result<(), Failure> {
-    let hint = "decide from your own checkout, without AGENTIC_AGENT and AGENTIC_REQUEST";
-    // Whatever a session runs is the agent.
-    for variable in [AGENT_VARIABLE, REQUEST_VARIABLE] {
-        if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
-            let what = format!("an agent may not decide: {variable} is set");
-            return Err(Failure::not_allowed(&what, hint));
-        }
-    }
-    let in_worktree = space.repository().git_dir() != space.repository().common_dir();
-    let agent: Option<AgentName> = space.current_agent().filter(|_| in_worktree);
-    match agent {
-        Some(agent) => Err(Failure::not_allowed(
-            &format!("this is the worktree of `{agent}`, and an agent may not decide"),
-            hint,
-        )),
-        None => Ok(()),
-    }
 }
 
 fn action(text: &str) -> Result<Action, String> {

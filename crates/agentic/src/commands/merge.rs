@@ -42,7 +42,7 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let Args { agent, into, message, resolve, write_conflicts, trace } = args;
-    let verb = Merge { agent, into, message, resolve, write_conflicts, trace };
+    let verb = Merge { agent: agent.clone(), into, message, resolve, write_conflicts, trace };
     let space = context.space()?;
     let reply = verb.run(&context.caller(&space))?;
     context.format.answer(&reply.answer, text);
@@ -50,7 +50,6 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     match &reply.answer {
         MergeView::Merged { .. } | MergeView::UpToDate { .. } => Ok(ExitCode::SUCCESS),
         MergeView::Conflict { into, conflicts } => {
-            let agent = &verb.agent;
             talk(&format!(
                 "error: `{agent}` and `{into}` disagree on {}; nothing was committed",
                 counted(conflicts.len(), "path")

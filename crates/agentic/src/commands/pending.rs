@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agentic_api::principal;
 use agentic_api::view::question::question;
 use agentic_api::view::{PendingView, interop, visible_line};
 use agentic_model::AgentName;
@@ -13,7 +14,6 @@ use agentic_session::ticket::hand_out;
 use clap::ValueEnum;
 
 use super::decide::open_hold;
-use super::session::principal;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -121,7 +121,7 @@ pub(super) fn hint_unattended(unattended: &[(SessionId, AgentName)]) {
 
 /// Who the answers will come from: whom the caller names, else who the caller is.
 fn who(space: &SessionSpace, named: Option<String>) -> Result<String, Failure> {
-    named.map_or_else(|| principal(space), Ok)
+    Ok(named.map_or_else(|| principal(space), Ok)?)
 }
 
 /// Shows a hold in a list: what is asked, of whom, what each answer does, and the beginning of what it

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agentic_api::principal;
 use agentic_api::view::SessionView;
 use agentic_diag::Source;
 use agentic_model::{AgentName, Cid, Object, Value, json};
@@ -285,13 +286,6 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             Ok(ExitCode::SUCCESS)
         }
     }
-}
-
-/// Returns who the person at the command line is: `user:` and the local part of git's address.
-pub fn principal(space: &SessionSpace) -> Result<String, Failure> {
-    let person = space.repository().committer()?;
-    let local = person.email.split('@').next().filter(|local| !local.is_empty());
-    Ok(format!("user:{}", local.unwrap_or(&person.name)))
 }
 
 /// Reads a flow: a stored one by its id, else a file, which must parse.

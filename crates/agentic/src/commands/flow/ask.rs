@@ -19,7 +19,6 @@ use agentic_session::{SessionSpace, find_run, go_on};
 
 use self::question::{Question, Verdict, open_questions};
 use crate::commands::Outcome;
-use crate::commands::decide::refuse_agents;
 use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::Failure;
@@ -53,7 +52,7 @@ type Came = (usize, usize, Result<Option<Value>, ChannelFault>);
 pub fn run(context: &Context, args: &Args) -> Outcome {
     let reached = args.address.reach(context)?;
     let space = reached.space();
-    refuse_agents(space)?;
+    context.caller(space).require_person("decide")?;
     stop::listen()?;
     let Configuration { people, withheld, .. } = Configuration::find(&context.directory)?;
     withheld.check_people().map_err(|reason| {

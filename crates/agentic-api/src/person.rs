@@ -1,0 +1,49 @@
+//! Persons: what only they may do, and what they are called.
+
+use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
+use agentic_session::SessionSpace;
+
+use crate::{Refusal, Surroundings};
+
+/// Refuses agents, and whatever a session runs, what only a person may do; `doing` says what that is.
+/// This stops mistakes; only signatures would stop a hostile process of the same user. Where there is
+/// no repository there are no worktrees of agents either.
+///
+/// # Errors
+/// Fails when an agent is at work: its name or its request is set, or this is its worktree.
+pub fn require_person(
+    doing: &str,
+    surroundings: &Surroundings,
+    space: Option<&SessionSpace>,
+) -> Result<(), Refusal> {
+    let hint =
+        format!("{doing} from your own checkout, without {AGENT_VARIABLE} and {REQUEST_VARIABLE}");
+    let set = [(AGENT_VARIABLE, &surroundings.agent), (REQUEST_VARIABLE, &surroundings.request)];
+    if let Some((variable, _)) = set.iter().find(|(_, value)| value.is_some()) {
+        let message = format!("an agent may not {doing}: {variable} is set");
+        return Err(Refusal::not_allowed(&message, &hint));
+    }
+    let agent = space.filter(|space| is_worktree(space)).and_then(|space| space.current_agent());
+    match agent {
+        Some(agent) => {
+            let message =
+                format!("this is the worktree of `{agent}`, and an agent may not {doing}");
+            Err(Refusal::not_allowed(&message, &hint))
+        }
+        None => Ok(()),
+    }
+}
+
+fn is_worktree(space: &SessionSpace) -> bool {
+    space.repository().git_dir() != space.repository().common_dir()
+}
+
+/// Returns who the person is whom git knows here: `user:` and the local part of the address.
+///
+/// # Errors
+/// Fails when git knows nobody.
+pub fn principal(space: &SessionSpace) -> Result<String, Refusal> {
+    let person = space.repository().committer()?;
+    let local = person.email.split('@').next().filter(|local| !local.is_empty());
+    Ok(format!("user:{}", local.unwrap_or(&person.name)))
+}

@@ -1,0 +1,222 @@
+//! What an agent did, as a typed commit on its branch.
+
+use std::collections::BTreeMap;
+use std::fs::canonicalize;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use agentic_model::{AgentName, Map, Oid, json};
+use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
+use agentic_space::error::{BranchError, Error as SpaceError, WorktreeError};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::verb::log::kind_name;
+use crate::verb::{Reply, Verb, value};
+use crate::view::CommitView;
+use crate::{Caller, Notice, Refusal};
+
+/// What a map of changes looks like, for whoever gave something else.
+const EDITS_HINT: &str = "give a JSON map such as {\"src/a.rs\": \"text\", \"old\": null}";
+
+/// Commit what an agent did. A refusal leaves nothing.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Commit {
+    /// The message.
+    pub message: String,
+    /// The agent; else the caller's.
+    pub agent: Option<String>,
+    /// The kind; `agent-commit` without one.
+    pub kind: Option<String>,
+    /// Open fields.
+    #[serde(deserialize_with = "value::read_map")]
+    #[schemars(with = "BTreeMap<String, Json>")]
+    pub fields: Map,
+    /// Bind the pending trace to the commit.
+    pub trace: bool,
+    /// Where the new tree comes from.
+    pub source: CommitSource,
+    /// Refuse unless the head is this commit.
+    pub expect: Option<String>,
+    /// Commit even if nothing changed.
+    pub allow_empty: bool,
+}
+
+/// Where the tree of a commit comes from.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommitSource {
+    /// Everything in the agent's worktree. Without one a commit can bind a trace, or be empty.
+    #[default]
+    Worktree,
+    /// Everything in this folder, on top of the commit that is expected.
+    Folder(PathBuf),
+    /// These paths of the worktree where the caller stands.
+    Paths(Vec<PathBuf>),
+    /// Changes: by path `"text"`, `{"base64": …}`, `{"text": …, "executable": true}`,
+    /// `{"symlink": …}` or null, which deletes.
+    Edits(#[schemars(with = "BTreeMap<String, Json>")] serde_json::Map<String, Json>),
+}
+
+impl CommitSource {
+    /// Reads changes from a file or a stream.
+    ///
+    /// # Errors
+    /// Fails when they are no JSON map; what the changes are is looked at when the verb runs.
+    pub fn of_edits(bytes: Vec<u8>) -> Result<CommitSource, Refusal> {
+        let text = String::from_utf8(bytes).map_err(|_| {
+            let hint = "put other bytes into {\"base64\": …}";
+            Refusal::schema("standard input is not UTF-8", hint)
+        })?;
+        let map = json::parse(&text)
+            .map_err(|error| Refusal::schema(&format!("standard input is {error}"), EDITS_HINT))?;
+        match map {
+            Json::Object(map) => Ok(CommitSource::Edits(map)),
+            _ => Err(Refusal::schema("standard input is not a JSON map", EDITS_HINT)),
+        }
+    }
+}
+
+impl Verb for Commit {
+    type Answer = CommitView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<CommitView>, Refusal> {
+        let agent = caller.agent(self.agent.as_deref())?;
+        let needs_no_tree = self.allow_empty || self.trace;
+        let is_expected = self.expect.is_some();
+        let source = match self.source {
+            CommitSource::Edits(map) => Source::Edits(edits(map)?),
+            CommitSource::Folder(folder) => snapshot(caller, &agent, &folder, is_expected)?,
+            CommitSource::Paths(paths) => in_worktree(caller, &paths)?,
+            CommitSource::Worktree => match caller.space.worktree_of(&agent) {
+                Ok(worktree) => Source::Worktree(worktree),
+                Err(_) if needs_no_tree => Source::Edits(BTreeMap::new()),
+                Err(error) => return Err(error.into()),
+            },
+        };
+        let expect = self.expect.map(|text| expected(caller, &agent, &text)).transpose()?;
+        let draft = Draft {
+            message: self.message,
+            kind: self.kind.as_deref().map(kind_name).transpose()?,
+            fields: self.fields,
+            source,
+            capture: if self.trace { Capture::WithTrace } else { Capture::Nothing },
+            expect,
+            emptiness: if self.allow_empty { Emptiness::Allowed } else { Emptiness::Refused },
+            asker: None,
+        };
+        let done = commit(caller.space, &agent, &draft)?;
+        let mut reply = Reply::written(CommitView::from(&done), &done.written);
+        if !done.left_out.is_empty() {
+            reply.notices.push(Notice::LeftOut { repositories: done.left_out });
+        }
+        reply.notices.extend(Notice::left_behind(done.worktree_left_behind.as_ref()));
+        Ok(reply)
+    }
+}
+
+/// Resolves the commit that is expected. What names none here cannot be the head, so it is a conflict
+/// too.
+fn expected(caller: &Caller<'_>, agent: &AgentName, text: &str) -> Result<Oid, Refusal> {
+    caller.space.repository().resolve_commit(text).map_err(|_| {
+        let found = caller.space.head(agent).ok();
+        let (branch, expected) = (agent.to_string(), text.to_owned());
+        SpaceError::Branch(BranchError::HeadMoved { branch, expected, found }).into()
+    })
+}
+
+/// Takes a whole folder. That of the agent's worktree knows what it was made from; of any other the
+/// caller has to say it.
+fn snapshot(
+    caller: &Caller<'_>,
+    agent: &AgentName,
+    folder: &Path,
+    is_expected: bool,
+) -> Result<Source, Refusal> {
+    let folder = caller.path(folder);
+    if let Ok(worktree) = caller.space.worktree_of(agent)
+        && same_folder(&worktree.path, &folder)
+    {
+        return Ok(Source::Worktree(worktree));
+    }
+    if !is_expected {
+        return Err(Refusal::usage(
+            "a snapshot of a folder needs `--expect`",
+            "name the commit that the folder was made from: `--expect OID`",
+        ));
+    }
+    if !folder.is_dir() {
+        return Err(Refusal::refused(
+            &format!("`{}` is not a folder", folder.display()),
+            "name a folder that exists",
+        ));
+    }
+    Ok(Source::Folder(folder))
+}
+
+fn same_folder(left: &Path, right: &Path) -> bool {
+    match (canonicalize(left), canonicalize(right)) {
+        (Ok(left), Ok(right)) => left == right,
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+/// Turns paths of the caller's folder into paths of its worktree.
+fn in_worktree(caller: &Caller<'_>, paths: &[PathBuf]) -> Result<Source, Refusal> {
+    let root = caller.space.repository().work_dir();
+    let root = root.ok_or(SpaceError::Worktree(WorktreeError::Bare))?;
+    let root = canonicalize(root).map_err(|error| Refusal::io("read the worktree", &error))?;
+    let here = canonicalize(&caller.surroundings.folder)
+        .map_err(|error| Refusal::io("read the current folder", &error))?;
+    let prefix = here.strip_prefix(&root).unwrap_or(Path::new(""));
+    let relative = paths.iter().map(|path| {
+        let inside = path.strip_prefix(&root).map_or_else(|_| prefix.join(path), Path::to_owned);
+        inside.as_os_str().as_bytes().to_vec()
+    });
+    Ok(Source::Paths { paths: relative.collect(), root })
+}
+
+fn edits(map: serde_json::Map<String, Json>) -> Result<BTreeMap<String, Edit>, Refusal> {
+    let one = |(path, change)| match edit(change) {
+        Some(edit) => Ok((path, edit)),
+        None => {
+            let message = format!("the change of `{path}` is none that is known");
+            Err(Refusal::schema(&message, EDITS_HINT))
+        }
+    };
+    map.into_iter().map(one).collect()
+}
+
+fn edit(change: Json) -> Option<Edit> {
+    let write = |content: Vec<u8>, mode| Some(Edit::Write { content, mode });
+    match change {
+        Json::Null => Some(Edit::Delete),
+        Json::String(text) => write(text.into_bytes(), FileMode::Plain),
+        Json::Object(form) => {
+            let mode = match form.get("executable").map(Json::as_bool) {
+                None | Some(Some(false)) => FileMode::Plain,
+                Some(Some(true)) => FileMode::Executable,
+                Some(None) => return None,
+            };
+            let known =
+                |key: &String| matches!(key.as_str(), "text" | "base64" | "symlink" | "executable");
+            let n_contents =
+                ["text", "base64", "symlink"].iter().filter(|key| form.contains_key(**key)).count();
+            if n_contents != 1 || !form.keys().all(known) {
+                return None;
+            }
+            let text = |key: &str| form.get(key).map(Json::as_str);
+            match (text("text"), text("base64"), text("symlink")) {
+                (Some(text), _, _) => write(text?.as_bytes().to_vec(), mode),
+                (_, Some(text), _) => write(BASE64.decode(text?).ok()?, mode),
+                (_, _, Some(target)) => write(target?.as_bytes().to_vec(), FileMode::Link),
+                (None, None, None) => None,
+            }
+        }
+        Json::Bool(_) | Json::Number(_) | Json::Array(_) => None,
+    }
+}
