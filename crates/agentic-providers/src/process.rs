@@ -7,20 +7,22 @@
 //! later learns from the lock whether it still lives, and from what the file says whether the group
 //! may be signalled ([`Orphan`]).
 //!
-//! When this process is ended by a signal it ends the groups that it started ([`end_all`]).
+//! When this process is ended by a signal it ends the groups that it started, if it said by
+//! [`serve`] that it is ours.
 
 mod charge;
 mod file;
 mod group;
 mod launch;
 mod orphan;
+mod own;
 mod running;
 mod starter;
 mod system;
 
 pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
-pub use self::group::{before_first, end_all};
 pub use self::launch::{Environment, Input, Launch};
 pub use self::orphan::{Orphan, Reach, orphans};
+pub use self::own::set_when_told_to_stop;
 pub use self::running::{Leftover, Running};
 pub use self::starter::serve;

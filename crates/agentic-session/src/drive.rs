@@ -25,6 +25,7 @@ use super::executor::{Carrier, Executor};
 use super::folder::Folder;
 use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
+use super::observer::Observed;
 use super::recent::restore_journal;
 use super::retry::Backlog;
 use super::unsynced::Unsynced;
@@ -73,6 +74,8 @@ pub struct Driver<'a> {
     pub(super) asks_too_late: bool,
     /// Whether the session was over when it was loaded.
     was_over: bool,
+    /// What it tells whoever watches. It is the last to go: nobody waits for the lock meanwhile.
+    pub(super) observed: Observed,
 }
 
 impl<'a> Driver<'a> {
@@ -185,6 +188,7 @@ impl<'a> Driver<'a> {
             let id = folder.id.short();
             space.note_mended(format!("session {id}: repaired a tail of {cut} bytes"));
         }
+        let observed = Observed::new(space.observer(), folder.id);
         Ok(Driver {
             space,
             folder,
@@ -204,6 +208,7 @@ impl<'a> Driver<'a> {
             is_cancelled: false,
             asks_too_late: false,
             was_over: false,
+            observed,
         })
     }
 
@@ -380,7 +385,7 @@ impl<'a> Driver<'a> {
             Carrier::Endpoint(call) => return Some(Task::Call(call)),
             Carrier::Provider => {
                 let call = self.provider_call(performance)?;
-                return Some(Task::Provider(Box::new(call), self.space.terminal()));
+                return Some(Task::Provider(Box::new(call), self.space.observer().cloned()));
             }
             Carrier::Nobody => {}
         }

@@ -19,13 +19,13 @@ use agentic_replay::{
 };
 
 use super::language::{checked_kinds, kinds_of, of_fault, registered};
+use super::observer::Observer;
 use super::performer::agents::{AgentPerformer, SharedTasks};
 use super::performer::cast::CastPerformer;
 use super::performer::roles::RolePerformer;
 use super::performer::{CommandLine, Performer, PerformerSetting};
 use super::provision::{Provided, ProviderCall};
 use super::shelf::Shelf;
-use super::terminal::Terminal;
 use crate::{Error, Result};
 
 /// Performs the requests of one run.
@@ -36,7 +36,7 @@ pub struct Executor {
     /// The models, tools and memories outside.
     provided: Provided,
     /// Who is asked for what an input lacks.
-    terminal: Option<Terminal>,
+    observer: Option<Observer>,
 }
 
 /// What an executor is made for.
@@ -94,7 +94,7 @@ impl Executor {
         Assignment { flow, key, allow }: Assignment<'_>,
     ) -> Result<Executor> {
         let executor = Executor::of(kinds_of(flow)?, shelf.performer(flow, key, allow)?);
-        Ok(executor.with_terminal(shelf.space.terminal()))
+        Ok(executor.watched_by(shelf.space.observer()))
     }
 
     /// Makes the executor of a program of AgentLang that runs in memory, whose built-in tasks go on
@@ -127,12 +127,12 @@ impl Executor {
     }
 
     fn of(kinds: Kinds, performer: Box<dyn Performer>) -> Executor {
-        Executor { kinds, performer, provided: Provided::default(), terminal: None }
+        Executor { kinds, performer, provided: Provided::default(), observer: None }
     }
 
-    /// Lets a person be asked for what an input lacks.
-    pub fn with_terminal(self, terminal: Option<Terminal>) -> Executor {
-        Executor { terminal, ..self }
+    /// Lets whoever watches be asked for what an input lacks.
+    pub fn watched_by(self, observer: Option<&Observer>) -> Executor {
+        Executor { observer: observer.cloned(), ..self }
     }
 
     /// Returns who makes the call of a request in a run: with what its agent needs.
@@ -189,10 +189,9 @@ impl Executor {
         }
     }
 
-    /// Asks the person at the terminal for a field that the input lacks.
+    /// Asks whoever watches for a field that the input lacks.
     fn asked(&self, request: &Request) -> Option<String> {
-        let terminal = self.terminal?;
-        (terminal.ask)(self.performer.question(request)?)
+        self.observer.as_ref()?.ask(self.performer.question(request)?)
     }
 
     /// Says whether a request is answered from a script.

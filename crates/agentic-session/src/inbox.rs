@@ -10,7 +10,6 @@
 //! is neither synced nor recorded, and if it is lost whoever drives next finds the decision.
 
 use std::path::{Path as FilePath, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant as Moment, SystemTime};
 
 use agentic_model::{Value, canonical};
@@ -21,6 +20,7 @@ use agentic_store::file::{self, Persistence};
 use super::drive::Driver;
 use super::folder::{Folder, damaged};
 use crate::error::{ProgramError, SessionError};
+use crate::unique::unique_number;
 use crate::{Error, Result, SessionSpace};
 
 /// How often a driver looks for letters while it is at work.
@@ -123,8 +123,7 @@ fn knock<'a>(space: &'a SessionSpace, id: &SessionId, name: &str) -> Result<Opti
 
 /// Makes a name that no other letter has; later ones come later in the order of names.
 pub fn token() -> String {
-    static COUNTER: AtomicU64 = AtomicU64::new(0);
-    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let number = unique_number();
     // The machine's own clock: this tells letters apart, and nothing depends on the time in it.
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{:020}-{}-{number}", since.as_nanos(), std::process::id())

@@ -27,12 +27,12 @@ mod fork;
 pub mod hold;
 mod inbox;
 mod language;
-mod listener;
 mod listing;
 mod load;
 pub mod log;
 mod look;
 mod memory;
+mod observer;
 mod orphan;
 pub mod outlook;
 mod overtaken;
@@ -63,12 +63,12 @@ mod stamp;
 mod start;
 mod stop;
 mod summary;
-mod terminal;
 pub mod ticket;
 mod trace;
 pub mod tree;
 mod trust;
 mod unanswered;
+mod unique;
 mod unsynced;
 mod watch;
 mod work;
@@ -81,8 +81,8 @@ pub use self::error::{Error, Result};
 pub use self::executor::{Carrier, Executor};
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object};
-pub use self::listener::Listener;
 pub use self::memory::Memory;
+pub use self::observer::{Interest, Observer, Pause, Presence, Question, ReplyPiece, RunEvent};
 pub use self::overtaken::{Overtaken, decisions, overtaken};
 pub use self::performer::CommandLine;
 pub use self::performer::agents::SharedTasks;
@@ -94,8 +94,8 @@ pub use self::retell::retell;
 pub use self::run::{blocks, find_run, pinned_adapter};
 pub use self::space::{Options, SessionSpace};
 pub use self::start::{Begin, KeySource, cancel, go_on, record, resume, signal, start, tick};
-pub use self::terminal::Terminal;
 pub use self::unanswered::unanswered;
+pub use self::unique::unique_id;
 pub use self::watch::{Noted, Watch};
 pub use agentic_lang_context::{Cast, ContextFlow, Models, Tools};
 pub use agentic_lang_pipeline::{Pinned, pin};
@@ -178,7 +178,7 @@ pub(crate) fn program_of(
 
 /// Makes such a run, which traces what it does if somebody wants to hear that.
 fn program_heard(shelf: Shelf<'_>, flow: &Object, engine: &Engine) -> Result<Box<dyn Program>> {
-    let detail = match shelf.space.listener().map(|listener| listener.trace) {
+    let detail = match shelf.space.observer().map(Observer::trace) {
         Some(Capture::On) => TraceDetail::Everything,
         Some(Capture::Off) | None => TraceDetail::Told,
     };

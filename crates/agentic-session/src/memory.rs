@@ -15,8 +15,8 @@ use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, NOT_DATA, Request, RequestId, Stopped};
 
 use super::executor::{Carrier, Executor};
+use super::observer::{self, Observer};
 use super::performer::CommandLine;
-use super::terminal::Terminal;
 use super::work::TIME_LIMIT;
 use crate::Clock;
 
@@ -25,7 +25,7 @@ pub struct Memory {
     executor: Mutex<Executor>,
     folder: PathBuf,
     run: Cid,
-    terminal: Option<Terminal>,
+    observer: Option<Observer>,
 }
 
 impl Memory {
@@ -35,10 +35,10 @@ impl Memory {
         executor: Executor,
         folder: PathBuf,
         run: Cid,
-        terminal: Option<Terminal>,
+        observer: Option<Observer>,
     ) -> Memory {
-        let executor = Mutex::new(executor.with_terminal(terminal));
-        Memory { executor, folder, run, terminal }
+        let executor = Mutex::new(executor.watched_by(observer.as_ref()));
+        Memory { executor, folder, run, observer }
     }
 
     /// Takes note of a request that was answered before.
@@ -98,11 +98,7 @@ impl Memory {
         let call = self.executor().provided(request, (stamp, Repeats::Caller), &self.folder);
         let Some(call) = call else { return Answer::Cancelled(Stopped::NotStarted) };
         let cancel = &cancel.in_charge(self.charge(request));
-        let response = match self.terminal {
-            Some(terminal) => (terminal.watch)(&call, cancel),
-            None => call.perform(cancel, None),
-        };
-        response.answer
+        observer::perform(self.observer.as_ref(), &call, cancel).answer
     }
 
     fn caller(&self, request: &Request) -> Caller {

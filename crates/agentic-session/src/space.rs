@@ -5,24 +5,22 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentic_model::AgentName;
-use agentic_providers::host::GRACE_DEFAULT;
+use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
 use crate::recent::Recent;
 use crate::trust::Verified;
-use crate::{Listener, Result, Terminal};
+use crate::{Observer, Result};
 
 /// How a space is opened for sessions.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// How the space itself is opened.
     pub space: agentic_space::Options,
-    /// The person at the terminal, if there is one.
-    pub terminal: Option<Terminal>,
-    /// Tells whether sessions are to be put down: what is under way ends, and nothing more begins.
-    pub stopping: Option<fn() -> bool>,
-    /// Who hears at once what programs say; what is only replayed is not said again.
-    pub listener: Option<Listener>,
+    /// Who watches the runs that go through this handle, if anybody does.
+    pub observer: Option<Observer>,
+    /// Set when sessions are to be put down: what is under way ends, and nothing more begins.
+    pub stop: CancelFlag,
     /// How long a program of a pipeline may take to end once nobody waits for it any more; without
     /// one 5 seconds.
     pub grace: Option<Duration>,
@@ -32,9 +30,8 @@ pub struct Options {
 /// this. Threads share it by reference.
 pub struct SessionSpace {
     space: Space,
-    terminal: Option<Terminal>,
-    stopping: Option<fn() -> bool>,
-    listener: Option<Listener>,
+    observer: Option<Observer>,
+    stop: CancelFlag,
     grace: Option<Duration>,
     /// The journals of the sessions that verbs looked at last.
     recent: Recent,
@@ -61,9 +58,9 @@ impl SessionSpace {
     }
 
     fn with(space: Space, options: Options) -> SessionSpace {
-        let Options { space: _, terminal, stopping, listener, grace } = options;
+        let Options { space: _, observer, stop, grace } = options;
         let (recent, verified) = (Recent::default(), Verified::default());
-        SessionSpace { space, terminal, stopping, listener, grace, recent, verified }
+        SessionSpace { space, observer, stop, grace, recent, verified }
     }
 
     /// Returns the journals of sessions that were read already.
@@ -81,19 +78,14 @@ impl SessionSpace {
         self.grace.unwrap_or(GRACE_DEFAULT)
     }
 
-    /// Returns the person at the terminal.
-    pub(crate) fn terminal(&self) -> Option<Terminal> {
-        self.terminal
-    }
-
     /// Says whether sessions are to be put down.
     pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.is_some_and(|stopping| stopping())
+        self.stop.is_set()
     }
 
-    /// Returns who hears what programs say.
-    pub(crate) fn listener(&self) -> Option<Listener> {
-        self.listener
+    /// Returns who watches runs.
+    pub(crate) fn observer(&self) -> Option<&Observer> {
+        self.observer.as_ref()
     }
 
     /// Returns the folder that an agent's programs run in: its worktree if it has one, else where the
@@ -107,9 +99,9 @@ impl SessionSpace {
 
     /// Returns how this space is opened once more, by another thread.
     pub(crate) fn opener(&self) -> (PathBuf, Options) {
-        let SessionSpace { terminal, stopping, listener, grace, .. } = *self;
         let (folder, space) = self.space.opener();
-        (folder, Options { space, terminal, stopping, listener, grace })
+        let (observer, stop) = (self.observer.clone(), self.stop.clone());
+        (folder, Options { space, observer, stop, grace: self.grace })
     }
 }
 

@@ -22,11 +22,8 @@ impl Driver<'_> {
 
     /// Lets what the program said be heard, and turns it into entries.
     pub(super) fn heard(&self, events: &[Event]) -> Vec<Entry> {
-        let listener = self.space.listener();
-        if let Some(listener) = listener {
-            events.iter().for_each(listener.hear);
-        }
-        let is_for_all = |event: &&Event| !listener.is_some_and(|it| it.keeps(event));
+        self.observed.say(events);
+        let is_for_all = |event: &&Event| !self.observed.keeps(event);
         let told = events.iter().filter(is_for_all);
         told.flat_map(|event| self.entry("log", &said(event))).collect()
     }

@@ -14,12 +14,12 @@ use agentic_providers::provider::Response;
 use agentic_replay::{Path, Performance, SessionId, Stopped};
 
 use super::children::Child;
+use super::observer::{self, Observer};
 use super::orphan::{self, Remaining};
 use super::performer::CommandLine;
 use super::process::{Ended, Process};
 use super::provision::ProviderCall;
 use super::start::start_child;
-use super::terminal::Terminal;
 use crate::{Options, SessionSpace};
 
 /// How long a program or an endpoint may take where nothing says otherwise.
@@ -100,8 +100,8 @@ pub(super) enum Task {
     Program(CommandLine, PathBuf),
     /// Call an endpoint.
     Call(Call),
-    /// Call a provider, watched by whoever is at the terminal.
-    Provider(Box<ProviderCall>, Option<Terminal>),
+    /// Call a provider, watched by whoever watches.
+    Provider(Box<ProviderCall>, Option<Observer>),
     /// Run a child session, in a space that is opened so.
     Child(Child, (PathBuf, Options)),
 }
@@ -116,11 +116,8 @@ impl Task {
             }
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
-            Task::Provider(call, terminal) => Work::start(order, Stopped::Unknown, move |cancel| {
-                Came::Answer(match terminal {
-                    Some(terminal) => (terminal.watch)(&call, cancel),
-                    None => call.perform(cancel, None),
-                })
+            Task::Provider(call, observer) => Work::start(order, Stopped::Unknown, move |cancel| {
+                Came::Answer(observer::perform(observer.as_ref(), &call, cancel))
             }),
             Task::Child(child, opener) => Work::child(child, opener, order),
         }

@@ -2,29 +2,35 @@
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_api::{Caller, Surroundings, chosen_agent};
-use agentic_lang_agent::Capture;
 use agentic_model::{AgentName, Instant};
-use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE};
-use agentic_session::{Listener, Options, SessionSpace};
+use agentic_providers::host::CancelFlag;
+use agentic_providers::process::{AGENT_VARIABLE, REQUEST_VARIABLE, set_when_told_to_stop};
+use agentic_session::{Observer, Options, SessionSpace};
 use agentic_space::{Clock, Durability};
 
 use crate::cli::{Cli, DurabilityMode};
 use crate::failure::Failure;
+use crate::grace;
+use crate::live::Live;
 use crate::output::{Format, tell_recovered};
-use crate::{grace, screen, stop};
+use crate::screen::Screen;
 
 /// The longest program, registry, input or script that is read, in bytes: 64 MiB.
 const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// The settings that all verbs share.
+#[derive(Clone)]
 pub struct Context {
     /// Where the command runs.
     pub directory: PathBuf,
     /// How it answers.
     pub format: Format,
     options: Options,
+    /// Where a person sees what runs do.
+    screen: Arc<Screen>,
 }
 
 impl Context {
@@ -41,14 +47,11 @@ impl Context {
             DurabilityMode::Full => Durability::Full,
             DurabilityMode::Git => Durability::Git,
         });
-        let listener = Some(Listener { hear: screen::hear, trace: Capture::Off });
-        let stopping = Some(stop::is_asked as fn() -> bool);
-        let terminal = screen::terminal();
         let (clock, grace) = (clock()?, grace::read()?);
         let space = agentic_space::Options { clock, durability };
-        let options = Options { space, terminal, stopping, listener, grace };
+        let options = Options { space, grace, ..Options::default() };
         let format = if cli.json { Format::Json } else { Format::Text };
-        Ok(Context { directory, format, options })
+        Ok(Context { directory, format, options, screen: Arc::new(Screen::new()) })
     }
 
     /// Reads the time.
@@ -58,31 +61,60 @@ impl Context {
 
     /// Does everything in another folder.
     pub fn at(&self, directory: PathBuf) -> Context {
-        Context { directory, format: self.format, options: self.options }
+        Context { directory, ..self.clone() }
     }
 
-    /// Does everything while somebody hears what programs say.
-    pub fn heard_by(&self, listener: Option<Listener>) -> Context {
-        let options = Options { listener, ..self.options };
-        Context { directory: self.directory.clone(), format: self.format, options }
+    /// Does everything while a program of AgentLang is shown as it runs.
+    pub fn showing(&self, live: Live) -> Context {
+        Context { screen: Arc::new(Screen::of_live(live)), ..self.clone() }
     }
 
     /// Does everything with answers in another form.
     pub fn answering(&self, format: Format) -> Context {
-        Context { directory: self.directory.clone(), format, options: self.options }
+        Context { format, ..self.clone() }
     }
 
     /// Opens the space and tells what had to be mended.
     pub fn space(&self) -> Result<SessionSpace, Failure> {
-        let space = SessionSpace::open(&self.directory, self.options)?;
+        self.space_with(self.options.clone())
+    }
+
+    /// Opens the space for a verb that may go on with sessions: the person sees what they do.
+    pub fn watched_space(&self) -> Result<SessionSpace, Failure> {
+        self.space_with(self.watched())
+    }
+
+    fn space_with(&self, options: Options) -> Result<SessionSpace, Failure> {
+        let space = SessionSpace::open(&self.directory, options)?;
         tell_recovered(space.recovered());
         space.repository().keep_until_exit();
         Ok(space)
     }
 
+    fn watched(&self) -> Options {
+        Options { observer: Some(self.screen.observer()), ..self.options.clone() }
+    }
+
     /// Opens the space without looking for unfinished work.
     pub fn space_as_is(&self) -> Result<SessionSpace, Failure> {
-        Ok(SessionSpace::open_as_is(&self.directory, self.options)?)
+        Ok(SessionSpace::open_as_is(&self.directory, self.options.clone())?)
+    }
+
+    /// Opens it so for a verb that may go on with sessions.
+    pub fn watched_space_as_is(&self) -> Result<SessionSpace, Failure> {
+        Ok(SessionSpace::open_as_is(&self.directory, self.watched())?)
+    }
+
+    /// Returns who watches a run in memory, if anybody looks.
+    pub fn person(&self) -> Option<Observer> {
+        self.screen.person()
+    }
+
+    /// Listens to SIGTERM and ctrl-c from now on. Returns what they set: sessions are then put down.
+    pub fn listen(&self) -> Result<CancelFlag, Failure> {
+        set_when_told_to_stop(&self.options.stop)
+            .map_err(|error| Failure::io("listen to signals", &error))?;
+        Ok(self.options.stop.clone())
     }
 
     /// Makes the caller of a verb: who runs it, and where.

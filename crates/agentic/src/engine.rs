@@ -33,13 +33,13 @@ pub struct Reached {
 impl Address {
     /// Finds the engine.
     pub fn reach(&self, context: &Context) -> Result<Reached, Failure> {
-        let space = self.context(context)?.space()?;
+        let space = self.context(context)?.watched_space()?;
         Ok(Reached { space })
     }
 
     /// Finds it once more, for another thread: what a crash left is mended already.
     pub fn reach_again(&self, context: &Context) -> Result<Reached, Failure> {
-        let space = self.context(context)?.space_as_is()?;
+        let space = self.context(context)?.watched_space_as_is()?;
         Ok(Reached { space })
     }
 

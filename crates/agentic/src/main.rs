@@ -10,6 +10,7 @@ mod frontend;
 mod grace;
 mod import;
 mod language;
+mod live;
 mod logging;
 mod memory;
 mod output;
@@ -18,7 +19,6 @@ mod registry;
 mod replacement;
 mod screen;
 mod script;
-mod stop;
 mod talker;
 mod text;
 
@@ -26,7 +26,6 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     agentic_providers::process::serve();
-    agentic_providers::process::before_first(stop::guard);
     let cli = match cli::parse() {
         Ok(cli) => cli,
         Err(code) => return answered(code, false),

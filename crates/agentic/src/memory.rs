@@ -1,31 +1,29 @@
 //! Runs in memory: no repository, no record, gone when they end.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentic_model::{Cid, Value};
+use agentic_model::Value;
 use agentic_providers::host::{CancelFlag, Executor as HostExecutor, Host, Limits, Place};
 use agentic_replay::{Answer, End, Event, Path, Program, Request, RequestHash, Seed, Start};
-use agentic_session::{Executor, Memory};
+use agentic_session::{Executor, Memory, unique_id};
 use agentic_space::Clock;
 
+use crate::context::Context;
+use crate::grace;
 use crate::output::warn;
-use crate::{grace, screen};
 
 /// How many requests are performed at once.
 const WORKERS_MAX: usize = 256;
 
-/// Runs a program to its end.
+/// Runs a program to its end, in the current folder.
 pub fn run(
-    program: impl Program,
-    input: Value,
+    context: &Context,
+    (program, input): (impl Program, Value),
     executor: Executor,
-    folder: PathBuf,
     sink: &mut dyn FnMut(Event),
 ) -> End {
-    drive(program, input, memory(executor, folder), sink)
+    drive(program, input, memory(context, executor), sink)
 }
 
 /// What was asked of a run, and what it was answered.
@@ -36,20 +34,18 @@ pub struct Answers(BTreeMap<Path, (RequestHash, Answer)>);
 pub struct Again {
     /// Who performs what is new.
     pub executor: Executor,
-    /// Where programs run.
-    pub folder: PathBuf,
     /// What was asked before.
     pub answers: Answers,
 }
 
 /// Runs a program to its end; what it asked before is answered as it was then. Returns all answers.
 pub fn run_again(
-    program: impl Program,
-    input: Value,
+    context: &Context,
+    (program, input): (impl Program, Value),
     again: Again,
     sink: &mut dyn FnMut(Event),
 ) -> (End, Answers) {
-    let memory = memory(again.executor, again.folder);
+    let memory = memory(context, again.executor);
     let answers = Arc::new(Mutex::new(again.answers));
     let performer = Remembering { memory, answers: Arc::clone(&answers) };
     let end = drive(program, input, performer, sink);
@@ -57,8 +53,8 @@ pub fn run_again(
     (end, answers)
 }
 
-/// Runs a program to its end, with somebody else who performs its requests.
-pub fn drive(
+/// Runs a program to its end.
+fn drive(
     program: impl Program,
     input: Value,
     performer: impl HostExecutor,
@@ -71,24 +67,14 @@ pub fn drive(
 
 /// What a run begins with: the time, and randomness that no other run has.
 fn start(input: Value) -> Start {
-    let seed = unique().digest().try_into().expect("a content id is a hash of 32 bytes");
+    let seed = unique_id().digest().try_into().expect("a content id is a hash of 32 bytes");
     Start { input, seed: Seed(seed), at: Clock::System.now() }
 }
 
 /// Names a run as no other is named.
 pub fn fresh_id() -> String {
-    unique().to_string()
+    unique_id().to_string()
 }
-
-/// Returns what no other run has.
-fn unique() -> Cid {
-    let now = Clock::System.now();
-    let number = RUNS.fetch_add(1, Ordering::Relaxed);
-    Cid::of(format!("{} {} {number}", now.millis(), std::process::id()).as_bytes())
-}
-
-/// How often this process needed what no other run has.
-static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// Performs a request once, however often it is asked.
 struct Remembering {
@@ -115,10 +101,11 @@ impl HostExecutor for Remembering {
     }
 }
 
-/// Makes what performs the requests of a run, configured by what a folder has.
-fn memory(executor: Executor, folder: PathBuf) -> Memory {
+/// Makes what performs the requests of a run, configured by what the current folder has.
+fn memory(context: &Context, executor: Executor) -> Memory {
+    let folder = context.directory.clone();
     if let Some(remark) = executor.configure(|| folder.clone()) {
         warn(&remark);
     }
-    Memory::new(executor, folder, unique(), screen::terminal())
+    Memory::new(executor, folder, unique_id(), context.person())
 }

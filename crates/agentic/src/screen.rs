@@ -2,27 +2,99 @@
 //! what an input lacks.
 
 use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
-use std::sync::Mutex;
+use std::sync::OnceLock;
+use std::sync::mpsc::Receiver;
+use std::thread::Builder;
 
 use agentic_api::view::{visible, visible_line};
+use agentic_lang_agent::Capture;
 use agentic_lang_context::DEBUG_EVENT;
-use agentic_providers::host::CancelFlag;
-use agentic_providers::model::Piece;
-use agentic_providers::provider::Response;
 use agentic_replay::Event;
-use agentic_session::{ProviderCall, Terminal};
+use agentic_session::{Interest, Observer, Presence, ReplyPiece, RunEvent};
 
+use crate::live::Live;
 use crate::output::talk;
 
 /// The longest line that a person is asked for, in bytes.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 
-/// The one screen there is: one reply at a time is shown on it.
-static SCREEN: Mutex<Screen> = Mutex::new(Screen { is_dirty: false });
+/// What is shown of what programs say.
+#[derive(Debug, Clone, Copy)]
+enum Shown {
+    /// What they say for the people who watch.
+    Debug,
+    /// The tasks and the trace of a program of AgentLang.
+    Live(Live),
+}
 
-/// Returns the person at the terminal, if anybody looks.
-pub fn terminal() -> Option<Terminal> {
-    std::io::stderr().is_terminal().then_some(Terminal { ask, watch })
+/// Where a person sees what runs do. Nothing is drained, and no thread is there for it, until the
+/// first run is to be watched.
+#[derive(Debug)]
+pub struct Screen {
+    shown: Shown,
+    observer: OnceLock<Observer>,
+}
+
+impl Screen {
+    /// Makes a screen that shows what programs say for the people who watch.
+    pub fn new() -> Screen {
+        Screen { shown: Shown::Debug, observer: OnceLock::new() }
+    }
+
+    /// Makes a screen that shows a program of AgentLang as it runs.
+    pub fn of_live(live: Live) -> Screen {
+        Screen { shown: Shown::Live(live), observer: OnceLock::new() }
+    }
+
+    /// Returns the end at which runs tell what is shown here.
+    pub fn observer(&self) -> Observer {
+        self.observer.get_or_init(|| begin(self.shown)).clone()
+    }
+
+    /// Returns that end if there is a person who looks.
+    pub fn person(&self) -> Option<Observer> {
+        (presence() == Presence::Person).then(|| self.observer())
+    }
+}
+
+/// Says whether anybody looks.
+fn presence() -> Presence {
+    match std::io::stderr().is_terminal() {
+        true => Presence::Person,
+        false => Presence::Nobody,
+    }
+}
+
+/// Begins to show what runs tell; nothing is shown where there is no thread for it.
+fn begin(shown: Shown) -> Observer {
+    let trace = match shown {
+        Shown::Debug => Capture::Off,
+        Shown::Live(live) => live.trace,
+    };
+    let (observer, told) = Observer::channel(Interest { trace, presence: presence() });
+    let _ = Builder::new().name("agentic-screen".to_owned()).spawn(move || show(shown, &told));
+    observer
+}
+
+/// Shows what runs tell for as long as there are any.
+fn show(shown: Shown, told: &Receiver<RunEvent>) {
+    let mut reply = Reply { is_dirty: false };
+    for event in told {
+        match event {
+            RunEvent::Said { event, session: _ } => match shown {
+                Shown::Debug => hear(&event),
+                Shown::Live(live) => live.line(&event).iter().for_each(|line| talk(line)),
+            },
+            RunEvent::Writing(piece) => reply.show(&piece),
+            RunEvent::Written => reply.end(),
+            RunEvent::Question(question) => {
+                if let Some(line) = ask(&question.field) {
+                    question.answer(line);
+                }
+            }
+            RunEvent::Pause(pause) => drop(pause),
+        }
+    }
 }
 
 /// Shows what a program says for the people who watch, such as the prompts of a `generate` with
@@ -56,27 +128,19 @@ fn ask(field: &str) -> Option<String> {
     }
 }
 
-/// Performs a call and shows the reply piece by piece. Others under way meanwhile are not shown.
-fn watch(call: &ProviderCall, cancel: &CancelFlag) -> Response {
-    let Ok(mut screen) = SCREEN.try_lock() else { return call.perform(cancel, None) };
-    let response = call.perform(cancel, Some(&mut |piece| screen.show(piece)));
-    screen.end();
-    response
-}
-
-/// The person's screen: standard error, for the answer goes to standard output.
+/// A reply on the person's screen: standard error, for the answer goes to standard output.
 #[derive(Debug)]
-struct Screen {
+struct Reply {
     /// Whether the line that is being written has anything on it.
     is_dirty: bool,
 }
 
-impl Screen {
+impl Reply {
     /// Shows a piece of a reply. What could steer the terminal is left out.
-    fn show(&mut self, piece: Piece<'_>) {
+    fn show(&mut self, piece: &ReplyPiece) {
         let text = match piece {
-            Piece::Text(text) => text,
-            Piece::Again => "\n",
+            ReplyPiece::Text(text) => text,
+            ReplyPiece::Again => "\n",
         };
         let shown = plain(text);
         if let Some(last) = shown.chars().last() {

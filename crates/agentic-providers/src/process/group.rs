@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -10,62 +10,62 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 /// How often groups that were told to end are looked at.
 const POLL: Duration = Duration::from_millis(5);
 
-static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
-/// Whether this process is being ended, and all groups with it.
-static ENDING: AtomicBool = AtomicBool::new(false);
-static GUARD: OnceLock<fn()> = OnceLock::new();
-static GUARDED: Once = Once::new();
-
-/// Has something called before the first program is started: what watches for signals.
-pub fn before_first(guard: fn()) {
-    // Said twice, the first counts.
-    let _ = GUARD.set(guard);
+/// The groups of this process.
+#[derive(Debug)]
+pub(super) struct Groups {
+    leaders: Mutex<BTreeSet<i32>>,
+    /// Whether this process is being ended, and all groups with it.
+    is_ending: AtomicBool,
 }
 
-/// Ends every group that this process has started: asks first, and stops by force whatever is left
-/// after a grace. From now on no program begins, and nobody here hears how one ended, so that what
-/// a signal did is not taken for what a program did: the caller ends this process.
-pub fn end_all(grace: Duration) {
-    ENDING.store(true, Ordering::SeqCst);
-    let groups: Vec<Pid> = groups().iter().filter_map(|group| Pid::from_raw(*group)).collect();
-    for group in &groups {
-        // A group that is gone is what is wanted.
-        let _ = kill_process_group(*group, Signal::TERM);
+impl Groups {
+    /// Begins with none.
+    pub(super) const fn none() -> Groups {
+        Groups { leaders: Mutex::new(BTreeSet::new()), is_ending: AtomicBool::new(false) }
     }
-    let deadline = Instant::now() + grace;
-    while groups.iter().any(|leader| runs(*leader)) && Instant::now() < deadline {
-        std::thread::sleep(POLL);
-    }
-    for group in &groups {
-        let _ = kill_process_group(*group, Signal::KILL);
-    }
-}
 
-/// Calls the guard, once; stands still for ever when this process is being ended.
-pub(super) fn enter() {
-    GUARDED.call_once(|| {
-        if let Some(guard) = GUARD.get() {
-            guard();
+    /// Ends every group: asks first, and stops by force whatever is left after a grace. From now on
+    /// no program begins, and nobody here hears how one ended, so that what a signal did is not taken
+    /// for what a program did: the caller ends this process.
+    pub(super) fn end_all(&self, grace: Duration) {
+        self.is_ending.store(true, Ordering::SeqCst);
+        let leaders = self.leaders();
+        let groups: Vec<Pid> = leaders.iter().filter_map(|group| Pid::from_raw(*group)).collect();
+        drop(leaders);
+        for group in &groups {
+            // A group that is gone is what is wanted.
+            let _ = kill_process_group(*group, Signal::TERM);
         }
-    });
-    stand_still_if_ending();
-}
+        let deadline = Instant::now() + grace;
+        while groups.iter().any(|leader| runs(*leader)) && Instant::now() < deadline {
+            std::thread::sleep(POLL);
+        }
+        for group in &groups {
+            let _ = kill_process_group(*group, Signal::KILL);
+        }
+    }
 
-/// Notes a group. It must not have begun: if this process is being ended, this never returns.
-pub(super) fn add(leader: Pid) {
-    groups().insert(leader.as_raw_nonzero().get());
-    stand_still_if_ending();
-}
+    /// Notes a group. It must not have begun: if this process is being ended, this never returns.
+    pub(super) fn add(&self, leader: Pid) {
+        self.leaders().insert(leader.as_raw_nonzero().get());
+        self.stand_still_if_ending();
+    }
 
-/// Forgets a group, before its leader's id can become another's.
-pub(super) fn remove(leader: Pid) {
-    groups().remove(&leader.as_raw_nonzero().get());
-}
+    /// Forgets a group, before its leader's id can become another's.
+    pub(super) fn remove(&self, leader: Pid) {
+        self.leaders().remove(&leader.as_raw_nonzero().get());
+    }
 
-/// Never returns when this process is being ended.
-pub(super) fn stand_still_if_ending() {
-    while ENDING.load(Ordering::SeqCst) {
-        std::thread::park();
+    /// Never returns when this process is being ended.
+    pub(super) fn stand_still_if_ending(&self) {
+        while self.is_ending.load(Ordering::SeqCst) {
+            std::thread::park();
+        }
+    }
+
+    /// No code that can panic runs under the lock, so a poisoned one still holds a whole set.
+    fn leaders(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.leaders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -73,9 +73,4 @@ pub(super) fn stand_still_if_ending() {
 fn runs(leader: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::Pid(leader), options), Ok(None))
-}
-
-/// No code that can panic runs under the lock, so a poisoned one still holds a whole set.
-fn groups() -> MutexGuard<'static, BTreeSet<i32>> {
-    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }

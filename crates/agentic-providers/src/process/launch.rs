@@ -15,7 +15,7 @@ use rustix::process::Pid;
 
 use super::file::ProcessFile;
 use super::running::Running;
-use super::{Charge, group, starter};
+use super::{Charge, own, starter};
 
 /// The variables that a program finds in an environment of its own: none of them is a secret.
 const HARMLESS: [&str; 10] =
@@ -65,7 +65,7 @@ impl Launch<'_> {
     /// # Errors
     /// Fails when it cannot be started; nothing of it has begun then.
     pub fn start(self) -> std::io::Result<Running> {
-        group::enter();
+        own::enter();
         let (stdin, writer) = self.stdin()?;
         let (ours, theirs) = UnixStream::pair()?;
         let mut file = self.file()?;
@@ -82,14 +82,14 @@ impl Launch<'_> {
         };
         let leader = leader_of(&child);
         let described = file.as_mut().map_or(Ok(()), |file| file.describe(leader, self.limit));
-        group::add(leader);
+        own::groups().add(leader);
         let released = described.and_then(|()| {
             let lock = file.as_ref().map(|file| file.lock().as_fd());
             let files: Vec<_> = [stdin.as_fd()].into_iter().chain(lock).collect();
             starter::release(ours, &files)
         });
         if let Err(error) = released {
-            group::remove(leader);
+            own::groups().remove(leader);
             let _ = child.kill();
             let _ = child.wait();
             return Err(given_up(file.as_ref(), error));

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStderr, ChildStdout, ExitStatus};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use super::file::ProcessFile;
-use super::group;
+use super::own;
 
 /// What happens to what a program left running in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Running {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let told = waitid(WaitId::Pid(self.leader), options)?;
         let Some(told) = told else { return Ok(None) };
-        group::stand_still_if_ending();
+        own::groups().stand_still_if_ending();
         let code = told.exit_status().map(|code| (code & 0xff) << 8);
         let raw = code.or(told.terminating_signal()).unwrap_or_default();
         Ok(Some(ExitStatus::from_raw(raw)))
@@ -89,11 +89,11 @@ impl Running {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         // It was stopped by force: this does not take long.
         let _ = waitid(WaitId::Pid(self.leader), options);
-        group::stand_still_if_ending();
+        own::groups().stand_still_if_ending();
         if let Some(file) = &self.file {
             file.remove();
         }
-        group::remove(self.leader);
+        own::groups().remove(self.leader);
         let _ = self.child.wait();
     }
 }

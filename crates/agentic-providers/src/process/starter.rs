@@ -12,13 +12,14 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::io::FdFlags;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags,
 };
+
+use super::own;
 
 /// The name under which this program is a starter.
 const NAME: &str = "agentic-starter";
@@ -33,15 +34,13 @@ const FILES_MAX: usize = 2;
 /// How a starter ends that has not become a program.
 const STATUS_NOTHING: i32 = 125;
 
-/// Whether this program is its own starter.
-static IS_STARTER: AtomicBool = AtomicBool::new(false);
-
 /// Is a starter if this process was begun as one, and returns otherwise: to be called before
-/// anything else is done. From then on this program starts others by itself.
+/// anything else is done. From then on this program starts others by itself, and a signal that ends it
+/// ends those, too.
 pub fn serve() {
     let mut arguments = std::env::args_os();
     if arguments.next().is_none_or(|name| name != NAME) {
-        IS_STARTER.store(true, Ordering::Relaxed);
+        own::claim();
         return;
     }
     if let Some(program) = arguments.next() {
@@ -113,7 +112,7 @@ pub(super) fn command() -> std::io::Result<Command> {
 /// Finds a program that can be a starter: this one, if it said so.
 fn program() -> std::io::Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
-    if IS_STARTER.load(Ordering::Relaxed) {
+    if own::is_claimed() {
         // The same program, even where its file was replaced since.
         return if own.exists() { Ok(own) } else { std::env::current_exe() };
     }

@@ -1,13 +1,12 @@
 //! Whom a run runs as when nobody is named: an agent that is made for it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentic_model::{AgentName, Briefing, InvalidName};
 use agentic_space::spawn::{Origin, spawn};
 
-use crate::KeySource;
-use crate::{Error, SessionSpace};
+use crate::unique::unique_number;
+use crate::{Error, KeySource, SessionSpace};
 
 /// How much of a source the briefing of the agent of its run repeats, in bytes.
 const BRIEFING_BYTES_MAX: usize = 256 << 10;
@@ -26,9 +25,8 @@ pub enum AgentFailure {
 /// Returns a key that no other start has: two starts without a key are two runs. A process may have
 /// the id of one before it, and the clock of the space may stand still; that of the machine does not.
 pub fn fresh_key(space: &SessionSpace) -> String {
-    static N_MADE: AtomicU64 = AtomicU64::new(0);
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let n_made = N_MADE.fetch_add(1, Ordering::Relaxed);
+    let n_made = unique_number();
     let (at, process) = (space.now().millis(), std::process::id());
     format!("{at}-{process}-{:x}-{n_made}", moment.as_nanos() as u64)
 }

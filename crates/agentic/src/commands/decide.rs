@@ -100,7 +100,7 @@ struct Said {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let space = context.space()?;
+    let space = context.watched_space()?;
     context.caller(&space).require_person("decide")?;
     let principal = match &args.by {
         Some(principal) => principal.clone(),

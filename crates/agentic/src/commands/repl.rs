@@ -354,15 +354,15 @@ impl Repl<'_> {
         let run = module.run(entry, RunOptions::default()).map_err(|error| {
             Failure::refused(&error.to_string(), "choose another agent with `:main AGENT`")
         })?;
-        let folder: PathBuf = self.context.directory.clone();
         let executor = Executor::of_cast(&self.cast);
-        let again = memory::Again { executor, folder, answers };
+        let again = memory::Again { executor, answers };
         let mut did = trace::Collector::default();
         let mut sink = |event| {
             screen::hear(&event);
             did.take(&event);
         };
-        let (end, answers) = memory::run_again(run, json::to_value(input), again, &mut sink);
+        let (end, answers) =
+            memory::run_again(self.context, (run, json::to_value(input)), again, &mut sink);
         self.did = did;
         match end {
             End::Done(value) => match json::from_value(&value) {

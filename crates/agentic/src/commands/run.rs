@@ -24,6 +24,7 @@ use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::language::Language;
+use crate::live::Live;
 use crate::program::{self, Program};
 
 /// Run a program
@@ -201,7 +202,7 @@ fn agentlang_wish(
         tools: args.tool,
         adapter: args.adapter,
         session,
-        live: agentlang::Live::of(context, flag),
+        live: Live::of(context, flag),
         desk: agentlang::Desk::CommandLine,
         remembered: MockTasks::default(),
     }

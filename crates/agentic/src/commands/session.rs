@@ -218,7 +218,7 @@ pub enum ChildrenForm {
 
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let space = context.space()?;
+    let space = context.watched_space()?;
     match verb {
         Verb::Start { agent, flow, input, key, allow } => {
             let flow = flow_of(context, &space, &flow)?;

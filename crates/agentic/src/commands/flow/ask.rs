@@ -23,7 +23,6 @@ use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::Failure;
 use crate::output::warn;
-use crate::stop;
 
 /// How often it is looked whether somebody has decided elsewhere.
 const LOOK: Duration = Duration::from_secs(1);
@@ -53,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     let reached = args.address.reach(context)?;
     let space = reached.space();
     context.caller(space).require_person("decide")?;
-    stop::listen()?;
+    let stop = context.listen()?;
     let Configuration { people, withheld, .. } = Configuration::find(&context.directory)?;
     withheld.check_people().map_err(|reason| {
         Failure::not_allowed(&reason, "`agentic allow` shows what the file does and asks you")
@@ -67,7 +66,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
     question::tell_all(&mut questions, &people);
     let engine = reached.engine();
     let (sender, receiver) = channel();
-    let mut asking = Asking { space, engine: &*engine, people: &people, questions, sender };
+    let mut asking = Asking { space, engine: &*engine, people: &people, questions, sender, stop };
     std::thread::scope(|scope| asking.wait(scope, &receiver))?;
     let questions = asking.questions;
     for question in questions.iter().filter(|question| question.decision.is_some()) {
@@ -99,6 +98,8 @@ struct Asking<'a> {
     people: &'a People,
     questions: Vec<Question>,
     sender: Sender<Came>,
+    /// Set when this program is told to stop.
+    stop: CancelFlag,
 }
 
 impl<'a> Asking<'a> {
@@ -285,7 +286,7 @@ impl<'a> Asking<'a> {
     fn look(&mut self) -> Result<(), Failure> {
         let open = question::open_requests(self.space)?;
         for question in &mut self.questions {
-            if stop::is_asked() {
+            if self.stop.is_set() {
                 question.cancel.set();
             } else if !question.is_closed() && !open.contains(&question.message.id) {
                 question.close_elsewhere();

@@ -117,7 +117,7 @@ fn is_repeatable(run: Option<&Implementation>, effect: Option<Effect>) -> bool {
 fn durably(context: &Context, ready: Ready, stage: &Path) -> Result<End, Failure> {
     make_repository(stage, &context.directory)?;
     let stage = context.at(stage.to_owned());
-    let space = stage.space()?;
+    let space = stage.watched_space()?;
     let agent = AgentName::parse(AGENT).expect("a valid name");
     let briefing = Briefing::of_text("Run a pipeline to compare its results").to_object();
     spawn(&space, &agent, &briefing.map_err(agentic_session::Error::from)?, &Origin::Root)?;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use agentic_api::view::FlowStatusView;
 use agentic_lang_pipeline::PlannedRun;
+use agentic_providers::host::CancelFlag;
 use agentic_replay::State;
 use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 
@@ -17,7 +18,6 @@ use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::Failure;
 use crate::output::warn;
-use crate::stop;
 
 /// How often it is looked which runs can go further.
 const POLL: Duration = Duration::from_millis(100);
@@ -42,15 +42,15 @@ type Driven = (RunId, Result<Option<RunStatus>, Failure>);
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &Args) -> Outcome {
-    stop::listen()?;
+    let stop = &context.listen()?;
     match &args.run {
-        Some(name) => drive_one(context, &args.address, name),
-        None => drive_all(context, &args.address),
+        Some(name) => drive_one(context, &args.address, name, stop),
+        None => drive_all(context, &args.address, stop),
     }
 }
 
 /// Drives a run until it is over, waits for a human, or this program is told to stop.
-fn drive_one(context: &Context, address: &Address, name: &str) -> Outcome {
+fn drive_one(context: &Context, address: &Address, name: &str, stop: &CancelFlag) -> Outcome {
     let reached = address.reach(context)?;
     let engine = reached.engine();
     let run = engine.find(name)?;
@@ -58,8 +58,8 @@ fn drive_one(context: &Context, address: &Address, name: &str) -> Outcome {
         engine.go_on(&run)?;
         let status = engine.status(&run)?;
         let pause = status.until.filter(|_| status.state == State::Waiting);
-        let Some(until) = pause.filter(|_| !stop::is_asked()) else { break status };
-        while context.now() < until && !stop::is_asked() {
+        let Some(until) = pause.filter(|_| !stop.is_set()) else { break status };
+        while context.now() < until && !stop.is_set() {
             std::thread::sleep(POLL);
         }
     };
@@ -69,13 +69,13 @@ fn drive_one(context: &Context, address: &Address, name: &str) -> Outcome {
 }
 
 /// Drives all runs that can go further, until it is told to stop; then ends what is under way.
-fn drive_all(context: &Context, address: &Address) -> Outcome {
+fn drive_all(context: &Context, address: &Address, stop: &CancelFlag) -> Outcome {
     let reached = address.reach(context)?;
     let engine = reached.engine();
     let (done, driven) = channel();
     let mut worker = Worker { queue: VecDeque::new(), under_way: BTreeSet::new(), done };
     std::thread::scope(|scope| {
-        while !stop::is_asked() {
+        while !stop.is_set() {
             let began = Instant::now();
             if worker.queue.is_empty() {
                 worker.queue.extend(engine.due()?);

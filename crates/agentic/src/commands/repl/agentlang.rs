@@ -11,11 +11,12 @@ use agentic_providers::model::Adapter;
 use super::Args;
 use super::lines::{Line, Lines, Place};
 use crate::commands::Outcome;
-use crate::commands::run::agentlang::{self, Act, Desk, Live, Wish};
+use crate::commands::run::agentlang::{self, Act, Desk, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
 use crate::language::Language;
+use crate::live::Live;
 use crate::output::{Format, counted, print_text, talk};
 use crate::program::{Checked, Program};
 

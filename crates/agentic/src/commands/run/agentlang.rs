@@ -1,7 +1,6 @@
 //! Programs of AgentLang, in memory or as sessions.
 
 mod hint;
-mod live;
 
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +18,6 @@ use agentic_session::{AgentLangFlow, Executor, SharedTasks, agents_of};
 
 pub use self::hint::Desk;
 use self::hint::no_pipeline;
-pub use self::live::Live;
 use super::durable::{self, Reached};
 use super::handler::{self, Handler};
 use super::trace_file::{EndedTrace, TraceKeeper};
@@ -28,6 +26,7 @@ use crate::commands::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
+use crate::live::Live;
 use crate::memory;
 use crate::output::{Format, print_raw, print_text, show_result};
 use crate::program::{Checked, Program};
@@ -228,7 +227,7 @@ fn perform(
     let trace = wish.trace.as_deref();
     match wish.session {
         Some(setting) => {
-            let context = &context.heard_by(wish.live.listener());
+            let context = &context.showing(wish.live);
             in_session(context, setting, (&flow, source), input, trace)
         }
         None => {
@@ -292,8 +291,7 @@ fn in_memory(
             talker.say(line);
         }
     };
-    let folder = context.directory.clone();
-    let end = memory::run(run, input, executor, folder, &mut sink);
+    let end = memory::run(context, (run, input), executor, &mut sink);
     talker.end();
     let remembered = tasks.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Performed { reached: Reached::End(end), trace: keeper.end(), remembered })

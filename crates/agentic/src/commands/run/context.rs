@@ -181,7 +181,7 @@ fn perform(
         screen::hear(&event);
         collector.take(&event);
     };
-    let end = memory::run(run, input, executor, context.directory.clone(), &mut sink);
+    let end = memory::run(context, (run, input), executor, &mut sink);
     Ok((Reached::End(end), collector.trace()))
 }
 

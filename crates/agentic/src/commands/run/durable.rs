@@ -54,7 +54,7 @@ pub fn run(
     input: Value,
     briefing: &str,
 ) -> Result<Ran, Failure> {
-    let space = context.space()?;
+    let space = context.watched_space()?;
     let begin = begin(context, &space, setting, (flow, input), briefing)?;
     let agent = begin.agent.clone();
     let id = session::start(&space, begin)?;

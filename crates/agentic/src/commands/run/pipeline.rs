@@ -221,8 +221,7 @@ impl Ready {
     ) -> Result<End, Failure> {
         let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
         let executor = Executor::of_pipeline(&self.run, run_id)?;
-        let folder = context.directory.clone();
-        Ok(memory::run(run, self.input.clone(), executor, folder, sink))
+        Ok(memory::run(context, (run, self.input.clone()), executor, sink))
     }
 }
 

@@ -11,7 +11,6 @@ use super::show::{brief, duration, tell_unanswered};
 use crate::commands::Outcome;
 use crate::context::Context;
 use crate::output::{Format, is_reader_gone, print_raw, print_text};
-use crate::stop;
 
 /// How long nobody looks between two looks.
 const POLL: Duration = Duration::from_millis(250);
@@ -24,7 +23,7 @@ pub(super) fn watch(
     session: &str,
     until_held: bool,
 ) -> Outcome {
-    stop::listen()?;
+    let stop = context.listen()?;
     let id = space.find_session(session)?;
     let mut watch = Watch::new(space, id);
     loop {
@@ -50,7 +49,7 @@ pub(super) fn watch(
         if until_held && tell_unanswered(space, &space.session(&id)?) {
             return Ok(ExitCode::from(4));
         }
-        if stop::is_asked() || is_reader_gone() {
+        if stop.is_set() || is_reader_gone() {
             return Ok(ExitCode::SUCCESS);
         }
         std::thread::sleep(POLL);

@@ -2,10 +2,9 @@
 
 use agentic_lang_agent::{Capture, PROGRESS, report};
 use agentic_replay::Event;
-use agentic_session::Listener;
 
 use crate::context::Context;
-use crate::output::{Format, talk};
+use crate::output::Format;
 
 /// The variable that asks for the trace while the program runs.
 const LIVE_VARIABLE: &str = "AGENTLANG_TRACE_LIVE";
@@ -41,28 +40,5 @@ impl Live {
             _ if self.trace == Capture::On => report::live_line(event),
             _ => None,
         }
-    }
-
-    /// Returns who shows the lines of a session as it runs.
-    pub fn listener(self) -> Option<Listener> {
-        let hear: fn(&Event) = match (self.progress, self.trace) {
-            (Capture::On, Capture::On) => |event| {
-                show(Live { progress: Capture::On, trace: Capture::On }, event);
-            },
-            (Capture::On, Capture::Off) => |event| {
-                show(Live { progress: Capture::On, trace: Capture::Off }, event);
-            },
-            (Capture::Off, Capture::On) => |event| {
-                show(Live { progress: Capture::Off, trace: Capture::On }, event);
-            },
-            (Capture::Off, Capture::Off) => return None,
-        };
-        Some(Listener { hear, trace: self.trace })
-    }
-}
-
-fn show(live: Live, event: &Event) {
-    if let Some(line) = live.line(event) {
-        talk(&line);
     }
 }

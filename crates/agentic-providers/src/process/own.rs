@@ -1,0 +1,152 @@
+//! What this process is, and what becomes of what it started when a signal ends it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::group::Groups;
+use crate::host::CancelFlag;
+
+/// The exit code of a program that is told to stop a second time.
+const TOLD_TWICE: i32 = 130;
+/// How long programs that are asked to end with this one may take.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// A signal is sent to a whole process, and a program that ends takes with it what any part of it
+/// started: so this one value is shared by all of the process, and nothing else here is.
+static PROCESS: OwnProcess = OwnProcess {
+    is_ours: AtomicBool::new(false),
+    groups: Groups::none(),
+    watched: OnceLock::new(),
+    told: Mutex::new(Told { flags: Vec::new(), is_told: false }),
+};
+
+/// What there is once in a process.
+struct OwnProcess {
+    /// Whether the program is ours from its first line on: it can be its own starter, and may watch
+    /// for signals.
+    is_ours: AtomicBool,
+    groups: Groups,
+    /// Whether signals are watched, or why not.
+    watched: OnceLock<Result<(), String>>,
+    told: Mutex<Told>,
+}
+
+/// Who ends cleanly when this process is told to stop the first time.
+struct Told {
+    flags: Vec<CancelFlag>,
+    /// Whether it was told while somebody listened.
+    is_told: bool,
+}
+
+/// Says that this program is ours from its first line on. A signal that ends it then ends what it
+/// started, too: from the first such program on signals are watched.
+pub(super) fn claim() {
+    PROCESS.is_ours.store(true, Ordering::Relaxed);
+}
+
+/// Says whether this program is ours from its first line on.
+pub(super) fn is_claimed() -> bool {
+    PROCESS.is_ours.load(Ordering::Relaxed)
+}
+
+/// Returns the groups that this process has started.
+pub(super) fn groups() -> &'static Groups {
+    &PROCESS.groups
+}
+
+/// Sets a flag when this process is told to stop, by SIGTERM or ctrl-c, for the first time. The
+/// second time ends it at once, and what it started with it.
+///
+/// # Errors
+/// Fails when signals cannot be watched.
+pub fn set_when_told_to_stop(flag: &CancelFlag) -> std::io::Result<()> {
+    let is_told = {
+        let mut told = told();
+        told.flags.push(flag.clone());
+        told.is_told
+    };
+    if is_told {
+        flag.set();
+    }
+    watch(&[SIGTERM, SIGINT]).map_err(std::io::Error::other)
+}
+
+/// Comes before a program is started: never returns when this process is being ended.
+pub(super) fn enter() {
+    if is_claimed() {
+        // Without, programs outlive this one, as they do when it is killed.
+        let _ = watch(&[]);
+    }
+    PROCESS.groups.stand_still_if_ending();
+}
+
+/// Watches for these signals, and for those that would end this program.
+fn watch(wanted: &[i32]) -> Result<(), String> {
+    let begin = || {
+        let mut watched = vec![SIGHUP, SIGINT, SIGTERM];
+        // One that is ignored, as `nohup` has it, ends nothing, and is to stay so.
+        let ignored = ignored();
+        watched.retain(|signal| wanted.contains(signal) || ignored >> (signal - 1) & 1 == 0);
+        let signals = Signals::new(watched).map_err(|error| error.to_string())?;
+        let thread = std::thread::Builder::new().name("agentic-signals".to_owned());
+        thread.spawn(move || obey(signals)).map(drop).map_err(|error| error.to_string())
+    };
+    PROCESS.watched.get_or_init(begin).clone()
+}
+
+/// Returns which signals this program was told to ignore, as a mask; none where nobody tells.
+fn ignored() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+fn obey(mut signals: Signals) {
+    for signal in signals.forever() {
+        let listening = if signal == SIGHUP { Listening::Nobody } else { tell_to_stop() };
+        if listening == Listening::FirstTime {
+            continue;
+        }
+        PROCESS.groups.end_all(PATIENCE);
+        if listening == Listening::Again {
+            std::process::exit(TOLD_TWICE);
+        }
+        // As if nobody had watched: whoever waits for this program sees the signal.
+        let _ = emulate_default_handler(signal);
+    }
+}
+
+/// Whether somebody here ends cleanly when told to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Listening {
+    FirstTime,
+    Again,
+    Nobody,
+}
+
+/// Sets the flags of all who listen.
+fn tell_to_stop() -> Listening {
+    let flags = {
+        let mut told = told();
+        if told.is_told {
+            return Listening::Again;
+        }
+        if told.flags.is_empty() {
+            return Listening::Nobody;
+        }
+        told.is_told = true;
+        std::mem::take(&mut told.flags)
+    };
+    flags.iter().for_each(CancelFlag::set);
+    Listening::FirstTime
+}
+
+/// No code that can panic runs under the lock, so a poisoned one still holds whole flags.
+fn told() -> MutexGuard<'static, Told> {
+    PROCESS.told.lock().unwrap_or_else(PoisonError::into_inner)
+}
