@@ -113,9 +113,10 @@ fn check_refusal(stderr: &str, text: &str) -> Result<(), String> {
 
 fn check_json(found: Option<&Json>, test: &JsonTest, stage: &Stage) -> Result<(), String> {
     let Some(found) = found else {
-        return match test {
-            JsonTest::Missing => Ok(()),
-            _ => Err("is not there".to_owned()),
+        return if matches!(test, JsonTest::Missing) {
+            Ok(())
+        } else {
+            Err("is not there".to_owned())
         };
     };
     let literal = |text: &str| -> Result<Json, String> {
@@ -175,8 +176,5 @@ fn text_of(stream: Stream, finished: &Finished) -> String {
 
 /// Prints text as it is and anything else as JSON.
 fn plain(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    if let Json::String(text) = value { text.clone() } else { value.to_string() }
 }

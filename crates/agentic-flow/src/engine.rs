@@ -44,9 +44,13 @@ pub(crate) fn locked() -> Engine {
         engine.disable_symbol(symbol);
     }
     // The language keeps the word for itself, without a use for it.
-    engine.on_parse_token(|token, _, _| match token {
-        Token::Reserved(word) if *word == "spawn" => Token::Identifier(word),
-        other => other,
+    engine.on_parse_token(|token, _, _| {
+        if let Token::Reserved(word) = &token
+            && **word == "spawn"
+        {
+            return Token::Identifier(word.clone());
+        }
+        token
     });
     engine.set_strict_variables(true);
     engine.set_fail_on_invalid_map_property(true);

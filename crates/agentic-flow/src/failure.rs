@@ -66,19 +66,21 @@ pub(crate) fn value_of_answer(
 /// Shows an error that nothing caught as the failure that a run ends with.
 pub(crate) fn failure_of_error(error: &EvalAltResult) -> Failure {
     let inner = innermost(error);
-    match inner {
-        EvalAltResult::ErrorRuntime(thrown, _) => failure_of_thrown(thrown, error),
-        _ if inner.is_system_exception() => Failure::new(LIMIT, error.to_string()),
-        _ => Failure::new(SCRIPT_ERROR, error.to_string()),
+    if let EvalAltResult::ErrorRuntime(thrown, _) = inner {
+        return failure_of_thrown(thrown, error);
     }
+    let code = if inner.is_system_exception() { LIMIT } else { SCRIPT_ERROR };
+    Failure::new(code, error.to_string())
 }
 
 /// Returns the error at the bottom of a chain of calls.
 pub(crate) fn innermost(error: &EvalAltResult) -> &EvalAltResult {
-    match error {
-        EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
-        | EvalAltResult::ErrorInModule(_, inner, _) => innermost(inner),
-        _ => error,
+    if let EvalAltResult::ErrorInFunctionCall(_, _, inner, _)
+    | EvalAltResult::ErrorInModule(_, inner, _) = error
+    {
+        innermost(inner)
+    } else {
+        error
     }
 }
 

@@ -115,6 +115,10 @@ pub(crate) fn scope_of(input: Dynamic) -> rhai::Scope<'static> {
     scope
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "what is not named here is told in the words of the language"
+)]
 fn diagnose(error: &ParseError, source: &str) -> Diagnostic {
     let span = span_of(error.position(), source);
     let message = lower(&error.err_type().to_string());

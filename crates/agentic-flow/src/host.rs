@@ -74,7 +74,12 @@ fn register_payload_requests(engine: &mut Engine, world: &Rc<World>) {
             text @ Value::Text(_) => Value::map([("command", text)]),
             list @ Value::List(_) => Value::map([("argv", list)]),
             map @ Value::Map(_) => map,
-            other => {
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Bytes(_)
+            | Value::Link(_)) => {
                 let message =
                     format!("`exec` takes a text, a list or a map, not {}", other.variant());
                 return Err(bad_call(message, c.call_position()));

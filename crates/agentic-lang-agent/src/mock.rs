@@ -228,7 +228,13 @@ impl Input<'_> {
                 let whole = truncated(&Data::Float(next))?;
                 (add(&Data::Big(Arc::new(whole)), &Data::Int(0)).unwrap_or(Data::Null), false)
             }
-            next => (next, false),
+            next @ (Data::Null
+            | Data::Bool(_)
+            | Data::Big(_)
+            | Data::Float(_)
+            | Data::Text(_)
+            | Data::List(_)
+            | Data::Object(_)) => (next, false),
         };
         object([("next", next), ("done", Data::Bool(is_done))])
     }

@@ -318,9 +318,10 @@ impl Module {
 
 /// Reads the input of a run: JSON text, or a map of plain values.
 fn input_data(input: &Model) -> Result<Data, Fault> {
-    let text = match input {
-        Model::Text(text) => text.clone(),
-        other => agentic_model::json::to_text(other),
+    let text = if let Model::Text(text) = input {
+        text.clone()
+    } else {
+        agentic_model::json::to_text(input)
     };
     let not_object =
         || Fault::new(code::INPUT_NOT_OBJECT, "The input of a pipeline must be a JSON object.");

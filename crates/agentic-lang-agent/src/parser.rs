@@ -96,13 +96,13 @@ impl Parser<'_> {
             return Ok(self.take());
         }
         let found = self.unexpected(code::EXPECTED_TOKEN, kind.shown());
-        Err(match kind {
-            Kind::Name => Box::new(self.explain_keyword(*found)),
-            Kind::Semicolon if self.at > 0 => {
-                let last = self.tokens[self.at - 1].span();
-                Box::new(found.see(last, "it may be missing after this"))
-            }
-            _ => found,
+        Err(if kind == Kind::Name {
+            Box::new(self.explain_keyword(*found))
+        } else if kind == Kind::Semicolon && self.at > 0 {
+            let last = self.tokens[self.at - 1].span();
+            Box::new(found.see(last, "it may be missing after this"))
+        } else {
+            found
         })
     }
 

@@ -192,7 +192,18 @@ impl<'a> Analyzer<'a> {
                 ExprKind::Name => return Some((expr, file.text(file.expr(expr).span))),
                 ExprKind::Member { object, .. } => expr = *object,
                 ExprKind::Index { list, .. } => expr = *list,
-                _ => return None,
+                ExprKind::Text
+                | ExprKind::Number
+                | ExprKind::True
+                | ExprKind::False
+                | ExprKind::None
+                | ExprKind::Object(_)
+                | ExprKind::List(_)
+                | ExprKind::Generate(_)
+                | ExprKind::Parallel(_)
+                | ExprKind::Call { .. }
+                | ExprKind::Not(_)
+                | ExprKind::Binary { .. } => return None,
             }
         }
     }

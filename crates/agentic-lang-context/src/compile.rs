@@ -157,7 +157,32 @@ impl<'a> Compiler<'a> {
         match &mut self.code.ops[jump] {
             Op::Jump(target) | Op::JumpIfFalse(target) | Op::JumpIfTrue(target) => *target = here,
             Op::CountDown { exit, .. } | Op::ForNext { exit, .. } => *exit = here,
-            other => unreachable!("BUG: {other:?} does not jump"),
+            other @ (Op::Constant(_)
+            | Op::Local(_)
+            | Op::Store(_)
+            | Op::Resource(_)
+            | Op::Agent(_)
+            | Op::Function(_)
+            | Op::Member(_)
+            | Op::SetMember(_)
+            | Op::Index
+            | Op::List(_)
+            | Op::Object(_)
+            | Op::Not
+            | Op::Truth
+            | Op::Binary(_)
+            | Op::Swap
+            | Op::Copy
+            | Op::Pop
+            | Op::Call(_)
+            | Op::CallAgent(_)
+            | Op::CallMethod { .. }
+            | Op::Return
+            | Op::ForStart(_)
+            | Op::Parallel(_)
+            | Op::DeclareUse(_)
+            | Op::Generate(_)
+            | Op::SourceEnd) => unreachable!("BUG: {other:?} does not jump"),
         }
     }
 
@@ -255,13 +280,15 @@ impl<'a> Compiler<'a> {
     fn body(&mut self, statements: &'a [Statement], span: Span) {
         let implicit = self.file.dialect.final_expression();
         for (at, statement) in statements.iter().enumerate() {
-            match statement {
-                Statement::Expr(value) if implicit && at + 1 == statements.len() => {
-                    self.expr(*value);
-                    self.emit(Op::Return, self.file.expr(*value).span);
-                    return;
-                }
-                other => self.statement(other),
+            if let Statement::Expr(value) = statement
+                && implicit
+                && at + 1 == statements.len()
+            {
+                self.expr(*value);
+                self.emit(Op::Return, self.file.expr(*value).span);
+                return;
+            } else {
+                self.statement(statement)
             }
         }
         self.constant(Json::Null, span);

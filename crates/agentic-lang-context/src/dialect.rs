@@ -257,7 +257,20 @@ impl Dialect {
             Symbol::LessEqual | Symbol::GreaterEqual | Symbol::Star | Symbol::Slash => {
                 Version::V0_1_18
             }
-            _ => Version::V0_1_0,
+            Symbol::Arrow
+            | Symbol::Assign
+            | Symbol::Bang
+            | Symbol::BraceClose
+            | Symbol::BraceOpen
+            | Symbol::BracketClose
+            | Symbol::BracketOpen
+            | Symbol::Colon
+            | Symbol::Comma
+            | Symbol::Dot
+            | Symbol::Equal
+            | Symbol::NotEqual
+            | Symbol::ParenClose
+            | Symbol::ParenOpen => Version::V0_1_0,
         };
         self.since(since)
     }

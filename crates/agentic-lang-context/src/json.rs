@@ -128,9 +128,12 @@ pub fn from_value(value: &Value) -> Result<Json, JsonFault> {
 
 /// Returns the text of a value that [`to_value`] made.
 pub(crate) fn wire_text(value: &Value) -> Option<&str> {
-    match value {
-        Value::Map(map) if map.len() == 1 => map.get(WIRE_FIELD)?.as_text(),
-        _ => None,
+    if let Value::Map(map) = value
+        && map.len() == 1
+    {
+        map.get(WIRE_FIELD)?.as_text()
+    } else {
+        None
     }
 }
 

@@ -97,7 +97,11 @@ fn declarations(text: &str, tokens: &[Token]) -> Outline {
         let (sort, name_at) = match first.kind {
             TokenKind::Name(Word::Import) => (Sort::Import, 2),
             TokenKind::Name(Word::Main) => (Sort::MainAgent, 2),
-            _ => (Sort::Agent, 1),
+            TokenKind::Name(_)
+            | TokenKind::Number
+            | TokenKind::Text
+            | TokenKind::Symbol(_)
+            | TokenKind::End => (Sort::Agent, 1),
         };
         let length = match sort {
             Sort::Import => Some(IMPORT_TOKENS.min(rest.len() - 1)),

@@ -215,7 +215,9 @@ pub(crate) fn repair(instruction: &Json, previous: Option<&Json>, error: &str) -
             entries.set("repair".into(), Json::text(text));
             Json::Object(entries)
         }
-        other => Json::object([("input", other.clone()), ("repair", Json::text(text))]),
+        other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_)) => {
+            Json::object([("input", other.clone()), ("repair", Json::text(text))])
+        }
     }
 }
 

@@ -181,7 +181,13 @@ fn texts(value: &Value) -> Vec<&str> {
     match value {
         Value::Text(text) => vec![text],
         Value::List(items) => items.iter().filter_map(Value::as_text).collect(),
-        _ => Vec::new(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::Map(_)
+        | Value::Link(_) => Vec::new(),
     }
 }
 

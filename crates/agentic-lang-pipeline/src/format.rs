@@ -90,13 +90,12 @@ fn pieces_of(text: &str) -> Result<Vec<Piece<'_>>, crate::finding::Finding> {
                 *name.expect("a name stands before its colon") = Role::ArgumentName;
                 open[at].1.push(Piece::Token { text: written, role: Role::Mark });
             }
-            kind => {
-                let role = match kind {
-                    TokenKind::Then | TokenKind::Beside => Role::Operator,
-                    TokenKind::Comma => Role::Mark,
-                    _ => Role::Word,
-                };
-                open[at].1.push(Piece::Token { text: written, role });
+            TokenKind::Then | TokenKind::Beside => {
+                open[at].1.push(Piece::Token { text: written, role: Role::Operator });
+            }
+            TokenKind::Comma => open[at].1.push(Piece::Token { text: written, role: Role::Mark }),
+            TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Int(_) | TokenKind::Float(_) => {
+                open[at].1.push(Piece::Token { text: written, role: Role::Word });
             }
         }
     }

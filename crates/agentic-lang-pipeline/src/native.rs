@@ -97,7 +97,14 @@ fn concat(call: &AgentCall) -> Result<Value, Failure> {
     let separator = text(&call.params, "sep")?;
     let mut texts: Vec<String> = match &call.input {
         Value::List(items) => items.iter().map(text_of).collect(),
-        other => vec![text_of(other)],
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Map(_)
+        | Value::Link(_)) => vec![text_of(other)],
     };
     texts.extend(call.args.iter().map(text_of));
     Ok(Value::Text(texts.join(separator)))

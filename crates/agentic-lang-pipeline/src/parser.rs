@@ -33,9 +33,10 @@ pub fn parse_program(text: &str) -> Result<Node, Findings> {
     let parse = || {
         let mut parser = Parser::new(text)?;
         let body = parser.branches(0)?;
-        match parser.token.kind {
-            TokenKind::End => Ok(body),
-            _ => Err(parser.unexpected(&["`>=>`", "`<*>`", "the end"])),
+        if matches!(parser.token.kind, TokenKind::End) {
+            Ok(body)
+        } else {
+            Err(parser.unexpected(&["`>=>`", "`<*>`", "the end"]))
         }
     };
     parse().map_err(|finding| vec![finding])
@@ -103,10 +104,7 @@ impl<'a> Parser<'a> {
     }
 
     fn keyword<T>(&self, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        match self.token.kind {
-            TokenKind::Name(name) => parse(name),
-            _ => None,
-        }
+        if let TokenKind::Name(name) = self.token.kind { parse(name) } else { None }
     }
 
     /// Parses a group, whose parenthesis is the current token; returns its span too.
@@ -163,7 +161,9 @@ impl<'a> Parser<'a> {
             match self.stage()? {
                 // A pipeline in parentheses is the same as its stages without them.
                 Node::Pipeline(inner, _) => stages.extend(inner),
-                stage => stages.push(stage),
+                stage @ (Node::Parallel(..) | Node::Call(_) | Node::Nested(_)) => {
+                    stages.push(stage)
+                }
             }
             if self.token.kind != TokenKind::Then {
                 break;
@@ -185,7 +185,17 @@ impl<'a> Parser<'a> {
             }
             TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => Err(self.reserved(name)),
             TokenKind::Name(_) => self.call().map(Node::Call),
-            _ => Err(self.unexpected(&["a call", "`(`", "`memory`", "`temporal`"])),
+            TokenKind::Then
+            | TokenKind::Beside
+            | TokenKind::Close
+            | TokenKind::ListOpen
+            | TokenKind::ListClose
+            | TokenKind::Colon
+            | TokenKind::Comma
+            | TokenKind::Text(_)
+            | TokenKind::Int(_)
+            | TokenKind::Float(_)
+            | TokenKind::End => Err(self.unexpected(&["a call", "`(`", "`memory`", "`temporal`"])),
         }
     }
 
@@ -218,7 +228,16 @@ impl<'a> Parser<'a> {
             TokenKind::Float(number) => Literal::Float(*number),
             TokenKind::Name("true") => Literal::Bool(true),
             TokenKind::Name("false") => Literal::Bool(false),
-            _ => return Ok(None),
+            TokenKind::Then
+            | TokenKind::Beside
+            | TokenKind::Open
+            | TokenKind::Close
+            | TokenKind::ListOpen
+            | TokenKind::ListClose
+            | TokenKind::Colon
+            | TokenKind::Comma
+            | TokenKind::Name(_)
+            | TokenKind::End => return Ok(None),
         };
         let site = Site(self.advance()?.span);
         Ok(Some(Argument { literal, site }))
@@ -235,7 +254,19 @@ impl<'a> Parser<'a> {
                     return Err(self.reserved(name));
                 }
                 TokenKind::Name(name) => name,
-                _ => return Err(self.unexpected(&["the name of an argument", "`)`"])),
+                TokenKind::Then
+                | TokenKind::Beside
+                | TokenKind::Open
+                | TokenKind::ListOpen
+                | TokenKind::ListClose
+                | TokenKind::Colon
+                | TokenKind::Comma
+                | TokenKind::Text(_)
+                | TokenKind::Int(_)
+                | TokenKind::Float(_)
+                | TokenKind::End => {
+                    return Err(self.unexpected(&["the name of an argument", "`)`"]));
+                }
             };
             let name_site = Site(self.advance()?.span);
             if self.token.kind != TokenKind::Colon {
@@ -260,7 +291,18 @@ impl<'a> Parser<'a> {
                 let site = Site(self.advance()?.span);
                 Ok(Argument { literal: Literal::Ref(name.to_owned()), site })
             }
-            _ => Err(self.unexpected(&["a value"])),
+            TokenKind::Then
+            | TokenKind::Beside
+            | TokenKind::Open
+            | TokenKind::Close
+            | TokenKind::ListClose
+            | TokenKind::Colon
+            | TokenKind::Comma
+            | TokenKind::Name(_)
+            | TokenKind::Text(_)
+            | TokenKind::Int(_)
+            | TokenKind::Float(_)
+            | TokenKind::End => Err(self.unexpected(&["a value"])),
         }
     }
 
@@ -277,7 +319,17 @@ impl<'a> Parser<'a> {
             match self.token.kind {
                 TokenKind::Comma => drop(self.advance()?),
                 TokenKind::ListClose => {}
-                _ => return Err(self.unexpected(&["`,`", "`]`"])),
+                TokenKind::Then
+                | TokenKind::Beside
+                | TokenKind::Open
+                | TokenKind::Close
+                | TokenKind::ListOpen
+                | TokenKind::Colon
+                | TokenKind::Name(_)
+                | TokenKind::Text(_)
+                | TokenKind::Int(_)
+                | TokenKind::Float(_)
+                | TokenKind::End => return Err(self.unexpected(&["`,`", "`]`"])),
             }
         }
         let site = Site(open.to(self.close()?));
@@ -289,7 +341,18 @@ impl<'a> Parser<'a> {
         match self.token.kind {
             TokenKind::Name(name) if KEPT_WORDS.contains(&name) => self.reserved(name),
             TokenKind::End => self.ended(expected),
-            _ => {
+            TokenKind::Then
+            | TokenKind::Beside
+            | TokenKind::Open
+            | TokenKind::Close
+            | TokenKind::ListOpen
+            | TokenKind::ListClose
+            | TokenKind::Colon
+            | TokenKind::Comma
+            | TokenKind::Name(_)
+            | TokenKind::Text(_)
+            | TokenKind::Int(_)
+            | TokenKind::Float(_) => {
                 let found = self.token.kind.in_words();
                 let message = format!("{found} cannot stand here");
                 Finding::new(FindingKind::UnexpectedToken, self.token.span, message)

@@ -145,7 +145,12 @@ fn is_finite(value: &Value) -> bool {
         Value::Float(number) => number.is_finite(),
         Value::List(items) => items.iter().all(is_finite),
         Value::Map(map) => map.values().all(is_finite),
-        _ => true,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => true,
     }
 }
 

@@ -199,7 +199,7 @@ fn reserved_form(members: &serde_json::Map<String, Json>) -> Option<Value> {
             let text = inner.get("bytes")?.as_str()?;
             BASE64.decode(text).ok().map(Value::Bytes)
         }
-        _ => None,
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => None,
     }
 }
 

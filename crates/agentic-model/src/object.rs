@@ -80,7 +80,14 @@ impl Object {
     pub fn decode(bytes: &[u8]) -> Result<Object, ObjectError> {
         match canonical::decode(bytes)? {
             Value::Map(map) => Object::assemble(map, bytes.to_vec()),
-            other => Err(ObjectError::NotAMap { found: other.variant() }),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Link(_)) => Err(ObjectError::NotAMap { found: other.variant() }),
         }
     }
 
@@ -89,9 +96,10 @@ impl Object {
     /// # Errors
     /// Fails as [`Object::new`] does, and on a value that is not a map.
     pub fn from_value(value: Value) -> Result<Object, ObjectError> {
-        match value {
-            Value::Map(map) => Object::new(map),
-            other => Err(ObjectError::NotAMap { found: other.variant() }),
+        if let Value::Map(map) = value {
+            Object::new(map)
+        } else {
+            Err(ObjectError::NotAMap { found: value.variant() })
         }
     }
 

@@ -273,7 +273,13 @@ fn body_length(body: &Value) -> usize {
     match body {
         Value::Text(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
-        _ => 0,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_) => 0,
     }
 }
 
@@ -286,7 +292,14 @@ fn note_line(entry: &Entry) -> String {
             let more = if shown.len() < text.len() { "…" } else { "" };
             format!("{}{more}", shown.replace(char::is_control, " "))
         }
-        other => format!("({} bytes)", body_length(other)),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_)) => format!("({} bytes)", body_length(other)),
     };
     format!("- {} {} {body}\n", entry.at, entry.kind)
 }

@@ -50,58 +50,37 @@ impl Value {
 
     /// Returns the text, if this is text.
     pub fn as_text(&self) -> Option<&str> {
-        match self {
-            Value::Text(text) => Some(text),
-            _ => None,
-        }
+        if let Value::Text(text) = self { Some(text) } else { None }
     }
 
     /// Returns the whole number, if this is one.
     pub fn as_int(&self) -> Option<i64> {
-        match self {
-            Value::Int(number) => Some(*number),
-            _ => None,
-        }
+        if let Value::Int(number) = self { Some(*number) } else { None }
     }
 
     /// Returns the truth value, if this is one.
     pub fn as_bool(&self) -> Option<bool> {
-        match self {
-            Value::Bool(truth) => Some(*truth),
-            _ => None,
-        }
+        if let Value::Bool(truth) = self { Some(*truth) } else { None }
     }
 
     /// Returns the bytes, if this is raw bytes.
     pub fn as_bytes(&self) -> Option<&[u8]> {
-        match self {
-            Value::Bytes(bytes) => Some(bytes),
-            _ => None,
-        }
+        if let Value::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
     /// Returns the items, if this is a list.
     pub fn as_list(&self) -> Option<&[Value]> {
-        match self {
-            Value::List(items) => Some(items),
-            _ => None,
-        }
+        if let Value::List(items) = self { Some(items) } else { None }
     }
 
     /// Returns the map, if this is one.
     pub fn as_map(&self) -> Option<&Map> {
-        match self {
-            Value::Map(map) => Some(map),
-            _ => None,
-        }
+        if let Value::Map(map) = self { Some(map) } else { None }
     }
 
     /// Returns the content id, if this is a link.
     pub fn as_link(&self) -> Option<Cid> {
-        match self {
-            Value::Link(cid) => Some(*cid),
-            _ => None,
-        }
+        if let Value::Link(cid) = self { Some(*cid) } else { None }
     }
 
     /// Returns the value under `key`, if this is a map that has it.
@@ -142,7 +121,13 @@ fn nesting_below(value: &Value, above: usize) -> usize {
         Value::Map(map) => {
             map.values().map(|item| nesting_below(item, above + 1)).max().unwrap_or(above + 1)
         }
-        _ => above,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => above,
     }
 }
 

@@ -179,9 +179,10 @@ fn to_object(
         ("exit".to_owned(), Value::text(exit.as_str())),
     ]);
     Object::new(map).map_err(|error| PlanError::TooLarge {
-        found: match error {
-            ObjectError::TooLong { length } => format!("{length} bytes"),
-            other => other.to_string(),
+        found: if let ObjectError::TooLong { length } = error {
+            format!("{length} bytes")
+        } else {
+            error.to_string()
         },
     })
 }

@@ -99,7 +99,14 @@ fn sibyl_args(node: &Node, call: &Call, registry: &Registry) -> Result<Vec<Value
         .map(|value| match value {
             Value::Text(text) => Ok(Value::text(text)),
             Value::Int(_) | Value::Float(_) => Ok(Value::Text(format!("{value:?}"))),
-            other => Err(refuse(format!("it has an argument of type {}", other.variant()))),
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_)) => {
+                Err(refuse(format!("it has an argument of type {}", other.variant())))
+            }
         })
         .collect()
 }

@@ -235,6 +235,10 @@ pub(crate) enum Lines {
     Enough,
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "whatever else keeps an answer from coming is a fault on the way"
+)]
 fn fault_of(error: ureq::Error, cancel: &CancelFlag, limit: Duration) -> HttpFault {
     if cancel.is_set() {
         return HttpFault::Cancelled;

@@ -190,9 +190,8 @@ impl Journal {
 
     /// Returns how the session that owns the journal began: the last start in it.
     pub fn start(&self) -> &StartRecord {
-        let starts = self.records.iter().rev().filter_map(|record| match &record.body {
-            Body::Start(start) => Some(&**start),
-            _ => None,
+        let starts = self.records.iter().rev().filter_map(|record| {
+            if let Body::Start(start) = &record.body { Some(&**start) } else { None }
         });
         starts.into_iter().next().expect("a journal begins with a start")
     }
@@ -203,7 +202,20 @@ impl Journal {
         let flows = self.records.iter().rev().filter_map(|record| match &record.body {
             Body::Start(start) => Some(start.flow),
             Body::Upgrade(upgrade) => Some(upgrade.to),
-            _ => None,
+            Body::Ask(_)
+            | Body::Answer(_)
+            | Body::Attempt(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::Publish(_)
+            | Body::Found(_)
+            | Body::Permit(_)
+            | Body::Withdraw(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_)
+            | Body::Continue(_)
+            | Body::End(_) => None,
         });
         flows.into_iter().next().expect("a journal begins with a start")
     }

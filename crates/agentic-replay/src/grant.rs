@@ -131,9 +131,12 @@ impl Grants {
 }
 
 fn ask_at<'b>(body: &'b Body, path: &Path) -> Option<&'b AskRecord> {
-    match body {
-        Body::Ask(ask) if ask.path == *path => Some(ask),
-        _ => None,
+    if let Body::Ask(ask) = body
+        && ask.path == *path
+    {
+        Some(ask)
+    } else {
+        None
     }
 }
 

@@ -354,6 +354,11 @@ pub struct ContinueRecord {
 }
 
 impl Body {
+    /// Returns the request, where it is one.
+    pub fn as_ask(&self) -> Option<&AskRecord> {
+        if let Body::Ask(ask) = self { Some(ask) } else { None }
+    }
+
     /// Returns the place in the program that the record is about, where it is about one.
     pub fn path(&self) -> Option<&Path> {
         match self {

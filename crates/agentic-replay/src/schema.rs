@@ -18,7 +18,13 @@ pub fn shape(schema: &Value) -> Value {
     match schema {
         Value::Map(map) => Value::Map(map.iter().filter_map(shape_of_keyword).collect()),
         Value::List(items) => Value::List(items.iter().map(shape).collect()),
-        other => other.clone(),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Link(_)) => other.clone(),
     }
 }
 
@@ -32,13 +38,15 @@ fn shape_of_keyword((key, value): (&String, &Value)) -> Option<(String, Value)> 
     if FOR_PEOPLE.contains(&key.as_str()) {
         return None;
     }
-    let value = match value {
-        value if DATA.contains(&key.as_str()) => value.clone(),
-        Value::Map(members) if BY_NAME.contains(&key.as_str()) => {
-            let members = members.iter().map(|(name, item)| (name.clone(), shape(item)));
-            Value::Map(members.collect::<Map>())
-        }
-        value => shape(value),
+    let value = if DATA.contains(&key.as_str()) {
+        value.clone()
+    } else if let Value::Map(members) = value
+        && BY_NAME.contains(&key.as_str())
+    {
+        let members = members.iter().map(|(name, item)| (name.clone(), shape(item)));
+        Value::Map(members.collect::<Map>())
+    } else {
+        shape(value)
     };
     Some((key.clone(), value))
 }

@@ -117,17 +117,17 @@ fn is_changed_around(path: &[ASTNode<'_>], name: &str) -> bool {
             return is_assigned;
         }
         let ASTNode::Stmt(looping) = parent else { continue };
-        match looping {
-            Stmt::For(parts, _) if is_inside(&parts.2.body, child) => {
-                let counter = parts.1.as_ref().map(|counter| counter.name.as_str());
-                if parts.0.name == name || counter == Some(name) {
-                    return true;
-                }
-                is_assigned |= assigns(looping, name);
+        // The language may get statements that we do not know; those that loop are these three.
+        if let Stmt::For(parts, _) = looping
+            && is_inside(&parts.2.body, child)
+        {
+            let counter = parts.1.as_ref().map(|counter| counter.name.as_str());
+            if parts.0.name == name || counter == Some(name) {
+                return true;
             }
-            Stmt::While(..) | Stmt::Do(..) => is_assigned |= assigns(looping, name),
-            // The language may get statements that we do not know; those that loop are these three.
-            _ => {}
+            is_assigned |= assigns(looping, name);
+        } else if matches!(looping, Stmt::While(..) | Stmt::Do(..)) {
+            is_assigned |= assigns(looping, name);
         }
     }
     is_assigned
@@ -143,6 +143,10 @@ fn declares_before(parent: &ASTNode<'_>, child: &ASTNode<'_>, name: &str) -> boo
     })
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the language may get nodes that we do not know; those with blocks are these"
+)]
 fn blocks_of<'a>(node: &ASTNode<'a>) -> Vec<&'a StmtBlock> {
     match node {
         ASTNode::Expr(Expr::Stmt(block)) => vec![block],
@@ -179,11 +183,11 @@ fn assigns(looping: &Stmt, name: &str) -> bool {
 /// Returns the variable at the root of `a`, `a.b` or `a[b]`.
 fn root_of(mut place: &Expr) -> Option<&str> {
     loop {
-        match place {
-            Expr::Variable(variable, ..) => return Some(&variable.1),
-            Expr::Dot(parts, ..) | Expr::Index(parts, ..) => place = &parts.lhs,
-            _ => return None,
+        if let Expr::Variable(variable, ..) = place {
+            return Some(&variable.1);
         }
+        let (Expr::Dot(parts, ..) | Expr::Index(parts, ..)) = place else { return None };
+        place = &parts.lhs;
     }
 }
 

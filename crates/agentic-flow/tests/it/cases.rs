@@ -162,9 +162,8 @@ impl Host {
         for withdrawn in &progress.withdrawn {
             self.seen.push(format!("- {}", withdrawn.request.path));
         }
-        let opened = progress.links.iter().filter_map(|link| match &link.record.body {
-            agentic_replay::Body::Ask(ask) => Some(ask),
-            _ => None,
+        let opened = progress.links.iter().filter_map(|link| {
+            if let agentic_replay::Body::Ask(ask) = &link.record.body { Some(ask) } else { None }
         });
         self.objects.extend(progress.objects);
         for ask in opened {
@@ -235,10 +234,10 @@ fn check(case: &Case) -> Result<(), String> {
 /// come from the host itself.
 fn answers_given(frames: &[Vec<u8>]) -> usize {
     let journal = Journal::read(frames.to_vec()).expect("it is a journal");
-    let given = journal.records().iter().filter(|record| match &record.body {
-        agentic_replay::Body::Answer(answer) => answer.by == By::Executor,
-        agentic_replay::Body::Cancel(_) | agentic_replay::Body::Signal(_) => true,
-        _ => false,
+    let given = journal.records().iter().filter(|record| {
+        use agentic_replay::Body;
+        matches!(&record.body, Body::Answer(answer) if answer.by == By::Executor)
+            || matches!(&record.body, Body::Cancel(_) | Body::Signal(_))
     });
     given.count()
 }

@@ -84,9 +84,10 @@ impl Checker<'_> {
             if !matches!(self.ast.types.get(found), Type::Object(_)) {
                 let shown = self.ast.shown(found);
                 let message = format!("`{shown}` has no field `{text}`: it is not an object");
-                let hint = match self.ast.types.get(found) {
-                    Type::Option(_) => "unwrap it first: `if let v = … { … }`",
-                    _ => "",
+                let hint = if matches!(self.ast.types.get(found), Type::Option(_)) {
+                    "unwrap it first: `if let v = … { … }`"
+                } else {
+                    ""
                 };
                 return Err(Box::new(
                     Diagnostic::error(code::FIELD_OF_NON_OBJECT, node.span(), message).hint(hint),

@@ -44,7 +44,7 @@ fn to_float(number: &Data) -> Option<f64> {
         Data::Int(number) => Some(*number as f64),
         Data::Big(number) => Some(number.to_f64()).filter(|float| float.is_finite()),
         Data::Float(number) => Some(*number),
-        _ => None,
+        Data::Null | Data::Bool(_) | Data::Text(_) | Data::List(_) | Data::Object(_) => None,
     }
 }
 
@@ -52,7 +52,12 @@ fn to_integer(number: &Data) -> Option<Integer> {
     match number {
         Data::Int(number) => Some(Integer::from(*number)),
         Data::Big(number) => Some(Integer::clone(number)),
-        _ => None,
+        Data::Null
+        | Data::Bool(_)
+        | Data::Float(_)
+        | Data::Text(_)
+        | Data::List(_)
+        | Data::Object(_) => None,
     }
 }
 

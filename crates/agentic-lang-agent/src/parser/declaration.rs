@@ -61,6 +61,10 @@ impl Parser<'_> {
         Ok(())
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of some sixty tokens any other one is refused here"
+    )]
     fn declaration(&mut self) -> Found<()> {
         match self.kind() {
             Kind::Agent => self.agent(),
@@ -75,6 +79,10 @@ impl Parser<'_> {
         }
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of some sixty tokens any other one is refused here"
+    )]
     fn agent(&mut self) -> Found<()> {
         self.take();
         let name = self.name()?;
@@ -247,6 +255,10 @@ impl Parser<'_> {
         Ok(())
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of some sixty tokens any other one is refused here"
+    )]
     fn step(&mut self) -> Found<Step> {
         let start = self.peek().start;
         let kind = match self.kind() {

@@ -14,11 +14,11 @@ impl Parser<'_> {
         let first = self.ast.exprs.len() as u32;
         let mut root = self.sum()?;
         loop {
-            let kind = match self.kind() {
-                Kind::EqualEqual => ExprKind::Equal,
-                Kind::NotEqual => ExprKind::NotEqual,
-                _ => return Ok(root),
-            };
+            let found = self.kind();
+            if !matches!(found, Kind::EqualEqual | Kind::NotEqual) {
+                return Ok(root);
+            }
+            let kind = if found == Kind::EqualEqual { ExprKind::Equal } else { ExprKind::NotEqual };
             let operator = self.take();
             self.sum()?;
             root = self.push(kind, first, operator);
@@ -41,6 +41,10 @@ impl Parser<'_> {
         ExprId(self.ast.exprs.len() as u32 - 1)
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of some sixty tokens any other one is refused here"
+    )]
     fn primary(&mut self) -> Found<ExprId> {
         let token = self.peek();
         let kind = match token.kind {

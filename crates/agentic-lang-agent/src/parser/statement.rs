@@ -23,6 +23,10 @@ impl Parser<'_> {
         })
     }
 
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "of some sixty tokens any other one is refused here"
+    )]
     fn statement(&mut self) -> Found<Statement> {
         let first = self.peek();
         let kind = match first.kind {
@@ -213,25 +217,25 @@ impl Parser<'_> {
     /// Parses one clause of a call; `false` if there is none.
     fn clause(&mut self, run: &mut Run) -> Found<bool> {
         let word = self.peek();
-        let is_repeated = match word.kind {
-            Kind::By => run.by.is_some(),
-            Kind::Retries => run.retries.is_some(),
-            Kind::Timeout => run.timeout.is_some(),
-            Kind::OnFail => run.on_fail.is_some(),
-            _ => return Ok(false),
+        let Some(clause) = Clause::of(word.kind) else { return Ok(false) };
+        let is_repeated = match clause {
+            Clause::By => run.by.is_some(),
+            Clause::Retries => run.retries.is_some(),
+            Clause::Timeout => run.timeout.is_some(),
+            Clause::OnFail => run.on_fail.is_some(),
         };
         if is_repeated {
             let name = Name { symbol: word.symbol, start: word.start, end: word.end };
             return self.duplicate(code::DUPLICATE_CLAUSE, name, "the clause");
         }
         self.take();
-        match word.kind {
-            Kind::By => run.by = Some(self.name()?),
-            Kind::Retries => {
+        match clause {
+            Clause::By => run.by = Some(self.name()?),
+            Clause::Retries => {
                 run.retries = Some(self.whole(code::RETRIES_NOT_WHOLE, "retries")?.symbol);
             }
-            Kind::Timeout => run.timeout = Some(self.timeout()?),
-            _ => run.on_fail = Some(self.on_fail()?),
+            Clause::Timeout => run.timeout = Some(self.timeout()?),
+            Clause::OnFail => run.on_fail = Some(self.on_fail()?),
         }
         Ok(true)
     }
@@ -254,5 +258,27 @@ impl Parser<'_> {
             return self.expression().map(OnFail::Use);
         }
         Err(self.unexpected(code::EXPECTED_FALLBACK, "`abort` or `use` after `on_fail`"))
+    }
+}
+
+/// What may be said of a call besides its arguments.
+#[derive(Clone, Copy)]
+enum Clause {
+    By,
+    Retries,
+    Timeout,
+    OnFail,
+}
+
+impl Clause {
+    /// Returns the clause that a word begins.
+    fn of(word: Kind) -> Option<Clause> {
+        let words = [
+            (Kind::By, Clause::By),
+            (Kind::Retries, Clause::Retries),
+            (Kind::Timeout, Clause::Timeout),
+            (Kind::OnFail, Clause::OnFail),
+        ];
+        words.into_iter().find(|(kind, _)| *kind == word).map(|(_, clause)| clause)
     }
 }

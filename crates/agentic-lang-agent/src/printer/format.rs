@@ -100,11 +100,17 @@ impl Layout<'_> {
     }
 
     fn open(&mut self, at: usize) {
-        let enclosed = match self.tokens[at].kind {
-            Kind::BraceOpen if self.is_block(at) => Enclosed::Block,
-            Kind::BraceOpen if self.is_inside_type(at) => Enclosed::Fields,
-            Kind::BraceOpen | Kind::BracketOpen | Kind::ParenOpen => Enclosed::Inline,
-            _ => return,
+        let kind = self.tokens[at].kind;
+        if !matches!(kind, Kind::BraceOpen | Kind::BracketOpen | Kind::ParenOpen) {
+            return;
+        }
+        let is_brace = kind == Kind::BraceOpen;
+        let enclosed = if is_brace && self.is_block(at) {
+            Enclosed::Block
+        } else if is_brace && self.is_inside_type(at) {
+            Enclosed::Fields
+        } else {
+            Enclosed::Inline
         };
         self.open.push(enclosed);
         if enclosed == Enclosed::Block {
@@ -117,20 +123,16 @@ impl Layout<'_> {
     fn break_after(&mut self, at: usize, closed: Option<Enclosed>) {
         let next = self.tokens[(at + 1).min(self.tokens.len() - 1)].kind;
         let continues = matches!(next, Kind::Else | Kind::Catch | Kind::Join | Kind::Semicolon);
-        match self.tokens[at].kind {
-            Kind::Semicolon => self.pending = Break::Line,
-            Kind::BraceClose if closed == Some(Enclosed::Block) && !continues => {
-                self.pending = Break::Line;
-            }
-            Kind::BraceClose if self.open.is_empty() && next != Kind::Semicolon => {
-                let is_declared = matches!(next, Kind::Agent | Kind::Tool | Kind::Task)
-                    || matches!(next, Kind::Pipeline | Kind::Workflow | Kind::Type)
-                    || matches!(next, Kind::Enum | Kind::Test | Kind::End);
-                if is_declared {
-                    self.pending = Break::Line;
-                }
-            }
-            _ => {}
+        let kind = self.tokens[at].kind;
+        let closes_block = closed == Some(Enclosed::Block) && !continues;
+        // What is declared next begins on a line of its own.
+        let ends_declaration = self.open.is_empty()
+            && (matches!(next, Kind::Agent | Kind::Tool | Kind::Task)
+                || matches!(next, Kind::Pipeline | Kind::Workflow | Kind::Type)
+                || matches!(next, Kind::Enum | Kind::Test | Kind::End));
+        if kind == Kind::Semicolon || kind == Kind::BraceClose && (closes_block || ends_declaration)
+        {
+            self.pending = Break::Line;
         }
     }
 
@@ -186,25 +188,29 @@ impl Layout<'_> {
     fn is_block(&self, at: usize) -> bool {
         let before = |back: usize| at.checked_sub(back).map(|at| self.tokens[at]);
         let Some(previous) = before(1) else { return false };
-        match previous.kind {
-            Kind::ParenOpen
-            | Kind::Comma
-            | Kind::Colon
-            | Kind::BracketOpen
-            | Kind::Plus
-            | Kind::EqualEqual
-            | Kind::NotEqual
-            | Kind::Equal
-            | Kind::Return
-            | Kind::Use
-            | Kind::With
-            | Kind::If
-            | Kind::While
-            | Kind::Assert => false,
-            Kind::Name => !self.opens_type(at) && !self.opens_short_body(at),
-            Kind::Agent => false,
-            _ => !self.opens_empty_body(at),
+        if previous.kind == Kind::Name {
+            return !self.opens_type(at) && !self.opens_short_body(at);
         }
+        // After these a value, a type or a short body follows.
+        let opens_value = matches!(
+            previous.kind,
+            Kind::ParenOpen
+                | Kind::Comma
+                | Kind::Colon
+                | Kind::BracketOpen
+                | Kind::Plus
+                | Kind::EqualEqual
+                | Kind::NotEqual
+                | Kind::Equal
+                | Kind::Return
+                | Kind::Use
+                | Kind::With
+                | Kind::If
+                | Kind::While
+                | Kind::Assert
+                | Kind::Agent
+        );
+        !opens_value && !self.opens_empty_body(at)
     }
 
     /// `Obj{` where a type stands.
@@ -213,11 +219,9 @@ impl Layout<'_> {
         if &self.text[name.start as usize..name.end as usize] != "Obj" || at < 2 {
             return false;
         }
-        match self.tokens[at - 2].kind {
-            Kind::Colon | Kind::Arrow | Kind::BracketOpen => true,
-            Kind::Equal => at >= 4 && self.tokens[at - 4].kind == Kind::Type,
-            _ => false,
-        }
+        let before = self.tokens[at - 2].kind;
+        matches!(before, Kind::Colon | Kind::Arrow | Kind::BracketOpen)
+            || before == Kind::Equal && at >= 4 && self.tokens[at - 4].kind == Kind::Type
     }
 
     /// The bodies of agents, enums, tasks and tools stay on one line.

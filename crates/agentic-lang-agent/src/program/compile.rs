@@ -154,7 +154,13 @@ impl Compiler<'_> {
             | Step::Unless { target, .. }
             | Step::Unwrap { target, .. }
             | Step::Guard { target, .. } => *target = here,
-            other => unreachable!("{other:?} has no target"),
+            other @ (Step::Call(_)
+            | Step::Parallel(_)
+            | Step::Unguard
+            | Step::Assert { .. }
+            | Step::Approve { .. }
+            | Step::Return(_)
+            | Step::End) => unreachable!("{other:?} has no target"),
         }
     }
 

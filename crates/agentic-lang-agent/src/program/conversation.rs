@@ -125,9 +125,10 @@ impl Run {
     ) -> Result<(), Attempt> {
         let conversation = waiting.conversation.as_ref().expect("tools are called in one");
         let tool = &conversation.uses[conversation.n_results];
-        let outcome = match answer {
-            Answer::TimedOut => Err(late(&module.code.calls[waiting.call as usize])),
-            answer => tool.result(module, answer).map_err(Attempt::failed),
+        let outcome = if matches!(answer, Answer::TimedOut) {
+            Err(late(&module.code.calls[waiting.call as usize]))
+        } else {
+            tool.result(module, answer).map_err(Attempt::failed)
         };
         let result = outcome.map(|result| json::to_text(&result));
         self.trace_tool_end(module, waiting, &result);

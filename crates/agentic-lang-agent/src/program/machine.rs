@@ -234,9 +234,10 @@ impl Run {
             }
             Step::Unwrap { value, slot, target } => {
                 let value = module.code.evaluate(value, strand.locals(), &mut self.stack)?;
-                match value {
-                    Data::Null => jump(strand, target),
-                    value => strand.set(slot, value),
+                if matches!(value, Data::Null) {
+                    jump(strand, target)
+                } else {
+                    strand.set(slot, value)
                 }
             }
             Step::Guard { target, slot } => {

@@ -18,7 +18,19 @@ impl<'a> Analyzer<'a> {
             ExprKind::Member { object, name } => {
                 self.call_member(callee, *object, file.text(*name), args.len());
             }
-            _ => {
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None
+            | ExprKind::Object(_)
+            | ExprKind::List(_)
+            | ExprKind::Generate(_)
+            | ExprKind::Parallel(_)
+            | ExprKind::Index { .. }
+            | ExprKind::Call { .. }
+            | ExprKind::Not(_)
+            | ExprKind::Binary { .. } => {
                 let message = "only functions, agents and members can be called";
                 let found = self.report("NOT_CALLABLE", expr.span, message);
                 explain(found, "this is a value", "call a function of the agent instead");
@@ -66,9 +78,10 @@ impl<'a> Analyzer<'a> {
     fn call_member(&mut self, callee: ExprId, object: ExprId, method: &'a str, count: usize) {
         let span = self.file.expr(callee).span;
         let object_expr = self.file.expr(object);
-        let bound = match object_expr.kind {
-            ExprKind::Name => self.scopes.find(self.file.text(object_expr.span)),
-            _ => None,
+        let bound = if matches!(object_expr.kind, ExprKind::Name) {
+            self.scopes.find(self.file.text(object_expr.span))
+        } else {
+            None
         };
         match bound {
             Some((_, Binding::Agent(agent))) => {

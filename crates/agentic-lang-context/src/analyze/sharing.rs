@@ -169,7 +169,19 @@ impl<'a, 'c> Walk<'a, 'c> {
         match &file.expr(target).kind {
             ExprKind::Name => self.raise(file.text(file.expr(target).span), tie),
             ExprKind::Member { object, .. } => self.put_into(*object, tie),
-            _ => {}
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None
+            | ExprKind::Object(_)
+            | ExprKind::List(_)
+            | ExprKind::Generate(_)
+            | ExprKind::Parallel(_)
+            | ExprKind::Index { .. }
+            | ExprKind::Call { .. }
+            | ExprKind::Not(_)
+            | ExprKind::Binary { .. } => {}
         }
     }
 
@@ -191,7 +203,17 @@ impl<'a, 'c> Walk<'a, 'c> {
                 ExprKind::Member { object, .. } => *object,
                 ExprKind::Index { list, .. } => *list,
                 ExprKind::Call { callee, .. } => *callee,
-                _ => return None,
+                ExprKind::Text
+                | ExprKind::Number
+                | ExprKind::True
+                | ExprKind::False
+                | ExprKind::None
+                | ExprKind::Object(_)
+                | ExprKind::List(_)
+                | ExprKind::Generate(_)
+                | ExprKind::Parallel(_)
+                | ExprKind::Not(_)
+                | ExprKind::Binary { .. } => return None,
             };
         }
     }
@@ -273,7 +295,19 @@ impl<'a, 'c> Walk<'a, 'c> {
                 }
                 Tie::Free
             }
-            _ => Tie::Free,
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None
+            | ExprKind::Object(_)
+            | ExprKind::List(_)
+            | ExprKind::Generate(_)
+            | ExprKind::Parallel(_)
+            | ExprKind::Index { .. }
+            | ExprKind::Call { .. }
+            | ExprKind::Not(_)
+            | ExprKind::Binary { .. } => Tie::Free,
         }
     }
 

@@ -116,7 +116,19 @@ impl<'a> Analyzer<'a> {
                 self.expr(*object);
                 self.expr(value);
             }
-            _ => {
+            ExprKind::Text
+            | ExprKind::Number
+            | ExprKind::True
+            | ExprKind::False
+            | ExprKind::None
+            | ExprKind::Object(_)
+            | ExprKind::List(_)
+            | ExprKind::Generate(_)
+            | ExprKind::Parallel(_)
+            | ExprKind::Index { .. }
+            | ExprKind::Call { .. }
+            | ExprKind::Not(_)
+            | ExprKind::Binary { .. } => {
                 let message = "only names and members can be assigned to";
                 let found = self.report("INVALID_ASSIGNMENT_TARGET", expr.span, message);
                 explain(found, "this is neither", "assign to `name` or to `object.name`");

@@ -132,7 +132,14 @@ impl<'a> Analyzer<'a> {
                     }
                 }
             }
-            _ => {}
+            Statement::Config(_)
+            | Statement::Return { .. }
+            | Statement::Repeat { .. }
+            | Statement::For(_)
+            | Statement::Loop { .. }
+            | Statement::If { .. }
+            | Statement::Expr(_)
+            | Statement::Assign { .. } => {}
         }
     }
 

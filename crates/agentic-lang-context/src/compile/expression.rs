@@ -97,27 +97,24 @@ impl<'a> Compiler<'a> {
 
     fn call(&mut self, span: Span, callee: ExprId, args: &'a [ExprId]) {
         let expr = self.file.expr(callee);
-        match &expr.kind {
-            ExprKind::Member { object, name } => {
-                let name = self.intern(self.file.text(*name));
-                self.expr(*object);
-                self.exprs(args);
-                self.emit(Op::CallMethod { name, args: args.len() as u32 }, span);
-            }
-            _ => {
-                self.exprs(args);
-                let op = match self.scopes.find(self.file.text(expr.span)) {
-                    Some((_, Target::Function(at))) => Op::Call(at),
-                    Some((_, Target::Agent(agent))) => {
-                        let main = self.code.agents[agent as usize].main;
-                        Op::CallAgent(main.expect("the analyzer checks that an agent is callable"))
-                    }
-                    Some((_, Target::Slot(_) | Target::Resource(_))) | None => {
-                        unreachable!("BUG: the analyzer lets only functions and agents be called")
-                    }
-                };
-                self.emit(op, span);
-            }
+        if let ExprKind::Member { object, name } = &expr.kind {
+            let name = self.intern(self.file.text(*name));
+            self.expr(*object);
+            self.exprs(args);
+            self.emit(Op::CallMethod { name, args: args.len() as u32 }, span);
+        } else {
+            self.exprs(args);
+            let op = match self.scopes.find(self.file.text(expr.span)) {
+                Some((_, Target::Function(at))) => Op::Call(at),
+                Some((_, Target::Agent(agent))) => {
+                    let main = self.code.agents[agent as usize].main;
+                    Op::CallAgent(main.expect("the analyzer checks that an agent is callable"))
+                }
+                Some((_, Target::Slot(_) | Target::Resource(_))) | None => {
+                    unreachable!("BUG: the analyzer lets only functions and agents be called")
+                }
+            };
+            self.emit(op, span);
         }
     }
 

@@ -145,26 +145,23 @@ impl<'a> Compiler<'a> {
             AssignOperator::Add => Some(Operator::Add),
             AssignOperator::Subtract => Some(Operator::Subtract),
         };
-        match &self.file.expr(target).kind {
-            ExprKind::Member { object, name } => {
-                let name = self.intern(self.file.text(*name));
-                self.expr(*object);
-                if let Some(operator) = operator {
-                    self.update_member(name, operator, span);
-                } else {
-                    self.emit(Op::SetMember(name), span);
-                }
+        if let ExprKind::Member { object, name } = &self.file.expr(target).kind {
+            let name = self.intern(self.file.text(*name));
+            self.expr(*object);
+            if let Some(operator) = operator {
+                self.update_member(name, operator, span);
+            } else {
+                self.emit(Op::SetMember(name), span);
             }
-            _ => {
-                let name = self.file.text(span);
-                if let Some(operator) = operator {
-                    self.name(name, span);
-                    self.emit(Op::Swap, span);
-                    self.emit(Op::Binary(operator), span);
-                }
-                let slot = self.assigned_slot(name);
-                self.emit(Op::Store(slot), span);
+        } else {
+            let name = self.file.text(span);
+            if let Some(operator) = operator {
+                self.name(name, span);
+                self.emit(Op::Swap, span);
+                self.emit(Op::Binary(operator), span);
             }
+            let slot = self.assigned_slot(name);
+            self.emit(Op::Store(slot), span);
         }
     }
 
@@ -199,7 +196,14 @@ impl<'a> Compiler<'a> {
             Statement::Choice(choice) => {
                 self.choice_site(choice, None);
             }
-            _ => {}
+            Statement::Config(_)
+            | Statement::Return { .. }
+            | Statement::Repeat { .. }
+            | Statement::For(_)
+            | Statement::Loop { .. }
+            | Statement::If { .. }
+            | Statement::Expr(_)
+            | Statement::Assign { .. } => {}
         }
     }
 

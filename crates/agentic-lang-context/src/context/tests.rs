@@ -156,7 +156,7 @@ proptest! {
                 let kept = kept.map(|(key, item)| (key.clone(), item.clone()));
                 Json::Object(kept.collect::<Ordered<Json>>())
             }
-            other => other.clone(),
+            other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_)) => other.clone(),
         };
         prop_assert_eq!(&*clipped.text, pretty(&kept));
         prop_assert_eq!(clipped.original_size, size(&whole));

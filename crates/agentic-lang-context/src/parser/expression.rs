@@ -93,7 +93,11 @@ impl Parser<'_> {
                     let below = self.height(expr).max(self.height(index));
                     expr = self.add(start, below, ExprKind::Index { list: expr, index })?;
                 }
-                _ => return Ok(expr),
+                TokenKind::Name(_)
+                | TokenKind::Number
+                | TokenKind::Text
+                | TokenKind::Symbol(_)
+                | TokenKind::End => return Ok(expr),
             }
         }
     }
@@ -212,6 +216,19 @@ fn symbol_operator(symbol: Symbol) -> Option<(Operator, u8)> {
         Symbol::Minus => (Operator::Subtract, 5),
         Symbol::Star => (Operator::Multiply, STRENGTH_MAX),
         Symbol::Slash => (Operator::Divide, STRENGTH_MAX),
-        _ => return None,
+        Symbol::Arrow
+        | Symbol::Assign
+        | Symbol::Bang
+        | Symbol::BraceClose
+        | Symbol::BraceOpen
+        | Symbol::BracketClose
+        | Symbol::BracketOpen
+        | Symbol::Colon
+        | Symbol::Comma
+        | Symbol::Dot
+        | Symbol::MinusAssign
+        | Symbol::ParenClose
+        | Symbol::ParenOpen
+        | Symbol::PlusAssign => return None,
     })
 }

@@ -40,7 +40,11 @@ impl Parser<'_> {
         let key = match self.advance().kind {
             TokenKind::Name(Word::Model) => ConfigKey::Model,
             TokenKind::Name(Word::Role) => ConfigKey::Role,
-            _ => ConfigKey::Description,
+            TokenKind::Name(_)
+            | TokenKind::Number
+            | TokenKind::Text
+            | TokenKind::Symbol(_)
+            | TokenKind::End => ConfigKey::Description,
         };
         let value = match key {
             ConfigKey::Model => self.postfix()?,
@@ -55,7 +59,11 @@ impl Parser<'_> {
             TokenKind::Symbol(Symbol::Assign) => AssignOperator::Set,
             TokenKind::Symbol(Symbol::PlusAssign) => AssignOperator::Add,
             TokenKind::Symbol(Symbol::MinusAssign) => AssignOperator::Subtract,
-            _ => return Ok(Statement::Expr(target)),
+            TokenKind::Name(_)
+            | TokenKind::Number
+            | TokenKind::Text
+            | TokenKind::Symbol(_)
+            | TokenKind::End => return Ok(Statement::Expr(target)),
         };
         let found = self.token();
         if let TokenKind::Symbol(symbol) = found.kind

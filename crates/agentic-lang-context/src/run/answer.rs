@@ -32,9 +32,10 @@ pub(super) struct Unspoken {
 
 /// Takes the data out of the answer of a tool or memory, or why there is none.
 pub(super) fn data_of(answer: Answer) -> Result<Json, String> {
-    match answer {
-        Answer::Ok(value) => json::from_value(&value).map_err(|fault| fault.to_string()),
-        other => Err(failure_of(other)),
+    if let Answer::Ok(value) = answer {
+        json::from_value(&value).map_err(|fault| fault.to_string())
+    } else {
+        Err(failure_of(answer))
     }
 }
 
@@ -79,7 +80,9 @@ pub(super) fn spoken(answer: Answer) -> Result<Spoken, Unspoken> {
             let said = failure.details.get("text").and_then(Data::as_text).map(Json::text);
             return Err(Unspoken { message: failure.message, said });
         }
-        other => return Err(Unspoken { message: failure_of(other), said: None }),
+        other @ (Answer::TimedOut | Answer::Cancelled(_)) => {
+            return Err(Unspoken { message: failure_of(other), said: None });
+        }
     };
     if let Some(Data::Text(text)) = value.get("text") {
         return Ok(Spoken::Text(text.clone()));

@@ -146,7 +146,13 @@ impl World {
                     }
                 }
             }
-            _ => Err(no_method(place, &object, &name)),
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Object(_)
+            | Value::Handle(_) => Err(no_method(place, &object, &name)),
         }
     }
 

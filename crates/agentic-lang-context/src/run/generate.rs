@@ -307,7 +307,10 @@ fn payload(module: &Shared, site: &GenerateSite, generation: &Generation) -> Dat
         .map(|budget| Data::Int(i64::try_from(budget.limit.max(1)).unwrap_or(i64::MAX)));
     let think = match &site.options.think {
         Json::Text(level) => Data::text(&**level),
-        other => Data::Bool(*other == Json::Bool(true)),
+        other
+        @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::List(_) | Json::Object(_)) => {
+            Data::Bool(*other == Json::Bool(true))
+        }
     };
     Data::map([
         ("model", Data::text(&*model.name)),

@@ -40,7 +40,14 @@ impl World {
         self.expect_arity(function, 1)?;
         let input = match &start.input {
             Data::Null => Json::Object(Ordered::new()),
-            value => json::from_value(value)
+            value @ (Data::Bool(_)
+            | Data::Int(_)
+            | Data::Float(_)
+            | Data::Text(_)
+            | Data::Bytes(_)
+            | Data::List(_)
+            | Data::Map(_)
+            | Data::Link(_)) => json::from_value(value)
                 .map_err(|fault| Fault::new(called.place, format!("the input: {fault}")))?,
         };
         if called.input.is_none() {

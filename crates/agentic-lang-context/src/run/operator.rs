@@ -175,16 +175,18 @@ pub(super) fn index(place: Place, list: &Value, index: &Value) -> Result<Value, 
         return Err(Fault::new(place, format!("only lists have items, not {}", sort(list))));
     };
     let items = list.items.borrow();
-    match index {
-        Value::Number(number) if number.fract() == 0.0 && *number >= 0.0 => {
-            let at = if *number < items.len() as f64 { Some(*number as usize) } else { None };
-            at.and_then(|at| items.get(at)).cloned().ok_or_else(|| {
-                let shown = number_to_text(*number);
-                let message = format!("the list has {} items and none at {shown}", items.len());
-                Fault::new(place, message)
-            })
-        }
-        _ => Err(Fault::new(place, "the place of an item is a whole number, 0 or more")),
+    if let Value::Number(number) = index
+        && number.fract() == 0.0
+        && *number >= 0.0
+    {
+        let at = if *number < items.len() as f64 { Some(*number as usize) } else { None };
+        at.and_then(|at| items.get(at)).cloned().ok_or_else(|| {
+            let shown = number_to_text(*number);
+            let message = format!("the list has {} items and none at {shown}", items.len());
+            Fault::new(place, message)
+        })
+    } else {
+        Err(Fault::new(place, "the place of an item is a whole number, 0 or more"))
     }
 }
 
@@ -195,14 +197,11 @@ pub(super) fn set_member(
     name: &Arc<str>,
     value: Value,
 ) -> Result<(), Fault> {
-    match object {
-        Value::Object(object) => {
-            object.entries.borrow_mut().set(name.clone(), value);
-            Ok(())
-        }
-        other => {
-            let message = format!("a property of {} cannot be set", sort(other));
-            Err(Fault::new(place, message))
-        }
+    if let Value::Object(object) = object {
+        object.entries.borrow_mut().set(name.clone(), value);
+        Ok(())
+    } else {
+        let message = format!("a property of {} cannot be set", sort(object));
+        Err(Fault::new(place, message))
     }
 }

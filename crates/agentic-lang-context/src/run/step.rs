@@ -65,6 +65,7 @@ impl World {
         }
     }
 
+    // size: an arm for each instruction.
     fn step(&mut self, task: &mut Task, op: Op, at: usize) -> Result<Flow, Fault> {
         match op {
             Op::Local(slot) => {
@@ -114,14 +115,6 @@ impl World {
             }
             Op::CountDown { slot, exit } => count_down(task, slot, exit),
             Op::Return => return self.return_from(task, at),
-            other => return self.step_wide(task, other, at),
-        }
-        Ok(Flow::Next)
-    }
-
-    /// Runs the instructions that build values, call, loop and speak.
-    fn step_wide(&mut self, task: &mut Task, op: Op, at: usize) -> Result<Flow, Fault> {
-        match op {
             Op::Resource(resource) => {
                 let value = self.resource_value(resource);
                 task.stack.push(value);
@@ -169,7 +162,6 @@ impl World {
             Op::DeclareUse(site) => self.declare_use(task, site, at)?,
             Op::Generate(site) => return self.generate(task, site, at),
             Op::SourceEnd => return self.source_end(task, at),
-            other => unreachable!("BUG: {other:?} is handled above"),
         }
         Ok(Flow::Next)
     }
@@ -179,9 +171,13 @@ impl World {
     }
 
     fn resource_value(&self, resource: u32) -> Value {
-        match self.module.code.resources[resource as usize].kind {
-            crate::ast::ImportKind::File => self.files[resource as usize].clone(),
-            _ => Value::Handle(Handle::Resource(resource)),
+        if matches!(
+            self.module.code.resources[resource as usize].kind,
+            crate::ast::ImportKind::File
+        ) {
+            self.files[resource as usize].clone()
+        } else {
+            Value::Handle(Handle::Resource(resource))
         }
     }
 
@@ -292,8 +288,11 @@ impl World {
 }
 
 fn count_down(task: &mut Task, slot: u32, exit: u32) {
-    match task.slot_mut(slot) {
-        Value::Number(left) if *left >= 1.0 => *left -= 1.0,
-        _ => task.at = exit as usize,
+    if let Value::Number(left) = task.slot_mut(slot)
+        && *left >= 1.0
+    {
+        *left -= 1.0
+    } else {
+        task.at = exit as usize
     }
 }

@@ -100,7 +100,9 @@ impl Resolver<'_> {
             Err(error) => {
                 let reason = match &error {
                     BindError::Range { expected, .. } => format!("must be {expected}"),
-                    other => other.to_string(),
+                    other @ (BindError::Unknown { .. }
+                    | BindError::Missing { .. }
+                    | BindError::Type { .. }) => other.to_string(),
                 };
                 self.findings.push(
                     Finding::new(FindingKind::ArgValue, argument.site.0, error.to_string())

@@ -256,6 +256,12 @@ fn weigh(value: &Value, left: &mut usize) -> Option<()> {
             *left = left.checked_sub(key.len() + 1)?;
             weigh(item, left)
         }),
-        _ => Some(()),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => Some(()),
     }
 }

@@ -16,12 +16,13 @@ pub(super) fn invalid(reason: &str) -> Failure {
 
 /// Returns what a model said; why it ended and what it cost stands in the record alone.
 pub(super) fn said(reply: Value) -> Value {
-    match reply {
-        Value::Map(mut map) if map.contains_key("finish") => match map.remove("text") {
-            Some(Value::Text(text)) => Value::Text(text),
-            Some(_) | None => Value::Map(map),
-        },
-        other => other,
+    let Value::Map(mut map) = reply else { return reply };
+    if !map.contains_key("finish") {
+        return Value::Map(map);
+    }
+    match map.remove("text") {
+        Some(Value::Text(text)) => Value::Text(text),
+        Some(_) | None => Value::Map(map),
     }
 }
 
@@ -39,7 +40,14 @@ pub(super) fn data(reply: &Value, meaning: Meaning) -> Option<Value> {
     let text = match reply {
         Value::Text(text) => text.clone(),
         Value::Map(map) if map.len() == 1 && map.contains_key("text") => text_of(reply),
-        other => return Some(other.clone()),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_)) => return Some(other.clone()),
     };
     let whole = json::from_text(text.trim()).ok();
     whole.or_else(|| match meaning {

@@ -184,10 +184,10 @@ pub fn durable_with_kills(
 /// Counts what executors have answered.
 fn n_answered(frames: &[Vec<u8>]) -> usize {
     let journal = Journal::read(frames.to_vec()).expect("a journal");
-    let by_executor = journal.records().iter().filter(|record| match &record.body {
-        Body::Answer(answer) => answer.by == By::Executor,
-        _ => false,
-    });
+    let by_executor = journal
+        .records()
+        .iter()
+        .filter(|record| matches!(&record.body, Body::Answer(answer) if answer.by == By::Executor));
     by_executor.count()
 }
 

@@ -94,9 +94,8 @@ fn nodes(calls: impl Strategy<Value = Call> + 'static) -> impl Strategy<Value = 
     calls.prop_map(Node::Call).prop_recursive(5, 32, 4, |inner| {
         let pipeline = prop::collection::vec(inner.clone(), 2..5).prop_map(|stages| {
             // A pipeline has no pipelines for stages; the parser makes none.
-            let flat = stages.into_iter().flat_map(|stage| match stage {
-                Node::Pipeline(inner, _) => inner,
-                other => vec![other],
+            let flat = stages.into_iter().flat_map(|stage| {
+                if let Node::Pipeline(inner, _) = stage { inner } else { vec![stage] }
             });
             Node::Pipeline(flat.collect(), site())
         });

@@ -191,7 +191,13 @@ impl Param {
         let number = match value {
             Value::Int(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
-            _ => None,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_) => None,
         };
         if let Some(number) = number
             && (self.min.is_some_and(|min| number < min)

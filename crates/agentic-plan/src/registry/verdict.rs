@@ -110,7 +110,13 @@ impl Condition {
         let number = match found {
             Value::Int(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
-            _ => None,
+            Value::Null
+            | Value::Bool(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_) => None,
         };
         match &self.test {
             Test::Below(bound) => number.is_none_or(|number| number < *bound),

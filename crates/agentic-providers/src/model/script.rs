@@ -27,7 +27,15 @@ pub fn script_prompt(payload: &Value) -> Result<Prompt, Failure> {
     let payload = match payload {
         Value::Text(text) => return Ok(Prompt { user: text.clone(), ..Prompt::default() }),
         Value::Map(map) => map,
-        other => return Err(wrong(format!("takes a text or a map, not {}", other.variant()))),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Link(_)) => {
+            return Err(wrong(format!("takes a text or a map, not {}", other.variant())));
+        }
     };
     for (name, value) in payload {
         let is_right = match (name.as_str(), value) {
@@ -113,7 +121,7 @@ mod tests {
         let found = match answer {
             Answer::Ok(value) => json::to_text(&value),
             Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
-            other => format!("{other:?}"),
+            other @ (Answer::TimedOut | Answer::Cancelled(_)) => format!("{other:?}"),
         };
         assert_eq!(found, wanted, "{said}");
     }

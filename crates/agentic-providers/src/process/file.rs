@@ -50,9 +50,8 @@ impl ProcessFile {
         let file = match open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Only the last part: a session that is over has its folder elsewhere.
-                std::fs::create_dir(folder).or_else(|error| match error.kind() {
-                    ErrorKind::AlreadyExists => Ok(()),
-                    _ => Err(error),
+                std::fs::create_dir(folder).or_else(|error| {
+                    if error.kind() == ErrorKind::AlreadyExists { Ok(()) } else { Err(error) }
                 })?;
                 open()?
             }

@@ -79,7 +79,9 @@ fn headers(
         let value = match value {
             Json::String(text) => text,
             Json::Number(number) => number.to_string(),
-            _ => return Err(argument.fault("headers", "are texts")),
+            Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => {
+                return Err(argument.fault("headers", "are texts"));
+            }
         };
         headers.push((name, revealed.reveal(&value, session)));
     }

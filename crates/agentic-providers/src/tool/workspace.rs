@@ -361,14 +361,14 @@ impl Place {
             if name == "." || name == ".." || is_guarded(&name) {
                 continue;
             }
-            let kind = match entry.file_type() {
+            let known = entry.file_type();
+            let kind = if known == FileType::Unknown {
                 // Some file systems do not tell.
-                FileType::Unknown => {
-                    let flags = AtFlags::SYMLINK_NOFOLLOW;
-                    let stat = rustix::fs::statat(&folder, entry.file_name(), flags);
-                    stat.map_or(Kind::Other, |stat| kind_of(FileType::from_raw_mode(stat.st_mode)))
-                }
-                known => kind_of(known),
+                let flags = AtFlags::SYMLINK_NOFOLLOW;
+                let stat = rustix::fs::statat(&folder, entry.file_name(), flags);
+                stat.map_or(Kind::Other, |stat| kind_of(FileType::from_raw_mode(stat.st_mode)))
+            } else {
+                kind_of(known)
             };
             entries.push(Entry { name, kind });
         }

@@ -372,7 +372,11 @@ fn a_program_finds_its_credential_and_nobody_hears_of_it() {
     };
     let said = match run("printf '%s' \"$AGENTIC_CREDENTIAL\"") {
         Outcome::Done(printed) => String::from_utf8_lossy(&printed).into_owned(),
-        other => panic!("{other:?}"),
+        other @ (Outcome::Crashed { .. }
+        | Outcome::Lost(_)
+        | Outcome::Flooded
+        | Outcome::TimedOut
+        | Outcome::Stopped) => panic!("{other:?}"),
     };
     assert!(said.starts_with("secret-"), "{said}");
     let escaped = r#"printf '"%s"' 'say \"hunter2\"'"#;

@@ -97,7 +97,10 @@ fn stopped(line: &str, grace: Duration) -> String {
     match outcome {
         Outcome::Done(printed) => format!("done {}", String::from_utf8_lossy(&printed)),
         Outcome::Stopped => "stopped".to_owned(),
-        other => format!("{other:?}"),
+        other @ (Outcome::Crashed { .. }
+        | Outcome::Lost(_)
+        | Outcome::Flooded
+        | Outcome::TimedOut) => format!("{other:?}"),
     }
 }
 

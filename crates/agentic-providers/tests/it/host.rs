@@ -71,9 +71,10 @@ impl Program for Fan {
             Join::FailFast => is_failure || open.is_empty(),
             Join::Chain => n + 1 == self.asks.len(),
         };
-        let opened = match self.join {
-            Join::Chain if !is_over => vec![self.asks[n + 1].clone()],
-            _ => Vec::new(),
+        let opened = if matches!(self.join, Join::Chain) && !is_over {
+            vec![self.asks[n + 1].clone()]
+        } else {
+            Vec::new()
         };
         let event = Event { kind: "print".to_owned(), data: Value::Int(n as i64) };
         let end = if is_over { self.end() } else { None };

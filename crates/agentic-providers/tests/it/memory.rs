@@ -36,7 +36,7 @@ impl World {
                 value.get("json").and_then(Value::as_text).expect("JSON text").to_owned()
             }
             Answer::Failed(failure) => format!("{}: {}", failure.code, failure.message),
-            other => panic!("{request:?}: {other:?}"),
+            other @ (Answer::TimedOut | Answer::Cancelled(_)) => panic!("{request:?}: {other:?}"),
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentic_model::{Cid, Instant, Value};
 
-use crate::{Body, EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
+use crate::{EffectClass, End, Event, Link, Path, Request, RequestHash, RequestId, Stopped};
 
 /// What to do next. First keep the objects, then append the records and make both durable, then
 /// do the rest.
@@ -33,10 +33,8 @@ pub struct Progress {
 impl Progress {
     /// Returns the paths of what the program has just asked: requests of which there was no record.
     pub fn asked(&self) -> BTreeSet<&Path> {
-        let asked = self.links.iter().filter_map(|link| match &link.record.body {
-            Body::Ask(ask) => Some(&ask.path),
-            _ => None,
-        });
+        let asked =
+            self.links.iter().filter_map(|link| link.record.body.as_ask().map(|ask| &ask.path));
         asked.collect()
     }
 

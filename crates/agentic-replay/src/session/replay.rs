@@ -184,9 +184,9 @@ impl<'r, P: Program> Replay<'r, P> {
         };
         program.skip_scopes(finished.paths());
         let (session, group) = Session::begin(program, beginning);
-        let patches = journal.records().iter().filter_map(|record| match &record.body {
-            Body::Ask(ask) if ask.kind == PATCH => Some(&ask.path),
-            _ => None,
+        let patches = journal.records().iter().filter_map(|record| {
+            let ask = record.body.as_ask()?;
+            (ask.kind == PATCH).then_some(&ask.path)
         });
         let (patches, waiting) = (patches.collect(), BTreeSet::new());
         let mut replay = Replay { session, group, journal, setting, finished, waiting, patches };
@@ -433,7 +433,21 @@ fn ended(body: &Body) -> (&'static str, Option<&Stored>) {
         Body::End(Outcome::Ok(value)) => ("end ok", Some(value)),
         Body::End(Outcome::Failed { .. }) => ("end failed", None),
         Body::Continue(next) => ("continue", Some(&next.state)),
-        _ => ("end cancelled", None),
+        Body::Start(_)
+        | Body::Ask(_)
+        | Body::Answer(_)
+        | Body::Attempt(_)
+        | Body::Signal(_)
+        | Body::Escalate(_)
+        | Body::Vote(_)
+        | Body::Publish(_)
+        | Body::Found(_)
+        | Body::Permit(_)
+        | Body::Upgrade(_)
+        | Body::Withdraw(_)
+        | Body::Cancel(_)
+        | Body::ScopeEnd(_)
+        | Body::End(_) => ("end cancelled", None),
     }
 }
 

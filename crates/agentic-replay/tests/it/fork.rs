@@ -1,9 +1,7 @@
 //! Forks: shared up to the cut, apart beyond it.
 
 use agentic_model::{AgentName, Cid, Instant};
-use agentic_replay::{
-    Body, ForkDraft, ForkError, HOLD, Journal, Kinds, Progress, Session, Setting,
-};
+use agentic_replay::{ForkDraft, ForkError, HOLD, Journal, Kinds, Progress, Session, Setting};
 use proptest::prelude::*;
 
 use crate::session::{Kept, begin, engine, finish};
@@ -76,9 +74,9 @@ fn randomness_is_shared_up_to_the_cut_only() {
 
 /// The hashes of all requests with a random payload.
 fn random(journal: &Journal) -> Vec<String> {
-    let asks = journal.records().iter().filter_map(|record| match &record.body {
-        Body::Ask(ask) if ask.kind == "model" => Some(ask.hash.to_string()),
-        _ => None,
+    let asks = journal.records().iter().filter_map(|record| {
+        let ask = record.body.as_ask()?;
+        (ask.kind == "model").then(|| ask.hash.to_string())
     });
     asks.collect()
 }

@@ -131,7 +131,13 @@ fn part(value: &Value) -> Part<'_> {
     match value {
         Value::Text(text) => Part::Text(text),
         Value::Bytes(bytes) => Part::Bytes(bytes),
-        other => Part::Other(other.clone()),
+        other @ (Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_)) => Part::Other(other.clone()),
     }
 }
 

@@ -40,7 +40,7 @@ fn check(turns: Vec<Turn>, code: &str) {
     let finished = run_to_end(program, &start(), |_| Answer::Ok(Value::Null));
     match finished.end {
         End::Failed(failure) => assert_eq!(failure.code, code),
-        end => panic!("{end:?} in place of `{code}`"),
+        end @ (End::Done(_) | End::Cancelled) => panic!("{end:?} in place of `{code}`"),
     }
 }
 

@@ -91,12 +91,13 @@ pub fn answer(path: &Path, salt: u64) -> Answer {
 
 fn asked(kept: &Kept, payload: i64) -> Option<(u64, Path)> {
     let journal = kept.journal();
-    journal.records().iter().find_map(|record| match &record.body {
-        Body::Ask(ask) => {
+    journal.records().iter().find_map(|record| {
+        if let Body::Ask(ask) = &record.body {
             let value = ask.payload.value(&kept.objects).expect("payloads are kept");
             (value == Value::Int(payload)).then(|| (record.seq, ask.path.clone()))
+        } else {
+            None
         }
-        _ => None,
     })
 }
 
@@ -144,10 +145,10 @@ proptest! {
         let journal = kept.journal();
         let mut open = std::collections::BTreeSet::new();
         for record in journal.records() {
-            match &record.body {
-                Body::Ask(ask) => prop_assert!(open.insert(ask.path.clone())),
-                Body::Answer(answer) => prop_assert!(open.remove(&answer.path)),
-                _ => {}
+            if let Body::Ask(ask) = &record.body {
+                prop_assert!(open.insert(ask.path.clone()));
+            } else if let Body::Answer(answer) = &record.body {
+                prop_assert!(open.remove(&answer.path));
             }
         }
         prop_assert!(open.is_empty() && journal.is_over());

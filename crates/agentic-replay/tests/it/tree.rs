@@ -207,7 +207,10 @@ impl World {
             let node = rest.remove(0);
             match self.begin(&node, &mut context) {
                 State::Done(value) => done.push(value),
-                current => {
+                current @ (State::Waiting(_)
+                | State::Seq { .. }
+                | State::All(_)
+                | State::Any(_)) => {
                     outer.clone_from(&context);
                     return State::Seq { rest, current: Box::new(current), context, done };
                 }
@@ -220,9 +223,10 @@ impl World {
     fn wake(&mut self, state: &mut State, path: &Path, answer: &Answer) {
         match state {
             State::Waiting(waiting) if waiting == path => {
-                *state = State::Done(match answer {
-                    Answer::Ok(value) => value.clone(),
-                    _ => Value::text("failed"),
+                *state = State::Done(if let Answer::Ok(value) = answer {
+                    value.clone()
+                } else {
+                    Value::text("failed")
                 });
             }
             State::Waiting(_) | State::Done(_) => {}
@@ -246,9 +250,8 @@ impl World {
 /// Ends a join whose branches have come far enough, and withdraws what is left of it.
 fn settle(state: &mut State, turn: &mut Turn) {
     let values = |states: &[State]| -> Vec<Value> {
-        let done = states.iter().filter_map(|state| match state {
-            State::Done(value) => Some(value.clone()),
-            _ => None,
+        let done = states.iter().filter_map(|state| {
+            if let State::Done(value) = state { Some(value.clone()) } else { None }
         });
         done.collect()
     };
@@ -260,7 +263,7 @@ fn settle(state: &mut State, turn: &mut Turn) {
             states.iter().for_each(|state| open(state, &mut turn.withdrawn));
             *state = State::Done(values(states).remove(0));
         }
-        _ => {}
+        State::Waiting(_) | State::Seq { .. } | State::All(_) | State::Any(_) | State::Done(_) => {}
     }
 }
 

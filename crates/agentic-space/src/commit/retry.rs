@@ -17,9 +17,8 @@ pub(super) fn same_as_rolled_forward(
     tree: Oid,
 ) -> Result<Option<Committed>> {
     let earlier = space.recovered().iter().filter(|one| one.stream == *writer.stream());
-    let earlier = earlier.filter_map(|one| match &one.mended {
-        Mended::Opened(finding) => Some(finding),
-        _ => None,
+    let earlier = earlier.filter_map(|one| {
+        if let Mended::Opened(finding) = &one.mended { Some(finding) } else { None }
     });
     let commit = writer.findings().iter().chain(earlier).find_map(|finding| match finding {
         Finding::RolledForward { commit } => *commit,

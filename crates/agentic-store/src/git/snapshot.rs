@@ -168,7 +168,9 @@ impl FileReader<'_> {
                     let target = std::fs::read(&full).map_err(Error::io("read", &full))?;
                     (FileMode::Link, self.scratch.write_blob(&target)?)
                 }
-                mode => (mode, self.read_filtered(&full, path)?.ok_or_else(|| unstable(path))?),
+                mode @ (FileMode::Plain | FileMode::Executable) => {
+                    (mode, self.read_filtered(&full, path)?.ok_or_else(|| unstable(path))?)
+                }
             }
         } else if metadata.is_dir() {
             return folder(&full, kept.known);

@@ -244,7 +244,15 @@ pub(super) fn oid_or_null(value: &Value) -> Result<Option<Oid>> {
         Value::Bytes(bytes) => {
             Oid::from_bytes(bytes).map(Some).map_err(|e| Error::corrupt("a record", e))
         }
-        other => Err(Error::corrupt("a record", format!("an id that is {}", other.variant()))),
+        other @ (Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Text(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_)) => {
+            Err(Error::corrupt("a record", format!("an id that is {}", other.variant())))
+        }
     }
 }
 

@@ -268,10 +268,7 @@ fn one_verb(space: &Space, thread: usize, round: usize) -> usize {
 
 /// A commit need not have a trace.
 fn unbound(error: Error) -> Result<(), Error> {
-    match error {
-        Error::Commit(CommitError::NoTrace { .. }) => Ok(()),
-        error => Err(error),
-    }
+    if matches!(error, Error::Commit(CommitError::NoTrace { .. })) { Ok(()) } else { Err(error) }
 }
 
 #[test]

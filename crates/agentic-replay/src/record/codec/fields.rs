@@ -128,10 +128,7 @@ impl<'b> In<'b> {
         let Part::Other(Value::List(items)) = self.take(field)? else {
             return Err(invalid(field));
         };
-        let text = |item| match item {
-            Value::Text(text) => Ok(text),
-            _ => Err(invalid(field)),
-        };
+        let text = |item| if let Value::Text(text) = item { Ok(text) } else { Err(invalid(field)) };
         items.into_iter().map(text).collect()
     }
 

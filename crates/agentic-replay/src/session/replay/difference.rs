@@ -67,10 +67,11 @@ impl<P: Program> Replay<'_, P> {
         asked: Option<Asked>,
     ) -> Divergence {
         let wanted = asked.as_ref().and_then(|asked| asked.hash);
-        let elsewhere = self.journal.records().iter().find(|record| match &record.body {
-            Body::Ask(ask) => Some(ask.hash) == wanted,
-            _ => false,
-        });
+        let elsewhere = self
+            .journal
+            .records()
+            .iter()
+            .find(|record| matches!(&record.body, Body::Ask(ask) if Some(ask.hash) == wanted));
         Divergence {
             difference,
             seq,
