@@ -86,7 +86,7 @@ fn check_value(
             Action::Approve if policy.schema.is_some() => {
                 Err(misfit("", "there is nothing to approve without a value".to_owned()))
             }
-            _ => Ok(()),
+            Action::Approve | Action::Reject | Action::Expire | Action::Withdrawn => Ok(()),
         };
     };
     if agentic_model::canonical::encode(value).is_err() {

@@ -23,9 +23,12 @@ impl SessionUsers for SessionSpace {
         &self,
         agents: &BTreeSet<&AgentName>,
     ) -> agentic_space::Result<Option<(AgentName, String)>> {
-        let open = open_sessions_of(self, agents).map_err(|error| match error {
-            Error::Space(error) => error,
-            other => agentic_store::Error::corrupt("the sessions of these agents", other).into(),
+        let open = open_sessions_of(self, agents).map_err(|error| {
+            if let Error::Space(error) = error {
+                error
+            } else {
+                agentic_store::Error::corrupt("the sessions of these agents", error).into()
+            }
         })?;
         Ok(open.into_iter().next().map(|(session, agent)| (agent, session.short())))
     }

@@ -47,7 +47,21 @@ impl Beginning {
                 Err(damaged(id, "its id does not follow from how it began"))
             }
             Body::Start(start) => Ok(Beginning { at: record.at, seq: record.seq, start: *start }),
-            _ => Err(damaged(id, "it does not begin with a start")),
+            Body::Ask(_)
+            | Body::Answer(_)
+            | Body::Attempt(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::Publish(_)
+            | Body::Found(_)
+            | Body::Permit(_)
+            | Body::Upgrade(_)
+            | Body::Withdraw(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_)
+            | Body::Continue(_)
+            | Body::End(_) => Err(damaged(id, "it does not begin with a start")),
         }
     }
 

@@ -153,9 +153,14 @@ pub fn open_spawns(space: &SessionSpace, journal: &Journal) -> Result<Vec<Path>>
 /// Fails when the records of the session are damaged, and when the sessions cannot be listed.
 pub fn children(space: &SessionSpace, parent: &SessionId) -> Result<Vec<SessionId>> {
     let journal = read_journal(space, parent)?;
-    let keys = journal.records().iter().filter_map(|record| match &record.body {
-        Body::Ask(ask) if ask.kind == "spawn" => Some(child_key(parent, &ask.path)),
-        _ => None,
+    let keys = journal.records().iter().filter_map(|record| {
+        if let Body::Ask(ask) = &record.body
+            && ask.kind == "spawn"
+        {
+            Some(child_key(parent, &ask.path))
+        } else {
+            None
+        }
     });
     let keys: BTreeSet<String> = keys.collect();
     if keys.is_empty() {

@@ -279,10 +279,13 @@ impl<'a> Driver<'a> {
     fn wait_for_work(&mut self) -> Result<()> {
         match self.arrivals.1.recv_timeout(LOOK_EVERY) {
             Ok((path, came)) => match self.running.remove(&path) {
-                Some(running) => match came {
-                    Came::Orphans { are_over } => self.orphaned(running.performance, are_over),
-                    came => self.arrived(&running, came),
-                },
+                Some(running) => {
+                    if let Came::Orphans { are_over } = came {
+                        self.orphaned(running.performance, are_over)
+                    } else {
+                        self.arrived(&running, came)
+                    }
+                }
                 None => Ok(()),
             },
             // The driver holds a sender of its own, so nothing has come yet.

@@ -136,7 +136,12 @@ pub(super) fn edits(payload: &Value) -> Option<BTreeMap<String, Edit>> {
                 Edit::Write { content: text.clone().into_bytes(), mode: FileMode::Plain }
             }
             Value::Bytes(bytes) => Edit::Write { content: bytes.clone(), mode: FileMode::Plain },
-            _ => return None,
+            Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_) => return None,
         };
         Some((path.clone(), edit))
     };

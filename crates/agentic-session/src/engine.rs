@@ -182,7 +182,11 @@ fn refused(error: Error) -> EngineError {
         | Error::Decision(DecisionError::HoldExpired { .. }) => Refusal::HoldClosed,
         Error::Request(RequestError::ValueMisfit { .. }) => Refusal::ChoiceNotOffered,
         Error::Decision(DecisionError::NotAllowed { .. }) => Refusal::NotAuthorised,
-        _ => Refusal::Own,
+        Error::Space(_)
+        | Error::Session(_)
+        | Error::Program(_)
+        | Error::Request(_)
+        | Error::Decision(_) => Refusal::Own,
     };
     EngineError::new(refusal, error)
 }

@@ -205,9 +205,12 @@ pub struct Values<'a> {
 impl<'a> Values<'a> {
     /// Finds the folders of a session and of those that it was forked from.
     pub fn of(space: &'a SessionSpace, journal: &Journal) -> Values<'a> {
-        let starts = journal.records().iter().filter_map(|record| match &record.body {
-            Body::Start(start) => Some(Folder::of(space, &start.session)),
-            _ => None,
+        let starts = journal.records().iter().filter_map(|record| {
+            if let Body::Start(start) = &record.body {
+                Some(Folder::of(space, &start.session))
+            } else {
+                None
+            }
         });
         Values { space, folders: starts.collect() }
     }

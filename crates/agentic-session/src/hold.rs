@@ -239,14 +239,16 @@ pub fn winner(decision: Option<&Decision>, cancelled_by: Option<&str>) -> (Strin
 pub(crate) fn cancelled_by(journal: &Journal, path: &Path) -> Option<String> {
     let mut who = None;
     for record in journal.records().iter().rev() {
-        match &record.body {
+        if let Body::Cancel(cancel) = &record.body {
             // The first one counts: nothing could be decided from then on.
-            Body::Cancel(cancel) => who = Some(cancel.who.clone()),
+            who = Some(cancel.who.clone());
+        } else if matches!(&record.body, Body::Answer(answer) if answer.path == *path) {
             // What came after the answer did not close it.
-            Body::Answer(answer) if answer.path == *path => who = None,
-            Body::Ask(ask) if ask.path == *path => return who,
-            Body::Start(_) => return None,
-            _ => {}
+            who = None;
+        } else if matches!(&record.body, Body::Ask(ask) if ask.path == *path) {
+            return who;
+        } else if matches!(record.body, Body::Start(_)) {
+            return None;
         }
     }
     None

@@ -133,11 +133,12 @@ pub fn token() -> String {
 fn put(folder: &Folder, name: &str, letter: &Letter) -> Result<()> {
     let inbox = folder.inbox();
     // The folder of a session that ends meanwhile is gone from here, and is not made anew.
-    let over = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => {
+    let over = |error: std::io::Error| {
+        if error.kind() == std::io::ErrorKind::NotFound {
             Error::Session(SessionError::Over { id: folder.id.short() })
+        } else {
+            agentic_store::Error::io("create", &inbox)(error).into()
         }
-        _ => agentic_store::Error::io("create", &inbox)(error).into(),
     };
     match std::fs::create_dir(&inbox) {
         Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(over(error)),
@@ -269,9 +270,10 @@ impl Letter {
             let value = value.get("value")?.clone();
             return Some(Letter::Signal(Signal { id: text("id")?, name, value }));
         }
-        let mode = match value.get("kill")? {
-            Value::Bool(true) => CancelMode::Kill,
-            _ => CancelMode::Cooperative,
+        let mode = if matches!(value.get("kill")?, Value::Bool(true)) {
+            CancelMode::Kill
+        } else {
+            CancelMode::Cooperative
         };
         Some(Letter::Cancel(CancelRecord { who: text("cancel")?, why: text("why")?, mode }))
     }

@@ -214,7 +214,13 @@ fn names(value: &Value) -> Option<Vec<String>> {
         Value::List(all) => {
             all.iter().map(|item| item.as_text().map(str::to_owned)).collect::<Option<_>>()
         }
-        _ => None,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::Map(_)
+        | Value::Link(_) => None,
     }
 }
 
@@ -257,6 +263,12 @@ pub(super) fn instant(value: &Value) -> Option<Instant> {
     match value {
         Value::Int(millis) => Some(Instant::from_millis(*millis)),
         Value::Text(text) => Instant::parse(text),
-        _ => None,
+        Value::Null
+        | Value::Bool(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_) => None,
     }
 }

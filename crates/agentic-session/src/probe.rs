@@ -83,7 +83,12 @@ pub fn probe_of(payload: &Value) -> Option<std::result::Result<Value, &'static s
         line @ Value::Text(_) => Map::from([("command".to_owned(), line.clone())]),
         words @ Value::List(_) => Map::from([("argv".to_owned(), words.clone())]),
         Value::Map(probe) => probe.clone(),
-        _ => Map::new(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => Map::new(),
     };
     if let Some(folder) = payload.get("cwd") {
         probe.entry("cwd".to_owned()).or_insert_with(|| folder.clone());

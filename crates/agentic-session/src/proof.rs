@@ -124,7 +124,20 @@ fn flows_of(journal: &Journal) -> BTreeSet<Cid> {
     let flow = |record: &Record| match &record.body {
         Body::Start(start) => Some(start.flow),
         Body::Upgrade(upgrade) => Some(upgrade.to),
-        _ => None,
+        Body::Ask(_)
+        | Body::Answer(_)
+        | Body::Attempt(_)
+        | Body::Signal(_)
+        | Body::Escalate(_)
+        | Body::Vote(_)
+        | Body::Publish(_)
+        | Body::Found(_)
+        | Body::Permit(_)
+        | Body::Withdraw(_)
+        | Body::Cancel(_)
+        | Body::ScopeEnd(_)
+        | Body::Continue(_)
+        | Body::End(_) => None,
     };
     journal.records().iter().filter_map(flow).collect()
 }

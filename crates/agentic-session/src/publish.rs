@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use agentic_model::Oid;
 use agentic_replay::record::PublishRecord;
-use agentic_replay::{Body, Hold, Link, Note, Path, Progress};
+use agentic_replay::{Hold, Link, Note, Path, Progress};
 
 use super::drive::Driver;
 use super::folder::damaged;
@@ -63,10 +63,7 @@ impl Driver<'_> {
 
 /// Returns where the request is that a record asks, if it asks one.
 fn asked_in(link: &Link) -> Option<&Path> {
-    match &link.record.body {
-        Body::Ask(ask) => Some(&ask.path),
-        _ => None,
-    }
+    link.record.body.as_ask().map(|ask| &ask.path)
 }
 
 /// Returns the head on which a decision finds a hold: that on which it was published, or the head

@@ -129,7 +129,14 @@ pub(super) fn plain(record: Value, values: &Values<'_>) -> Value {
             Value::Bytes(bytes) => {
                 Value::Text(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
             }
-            other => other,
+            other @ (Value::Null
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_)) => other,
         };
         (key, field)
     };

@@ -244,7 +244,14 @@ impl Known {
     fn from_value(value: &Value) -> Option<Known> {
         let tip = match value.get("tip")? {
             Value::Null => None,
-            tip => Some(Oid::from_bytes(tip.as_bytes()?).ok()?),
+            tip @ (Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Bytes(_)
+            | Value::List(_)
+            | Value::Map(_)
+            | Value::Link(_)) => Some(Oid::from_bytes(tip.as_bytes()?).ok()?),
         };
         let part =
             |(cid, part): (&String, &Value)| Some((Cid::parse(cid).ok()?, Part::from_value(part)?));

@@ -130,7 +130,19 @@ pub fn is_recorded(
         Body::Answer(answer) => answer.by == By::Decision(commit.clone()),
         Body::Vote(vote) => vote.decision == commit,
         Body::Permit(permit) => permit.decision == commit,
-        _ => false,
+        Body::Start(_)
+        | Body::Ask(_)
+        | Body::Attempt(_)
+        | Body::Signal(_)
+        | Body::Escalate(_)
+        | Body::Publish(_)
+        | Body::Found(_)
+        | Body::Upgrade(_)
+        | Body::Withdraw(_)
+        | Body::Cancel(_)
+        | Body::ScopeEnd(_)
+        | Body::Continue(_)
+        | Body::End(_) => false,
     }))
 }
 
@@ -161,7 +173,19 @@ fn published(journal: &Journal, start: &StartRecord, id: &RequestId) -> Option<O
             }
             // What a fork shares was asked under other ids.
             Body::Start(_) => return None,
-            _ => {}
+            Body::Answer(_)
+            | Body::Attempt(_)
+            | Body::Signal(_)
+            | Body::Escalate(_)
+            | Body::Vote(_)
+            | Body::Found(_)
+            | Body::Permit(_)
+            | Body::Upgrade(_)
+            | Body::Withdraw(_)
+            | Body::Cancel(_)
+            | Body::ScopeEnd(_)
+            | Body::Continue(_)
+            | Body::End(_) => {}
         }
     }
     None
@@ -249,15 +273,16 @@ fn used(journal: &Journal, start: &StartRecord, id: &RequestId) -> BTreeSet<Oid>
         return used;
     }
     for record in journal.records() {
-        match &record.body {
-            Body::Start(start) => session = start.session.to_string(),
-            Body::Ask(ask) if RequestId::derive(&session, &ask.path, &ask.hash) == *id => {
-                path = Some(ask.path.clone());
-            }
-            Body::Permit(permit) if Some(&permit.path) == path.as_ref() => {
-                used.extend(Oid::parse(&permit.decision).ok());
-            }
-            _ => {}
+        if let Body::Start(start) = &record.body {
+            session = start.session.to_string();
+        } else if let Body::Ask(ask) = &record.body
+            && RequestId::derive(&session, &ask.path, &ask.hash) == *id
+        {
+            path = Some(ask.path.clone());
+        } else if let Body::Permit(permit) = &record.body
+            && Some(&permit.path) == path.as_ref()
+        {
+            used.extend(Oid::parse(&permit.decision).ok());
         }
     }
     used

@@ -49,9 +49,8 @@ pub fn is_agentlang(arguments: &[OsString]) -> bool {
 
 /// Says what is meant by somebody who takes one of the names for a verb.
 pub fn hint(error: &clap::Error) -> Option<&'static str> {
-    let verb = match error.get(ContextKind::InvalidSubcommand)? {
-        ContextValue::String(verb) => verb,
-        _ => return None,
+    let ContextValue::String(verb) = error.get(ContextKind::InvalidSubcommand)? else {
+        return None;
     };
     match verb.as_str() {
         AGENTLANG => Some(

@@ -20,9 +20,12 @@ impl Replacement {
     /// # Errors
     /// Fails when there can be no file beside it.
     pub fn begin(path: &Path) -> std::io::Result<Replacement> {
-        let place = std::fs::canonicalize(path).or_else(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Ok(path.to_owned()),
-            _ => Err(error),
+        let place = std::fs::canonicalize(path).or_else(|error| {
+            if error.kind() == std::io::ErrorKind::NotFound {
+                Ok(path.to_owned())
+            } else {
+                Err(error)
+            }
         })?;
         let mut name = place.file_name().unwrap_or_default().to_owned();
         name.push(format!(".{}.new", std::process::id()));

@@ -74,10 +74,10 @@ impl CommitSource {
         })?;
         let map = json::parse(&text)
             .map_err(|error| Refusal::schema(&format!("standard input is {error}"), EDITS_HINT))?;
-        match map {
-            Json::Object(map) => Ok(CommitSource::Edits(map)),
-            _ => Err(Refusal::schema("standard input is not a JSON map", EDITS_HINT)),
-        }
+        let Json::Object(map) = map else {
+            return Err(Refusal::schema("standard input is not a JSON map", EDITS_HINT));
+        };
+        Ok(CommitSource::Edits(map))
     }
 }
 

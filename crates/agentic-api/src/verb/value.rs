@@ -11,8 +11,8 @@ pub(super) fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V
 
 /// Reads a map of values.
 pub(super) fn read_map<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map, D::Error> {
-    match read_value(deserializer)? {
-        Value::Map(map) => Ok(map),
-        _ => Err(D::Error::custom("it is not a JSON map")),
-    }
+    let Value::Map(map) = read_value(deserializer)? else {
+        return Err(D::Error::custom("it is not a JSON map"));
+    };
+    Ok(map)
 }

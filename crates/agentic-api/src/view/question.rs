@@ -155,8 +155,9 @@ pub fn subject(view: &PendingView) -> &Json {
 
 /// Writes data for people: a text as it is, everything else as JSON over several lines.
 pub fn pretty(value: &Json) -> String {
-    match value {
-        Json::String(text) => text.clone(),
-        value => serde_json::to_string_pretty(value).expect("views have text keys"),
+    if let Json::String(text) = value {
+        text.clone()
+    } else {
+        serde_json::to_string_pretty(value).expect("views have text keys")
     }
 }

@@ -116,7 +116,13 @@ impl EntryView {
                     is_text = false;
                     bytes.extend_from_slice(raw);
                 }
-                _ => {}
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::List(_)
+                | Value::Map(_)
+                | Value::Link(_) => {}
             }
         }
         let first = pieces.first().expect("an entry has at least one piece");

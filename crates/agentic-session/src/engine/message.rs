@@ -62,7 +62,13 @@ fn body(question: &str, evidence: &Value) -> String {
     let judged = match evidence {
         Value::Null => String::new(),
         Value::Text(text) => text.clone(),
-        other => json::to_text(other),
+        other @ (Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_)) => json::to_text(other),
     };
     format!("{}{judged}", rest.unwrap_or_default())
 }

@@ -159,7 +159,14 @@ fn people(field: &str, named: &Value) -> Result<Vec<String>, Flaw> {
     let names = match named {
         Value::Text(_) => std::slice::from_ref(named),
         Value::List(names) if !names.is_empty() => names.as_slice(),
-        _ => return Err(form()),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::List(_)
+        | Value::Map(_)
+        | Value::Link(_) => return Err(form()),
     };
     let name = |name: &Value| name.as_text().filter(|name| is_principal(name)).map(str::to_owned);
     names.iter().map(name).collect::<Option<_>>().ok_or_else(form)

@@ -84,9 +84,10 @@ fn read_schema(file: &str) -> Result<agentic_model::Value, Failure> {
     let value = json::from_text(&text).map_err(|error| {
         Failure::schema(&format!("the schema is {error}"), "give a JSON Schema")
     })?;
-    match value {
-        agentic_model::Value::Map(_) => Ok(value),
-        _ => Err(Failure::schema("the schema is not a JSON object", "give a JSON Schema")),
+    if matches!(value, agentic_model::Value::Map(_)) {
+        Ok(value)
+    } else {
+        Err(Failure::schema("the schema is not a JSON object", "give a JSON Schema"))
     }
 }
 

@@ -29,9 +29,10 @@ fn a_full_disk_refuses_or_completes_every_write() {
             n_tried += 1;
             let next = stage.next_command();
             let found = State::read(&stage.sandbox);
-            let expected = match finished.ending {
-                Ending::Exit(0) => &stage.after,
-                _ => &stage.before,
+            let expected = if matches!(finished.ending, Ending::Exit(0)) {
+                &stage.after
+            } else {
+                &stage.before
             };
             let mut broken = expected.difference("afterwards", &found);
             broken.extend(stage.check_sound());

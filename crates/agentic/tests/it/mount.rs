@@ -59,7 +59,9 @@ impl Tally {
         let mut broken = match finished.ending {
             Ending::Exit(0) => stage.after.difference("afterwards", &found),
             Ending::Exit(1) => stage.before.difference("afterwards", &found),
-            ending => vec![format!("it ends with {ending:?}")],
+            ending @ (Ending::Exit(_) | Ending::Signal(_) | Ending::TimeLimit) => {
+                vec![format!("it ends with {ending:?}")]
+            }
         };
         if inside == LOCK && finished.ending != Ending::Exit(1) {
             broken.push("it is not refused".to_owned());

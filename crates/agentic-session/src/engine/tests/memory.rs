@@ -133,9 +133,14 @@ impl Run {
             let mut parts = path.as_str().split('/').chain([path.as_str()]);
             node.is_none_or(|node| parts.any(|part| part == node))
         };
-        let asked = self.records.iter().filter_map(|record| match &record.body {
-            Body::Ask(ask) if ask.kind == HOLD => Some(ask.path.clone()),
-            _ => None,
+        let asked = self.records.iter().filter_map(|record| {
+            if let Body::Ask(ask) = &record.body
+                && ask.kind == HOLD
+            {
+                Some(ask.path.clone())
+            } else {
+                None
+            }
         });
         let meant: Vec<Path> = match node {
             Some(_) => asked.filter(|path| stands(path)).collect(),

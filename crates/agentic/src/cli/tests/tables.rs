@@ -105,10 +105,7 @@ fn usage(argument: &Arg) -> String {
     } else {
         String::new()
     };
-    let several = match argument.get_action() {
-        clap::ArgAction::Append => "…",
-        _ => "",
-    };
+    let several = if matches!(argument.get_action(), clap::ArgAction::Append) { "…" } else { "" };
     if argument.is_positional() {
         let name = values.trim_matches(['<', '>']);
         let is_needed = argument.is_required_set();

@@ -293,9 +293,10 @@ fn print_result(context: &Context, result: &Value) {
         Format::Json => print_raw(&json::to_text(result)),
         Format::Text => {
             for value in RunResult::values_of(result) {
-                match value {
-                    Value::Text(text) => show_result(context.format, &format!("{text}\n")),
-                    other => show_result(context.format, &format!("{}\n", json::to_text(&other))),
+                if let Value::Text(text) = value {
+                    show_result(context.format, &format!("{text}\n"))
+                } else {
+                    show_result(context.format, &format!("{}\n", json::to_text(&value)))
                 }
             }
         }
