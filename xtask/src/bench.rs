@@ -10,8 +10,8 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::Outcome;
-use crate::workspace::{Workspace, root};
+use crate::CheckOutcome;
+use crate::workspace::{TidyWorkspace, root};
 
 /// The page that is written.
 pub const PAGE: &str = "docs/benchmarks.md";
@@ -30,8 +30,8 @@ struct Results {
     summary: Vec<String>,
     sections: Vec<Section>,
     instructions: InstructionSection,
-    targets: Vec<Target>,
-    commands: Vec<Command>,
+    targets: Vec<BenchTarget>,
+    commands: Vec<MeasureCommand>,
     hold_still: Vec<String>,
 }
 
@@ -96,15 +96,15 @@ struct Baseline {
 /// What was aimed at.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Target {
+struct BenchTarget {
     target: String,
     measured: String,
-    reached: Reached,
+    reached: TargetReach,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Reached {
+enum TargetReach {
     Yes,
     Partly,
     No,
@@ -113,13 +113,13 @@ enum Reached {
 /// A command that measures.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Command {
+struct MeasureCommand {
     command: String,
     measures: String,
 }
 
 /// Writes the page.
-pub fn write() -> Result<Outcome> {
+pub fn write() -> Result<CheckOutcome> {
     let read = |path: &str| {
         fs::read_to_string(root().join(path)).with_context(|| format!("cannot read `{path}`"))
     };
@@ -127,11 +127,11 @@ pub fn write() -> Result<Outcome> {
     let page = page(&read(results)?, &read(baseline)?)?;
     fs::write(root().join(PAGE), &page).with_context(|| format!("cannot write `{PAGE}`"))?;
     println!("{PAGE}: {} lines", page.lines().count());
-    Ok(Outcome::Good)
+    Ok(CheckOutcome::Good)
 }
 
 /// Makes the page from the figures of a workspace; nothing where it has none.
-pub fn page_of(workspace: &Workspace) -> Option<Result<String>> {
+pub fn page_of(workspace: &TidyWorkspace) -> Option<Result<String>> {
     let [results, baseline] = SOURCES.map(|path| workspace.files.get(path));
     Some(page(results?, baseline?))
 }
@@ -216,12 +216,12 @@ impl InstructionSection {
     }
 }
 
-impl Target {
+impl BenchTarget {
     fn word(&self) -> &'static str {
         match self.reached {
-            Reached::Yes => "yes",
-            Reached::Partly => "partly",
-            Reached::No => "**no**",
+            TargetReach::Yes => "yes",
+            TargetReach::Partly => "partly",
+            TargetReach::No => "**no**",
         }
     }
 }

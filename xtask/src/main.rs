@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 const USAGE: &str = "usage: cargo xtask test | tidy | scoreboard | schemas | bench | docs";
 /// The exit code for wrong usage, as everywhere in this project.
@@ -38,8 +38,8 @@ fn main() -> ExitCode {
         }
     };
     match outcome {
-        Ok(Outcome::Good) => ExitCode::SUCCESS,
-        Ok(Outcome::Bad) => ExitCode::FAILURE,
+        Ok(CheckOutcome::Good) => ExitCode::SUCCESS,
+        Ok(CheckOutcome::Bad) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE
@@ -49,16 +49,16 @@ fn main() -> ExitCode {
 
 /// Whether everything is as it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum CheckOutcome {
     Good,
     Bad,
 }
 
-fn tidy_alone() -> Result<Outcome> {
-    let findings = tidy::check(&Workspace::load()?);
+fn tidy_alone() -> Result<CheckOutcome> {
+    let findings = tidy::check(&TidyWorkspace::load()?);
     for finding in &findings {
         println!("{finding}");
     }
     println!("tidy: {} findings", findings.len());
-    Ok(if findings.is_empty() { Outcome::Good } else { Outcome::Bad })
+    Ok(if findings.is_empty() { CheckOutcome::Good } else { CheckOutcome::Bad })
 }

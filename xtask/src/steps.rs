@@ -8,14 +8,14 @@ use std::process::Stdio;
 use agentic_conformance::{COMMAND_LIMIT, Options, Report};
 use anyhow::{Context, Result, ensure};
 
-use crate::workspace::{self, Workspace, cargo, metadata, root};
-use crate::{Outcome, tidy};
+use crate::workspace::{self, TidyWorkspace, cargo, metadata, root};
+use crate::{CheckOutcome, tidy};
 
 /// How to make the scoreboard anew.
 const SCOREBOARD_HOW: &str = "cargo xtask scoreboard";
 
 /// What a step found.
-struct Step {
+struct StepFinding {
     /// How many tests or cases passed.
     passed: usize,
     /// How many failed; a step without tests that fails counts as one.
@@ -25,10 +25,10 @@ struct Step {
 }
 
 /// Runs one step to its end.
-type RunStep = fn() -> Result<Step>;
+type RunStep = fn() -> Result<StepFinding>;
 
 /// Runs everything, prints one line a step, and ends with `N passed, N failed`.
-pub fn test() -> Result<Outcome> {
+pub fn test() -> Result<CheckOutcome> {
     let steps: [(&str, RunStep); 5] = [
         ("fmt", || simple(&["fmt", "--all", "--check"])),
         ("clippy", || {
@@ -53,20 +53,20 @@ pub fn test() -> Result<Outcome> {
         failed += step.failed;
     }
     println!("{passed} passed, {failed} failed");
-    Ok(if failed == 0 { Outcome::Good } else { Outcome::Bad })
+    Ok(if failed == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
 /// Runs the conformance suite and writes the scoreboard.
-pub fn scoreboard() -> Result<Outcome> {
+pub fn scoreboard() -> Result<CheckOutcome> {
     let report = run_cases()?;
     report.write_scoreboard(&root())?;
     print!("{}", report.failures_text());
     println!("{} passed, {} failed", report.passed(), report.failed());
-    Ok(if report.failed() == 0 { Outcome::Good } else { Outcome::Bad })
+    Ok(if report.failed() == 0 { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
 /// Writes the JSON Schemas.
-pub fn schemas() -> Result<Outcome> {
+pub fn schemas() -> Result<CheckOutcome> {
     let generated = workspace::schemas()?;
     for (path, text) in &generated {
         let path = root().join(path);
@@ -76,39 +76,39 @@ pub fn schemas() -> Result<Outcome> {
         fs::write(&path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     println!("{} schemas", generated.len());
-    Ok(Outcome::Good)
+    Ok(CheckOutcome::Good)
 }
 
 /// Writes the tables of verbs, which a test of the command line makes and compares.
-pub fn docs() -> Result<Outcome> {
+pub fn docs() -> Result<CheckOutcome> {
     let status =
         cargo(&["test", "--quiet", "--package", "agentic", "--bin", "agentic", "verb_tables"])
             .env("AGENTIC_WRITE_TABLES", "1")
             .status()
             .context("cannot run cargo")?;
-    Ok(if status.success() { Outcome::Good } else { Outcome::Bad })
+    Ok(if status.success() { CheckOutcome::Good } else { CheckOutcome::Bad })
 }
 
-fn broken(details: String) -> Step {
-    Step { passed: 0, failed: 1, details }
+fn broken(details: String) -> StepFinding {
+    StepFinding { passed: 0, failed: 1, details }
 }
 
-fn simple(arguments: &[&str]) -> Result<Step> {
+fn simple(arguments: &[&str]) -> Result<StepFinding> {
     let output = cargo(arguments).stdin(Stdio::null()).output().context("cannot run cargo")?;
     if output.status.success() {
-        return Ok(Step { passed: 0, failed: 0, details: String::new() });
+        return Ok(StepFinding { passed: 0, failed: 0, details: String::new() });
     }
     let said = [output.stdout, output.stderr].concat();
     Ok(broken(String::from_utf8_lossy(&said).into_owned()))
 }
 
-fn tidy() -> Result<Step> {
-    let findings = tidy::check(&Workspace::load()?);
+fn tidy() -> Result<StepFinding> {
+    let findings = tidy::check(&TidyWorkspace::load()?);
     let failed = usize::from(!findings.is_empty());
-    Ok(Step { passed: 0, failed, details: findings.join("\n") + "\n" })
+    Ok(StepFinding { passed: 0, failed, details: findings.join("\n") + "\n" })
 }
 
-fn tests() -> Result<Step> {
+fn tests() -> Result<StepFinding> {
     let output = cargo(&["test", "--workspace", "--no-fail-fast"])
         .stdin(Stdio::null())
         .output()
@@ -119,7 +119,7 @@ fn tests() -> Result<Step> {
         failed = 1; // It did not compile, or a test binary crashed.
     }
     let details = format!("{stdout}{}", String::from_utf8_lossy(&output.stderr));
-    Ok(Step { passed, failed, details })
+    Ok(StepFinding { passed, failed, details })
 }
 
 /// Adds up the lines `test result: ok. 3 passed; 0 failed; …`.
@@ -141,7 +141,7 @@ fn count_tests(stdout: &str) -> (usize, usize) {
     (passed, failed)
 }
 
-fn conformance() -> Result<Step> {
+fn conformance() -> Result<StepFinding> {
     let report = run_cases()?;
     let mut details = report.failures_text();
     let mut failed = report.failed();
@@ -156,7 +156,7 @@ fn conformance() -> Result<Step> {
     let stale = tidy::compare(&stored, &fresh, SCOREBOARD_HOW);
     failed += stale.len();
     details.push_str(&stale.iter().map(|line| format!("{line}\n")).collect::<String>());
-    Ok(Step { passed: report.passed(), failed, details })
+    Ok(StepFinding { passed: report.passed(), failed, details })
 }
 
 fn run_cases() -> Result<Report> {

@@ -11,11 +11,11 @@ mod purity;
 mod sizes;
 
 pub use self::fresh::compare;
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// Returns every breach of a rule, one line each, sorted.
-pub fn check(workspace: &Workspace) -> Vec<String> {
-    let rules: [fn(&Workspace) -> Vec<String>; 9] = [
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
+    let rules: [fn(&TidyWorkspace) -> Vec<String>; 9] = [
         layers::check,
         cycles::check,
         owners::check,

@@ -30,7 +30,7 @@ const FOLDER_DEPTH_MAX: usize = 16;
 
 /// Everything that the rules look at.
 #[derive(Debug, Default)]
-pub struct Workspace {
+pub struct TidyWorkspace {
     /// Our crates.
     pub packages: Vec<Package>,
     /// Files by their path from the root, with `/` between folders.
@@ -58,14 +58,14 @@ pub struct Dependency {
     /// The name of the crate that is asked for.
     pub name: String,
     /// Whether it becomes part of the crate or only of its tests.
-    pub role: Role,
+    pub role: DependencyRole,
     /// Whether it is ours.
-    pub origin: Origin,
+    pub origin: DependencyOrigin,
 }
 
 /// What a dependency is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum DependencyRole {
     /// It is needed to build the crate.
     Build,
     /// It is needed for tests, examples and benches.
@@ -74,16 +74,16 @@ pub enum Role {
 
 /// Who makes a dependency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum DependencyOrigin {
     /// It is a crate of this workspace.
     Ours,
     /// It comes from a registry.
     Outside,
 }
 
-impl Workspace {
+impl TidyWorkspace {
     /// Reads the workspace that this program belongs to.
-    pub fn load() -> Result<Workspace> {
+    pub fn load() -> Result<TidyWorkspace> {
         let root = root();
         let mut files = BTreeMap::new();
         for folder in FOLDERS {
@@ -97,7 +97,7 @@ impl Workspace {
         let cases = agentic_conformance::count_cases(&root.join("conformance"))?;
         let packages = packages(&metadata(&root)?)?;
         let paths = paths(&root)?;
-        Ok(Workspace { packages, files, paths, generated: schemas()?, cases })
+        Ok(TidyWorkspace { packages, files, paths, generated: schemas()?, cases })
     }
 }
 
@@ -164,8 +164,12 @@ fn packages(metadata: &Json) -> Result<Vec<Package>> {
 fn dependency(json: &Json) -> Dependency {
     Dependency {
         name: text(&json["name"]),
-        role: if json["kind"] == "dev" { Role::Test } else { Role::Build },
-        origin: if json["path"].is_string() { Origin::Ours } else { Origin::Outside },
+        role: if json["kind"] == "dev" { DependencyRole::Test } else { DependencyRole::Build },
+        origin: if json["path"].is_string() {
+            DependencyOrigin::Ours
+        } else {
+            DependencyOrigin::Outside
+        },
     }
 }
 

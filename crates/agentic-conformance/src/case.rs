@@ -16,7 +16,7 @@ pub(crate) struct Case {
     /// What there is before it begins.
     pub setup: Setup,
     /// What happens, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
     /// What is checked at the end.
     pub last_check: LastCheck,
 }
@@ -32,9 +32,9 @@ pub(crate) enum LastCheck {
 
 /// One thing that happens.
 #[derive(Debug)]
-pub(crate) enum Step {
+pub(crate) enum CaseStep {
     /// A file is written.
-    File { path: String, content: Content, mode: Mode },
+    File { path: String, content: FileContents, mode: FilePermission },
     /// A symbolic link is made.
     Link { path: String, target: String },
     /// Later commands run in another folder.
@@ -42,12 +42,12 @@ pub(crate) enum Step {
     /// Later commands have another environment variable.
     Variable { name: String, value: String },
     /// A command runs.
-    Command(Command),
+    Command(CaseCommand),
 }
 
 /// What a file is filled with.
 #[derive(Debug)]
-pub(crate) enum Content {
+pub(crate) enum FileContents {
     /// Text, in which `${name}` stands for what was captured.
     Text(String),
     /// Bytes, as they are.
@@ -56,14 +56,14 @@ pub(crate) enum Content {
 
 /// Whether a file may be executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum FilePermission {
     Plain,
     Executable,
 }
 
 /// A command and what to expect of it.
 #[derive(Debug)]
-pub(crate) struct Command {
+pub(crate) struct CaseCommand {
     /// Where it stands in its file.
     pub line: usize,
     /// The line of shell.
@@ -73,7 +73,7 @@ pub(crate) struct Command {
     /// How it must end; 0 unless the case says otherwise.
     pub exit: i32,
     /// Whether the state before it matters.
-    pub watch: Watch,
+    pub watch: GroundWatch,
     /// What its standard output must be, line by line, if the case says so.
     pub stdout: Option<Vec<String>>,
     /// What else must hold, in the order of the case.
@@ -82,7 +82,7 @@ pub(crate) struct Command {
 
 /// Whether a command may change the ground state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Watch {
+pub(crate) enum GroundWatch {
     MayChange,
     MustNotChange,
 }
@@ -91,22 +91,22 @@ pub(crate) enum Watch {
 #[derive(Debug)]
 pub(crate) enum Expectation {
     /// A stream contains a text.
-    Has { stream: Stream, text: String },
+    Has { stream: OutputStream, text: String },
     /// A stream does not contain a text.
-    Lacks { stream: Stream, text: String },
+    Lacks { stream: OutputStream, text: String },
     /// A stream is empty.
-    Empty { stream: Stream },
+    Empty { stream: OutputStream },
     /// A stream is JSON of which a part passes a test.
-    Json { stream: Stream, path: JsonPath, test: JsonTest },
+    Json { stream: OutputStream, path: JsonPath, test: JsonTest },
     /// Standard error is an error with a hint, and names `text`.
     Refused { text: String },
     /// A name stands for a part of standard output from now on.
-    Let { name: String, source: Source },
+    Let { name: String, source: CaptureSource },
 }
 
 /// What a captured value is taken from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum CaptureSource {
     /// All of standard output, without the last line break.
     Stdout,
     /// A part of the JSON on standard output.
@@ -115,17 +115,17 @@ pub(crate) enum Source {
 
 /// One of the two outputs of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum OutputStream {
     Stdout,
     Stderr,
 }
 
-impl Stream {
+impl OutputStream {
     /// Names the stream as a case does.
     pub fn name(self) -> &'static str {
         match self {
-            Stream::Stdout => "stdout",
-            Stream::Stderr => "stderr",
+            OutputStream::Stdout => "stdout",
+            OutputStream::Stderr => "stderr",
         }
     }
 }
@@ -146,7 +146,7 @@ pub(crate) enum JsonTest {
     /// It is a list without such an item.
     Lacks(String),
     /// It has this shape.
-    Is(Shape),
+    Is(JsonShape),
     /// It is a list or map of this size.
     Items(usize),
     /// It is not there.
@@ -155,7 +155,7 @@ pub(crate) enum JsonTest {
 
 /// The shape of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum JsonShape {
     Null,
     Bool,
     Integer,
@@ -167,22 +167,22 @@ pub(crate) enum Shape {
     Instant,
 }
 
-impl Shape {
-    const ALL: [(Shape, &'static str); 9] = [
-        (Shape::Null, "null"),
-        (Shape::Bool, "bool"),
-        (Shape::Integer, "integer"),
-        (Shape::Text, "text"),
-        (Shape::List, "list"),
-        (Shape::Map, "map"),
-        (Shape::Oid, "oid"),
-        (Shape::Cid, "cid"),
-        (Shape::Instant, "instant"),
+impl JsonShape {
+    const ALL: [(JsonShape, &'static str); 9] = [
+        (JsonShape::Null, "null"),
+        (JsonShape::Bool, "bool"),
+        (JsonShape::Integer, "integer"),
+        (JsonShape::Text, "text"),
+        (JsonShape::List, "list"),
+        (JsonShape::Map, "map"),
+        (JsonShape::Oid, "oid"),
+        (JsonShape::Cid, "cid"),
+        (JsonShape::Instant, "instant"),
     ];
 
     /// Finds a shape by its name in a case.
-    pub fn parse(name: &str) -> Option<Shape> {
-        Shape::ALL.iter().find(|(_, known)| *known == name).map(|(shape, _)| *shape)
+    pub fn parse(name: &str) -> Option<JsonShape> {
+        JsonShape::ALL.iter().find(|(_, known)| *known == name).map(|(shape, _)| *shape)
     }
 
     /// Tells whether a value has the shape.
@@ -191,15 +191,15 @@ impl Shape {
             value.as_str().is_some_and(|text| crate::pattern::line_matches(pattern, text))
         };
         match self {
-            Shape::Null => value.is_null(),
-            Shape::Bool => value.is_boolean(),
-            Shape::Integer => value.is_i64(),
-            Shape::Text => value.is_string(),
-            Shape::List => value.is_array(),
-            Shape::Map => value.is_object(),
-            Shape::Oid => like("[oid]"),
-            Shape::Cid => like("[cid]"),
-            Shape::Instant => like("[at]"),
+            JsonShape::Null => value.is_null(),
+            JsonShape::Bool => value.is_boolean(),
+            JsonShape::Integer => value.is_i64(),
+            JsonShape::Text => value.is_string(),
+            JsonShape::List => value.is_array(),
+            JsonShape::Map => value.is_object(),
+            JsonShape::Oid => like("[oid]"),
+            JsonShape::Cid => like("[cid]"),
+            JsonShape::Instant => like("[at]"),
         }
     }
 }

@@ -3,10 +3,10 @@
 use agentic_testkit::{Ending, Finished};
 use serde_json::Value as Json;
 
-use crate::case::{Command, Expectation, JsonTest, Source, Stream};
+use crate::case::{CaptureSource, CaseCommand, Expectation, JsonTest, OutputStream};
 use crate::path::JsonPath;
 use crate::pattern;
-use crate::play::Stage;
+use crate::play::CaseStage;
 
 /// How much of a stream a failure shows, in lines.
 const SHOWN_LINES_MAX: usize = 40;
@@ -15,15 +15,15 @@ const PANIC_EXIT: i32 = 101;
 
 /// Checks everything that a case expects of a command, and captures what it names.
 pub(crate) fn command(
-    command: &Command,
+    command: &CaseCommand,
     finished: &Finished,
-    stage: &mut Stage,
+    stage: &mut CaseStage,
 ) -> Result<(), String> {
     check_ending(command.exit, finished)?;
     if let Some(expected) = &command.stdout {
         let expected =
             expected.iter().map(|line| stage.fill(line)).collect::<Result<Vec<_>, _>>()?;
-        let text = text_of(Stream::Stdout, finished);
+        let text = text_of(OutputStream::Stdout, finished);
         let lines: Vec<&str> = text.lines().collect();
         if !pattern::lines_match(&expected, &lines) {
             let difference = pattern::difference(&expected, &lines);
@@ -38,7 +38,7 @@ pub(crate) fn command(
 
 /// Shows both streams, indented, for a failure.
 pub(crate) fn streams_text(finished: &Finished) -> String {
-    let show = |stream: Stream| {
+    let show = |stream: OutputStream| {
         let text = text_of(stream, finished);
         if text.is_empty() {
             return format!("{}: empty\n", stream.name());
@@ -47,7 +47,7 @@ pub(crate) fn streams_text(finished: &Finished) -> String {
         let lines: String = shown.map(|line| format!("    {line}\n")).collect();
         format!("{}:\n{lines}", stream.name())
     };
-    show(Stream::Stdout) + show(Stream::Stderr).as_str()
+    show(OutputStream::Stdout) + show(OutputStream::Stderr).as_str()
 }
 
 fn check_ending(expected: i32, finished: &Finished) -> Result<(), String> {
@@ -63,7 +63,7 @@ fn check_ending(expected: i32, finished: &Finished) -> Result<(), String> {
 fn check_expectation(
     expectation: &Expectation,
     finished: &Finished,
-    stage: &mut Stage,
+    stage: &mut CaseStage,
 ) -> Result<(), String> {
     match expectation {
         Expectation::Has { stream, text } => {
@@ -82,7 +82,7 @@ fn check_expectation(
             format!("{} must be empty", stream.name())
         }),
         Expectation::Refused { text } => {
-            check_refusal(&text_of(Stream::Stderr, finished), &stage.fill(text)?)
+            check_refusal(&text_of(OutputStream::Stderr, finished), &stage.fill(text)?)
         }
         Expectation::Json { stream, path, test } => {
             let json = json_of(*stream, finished)?;
@@ -91,9 +91,11 @@ fn check_expectation(
         }
         Expectation::Let { name, source } => {
             let value = match source {
-                Source::Stdout => text_of(Stream::Stdout, finished).trim_end().to_owned(),
-                Source::Json(path) => {
-                    let json = json_of(Stream::Stdout, finished)?;
+                CaptureSource::Stdout => {
+                    text_of(OutputStream::Stdout, finished).trim_end().to_owned()
+                }
+                CaptureSource::Json(path) => {
+                    let json = json_of(OutputStream::Stdout, finished)?;
                     plain(find(&json, path, stage).ok_or(format!("json {path} is not there"))?)
                 }
             };
@@ -111,7 +113,7 @@ fn check_refusal(stderr: &str, text: &str) -> Result<(), String> {
     demand(stderr.contains(text), || format!("stderr must have: {text}"))
 }
 
-fn check_json(found: Option<&Json>, test: &JsonTest, stage: &Stage) -> Result<(), String> {
+fn check_json(found: Option<&Json>, test: &JsonTest, stage: &CaseStage) -> Result<(), String> {
     let Some(found) = found else {
         return if matches!(test, JsonTest::Missing) {
             Ok(())
@@ -152,24 +154,24 @@ fn demand(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong()) }
 }
 
-fn find<'a>(json: &'a Json, path: &JsonPath, stage: &Stage) -> Option<&'a Json> {
+fn find<'a>(json: &'a Json, path: &JsonPath, stage: &CaseStage) -> Option<&'a Json> {
     path.find(json, |text| stage.fill(text).unwrap_or_else(|_| text.to_owned()))
 }
 
 /// Reads a stream as JSON. Standard error is talk; the JSON in it is its last line.
-fn json_of(stream: Stream, finished: &Finished) -> Result<Json, String> {
+fn json_of(stream: OutputStream, finished: &Finished) -> Result<Json, String> {
     let text = text_of(stream, finished);
     let json = match stream {
-        Stream::Stdout => text.as_str(),
-        Stream::Stderr => text.lines().last().unwrap_or(""),
+        OutputStream::Stdout => text.as_str(),
+        OutputStream::Stderr => text.lines().last().unwrap_or(""),
     };
     serde_json::from_str(json).map_err(|error| format!("{} is not JSON: {error}", stream.name()))
 }
 
-fn text_of(stream: Stream, finished: &Finished) -> String {
+fn text_of(stream: OutputStream, finished: &Finished) -> String {
     let bytes = match stream {
-        Stream::Stdout => &finished.stdout,
-        Stream::Stderr => &finished.stderr,
+        OutputStream::Stdout => &finished.stdout,
+        OutputStream::Stderr => &finished.stderr,
     };
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -25,8 +25,8 @@ use std::time::Duration;
 
 use agentic_testkit::Templates;
 
-pub use crate::report::{Failure, Report, SuiteReport};
-use crate::suite::{Item, Suite};
+pub use crate::report::{CaseFailure, Report, SuiteReport};
+use crate::suite::{Suite, SuiteItem};
 
 /// How long one command of a case may take unless [`Options`] say otherwise: enough for the slowest
 /// disk, since it is there to end what hangs, not to judge what is slow.
@@ -52,7 +52,7 @@ pub struct Options {
 
 /// What has happened so far; given to the progress callback after every case.
 #[derive(Debug, Clone, Copy)]
-pub struct Progress<'a> {
+pub struct SuiteProgress<'a> {
     /// The suite of the case that has just ended.
     pub suite: &'a str,
     /// Its title.
@@ -127,14 +127,14 @@ pub fn count_cases(cases_dir: &Path) -> Result<BTreeMap<String, usize>, Error> {
 ///
 /// # Errors
 /// Fails when the binary, the cases or a suite cannot be found.
-pub fn run(options: &Options, progress: &(dyn Fn(Progress) + Sync)) -> Result<Report, Error> {
+pub fn run(options: &Options, progress: &(dyn Fn(SuiteProgress) + Sync)) -> Result<Report, Error> {
     let bin = options
         .bin
         .canonicalize()
         .map_err(|source| Error::NoBinary { path: options.bin.display().to_string(), source })?;
     let options = Options { bin, ..options.clone() };
     let suites = suite::load(&options.cases_dir, &options.suites)?;
-    let queue: Vec<(&Suite, &Item)> =
+    let queue: Vec<(&Suite, &SuiteItem)> =
         suites.iter().flat_map(|suite| suite.items.iter().map(move |item| (suite, item))).collect();
     let templates = Templates::default();
     let next = AtomicUsize::new(0);
@@ -144,7 +144,7 @@ pub fn run(options: &Options, progress: &(dyn Fn(Progress) + Sync)) -> Result<Re
         let at = next.fetch_add(1, Ordering::Relaxed);
         let Some((suite, item)) = queue.get(at) else { break };
         let failure = play::judge(item, &options, &templates);
-        progress(Progress {
+        progress(SuiteProgress {
             suite: &suite.name,
             title: item.title(),
             passed: failure.is_none(),

@@ -6,15 +6,15 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use regex_lite::Regex;
 
 use crate::case::{
-    Case, Command, Content, Expectation, JsonTest, LastCheck, Mode, Shape, Source, Step, Stream,
-    Watch,
+    CaptureSource, Case, CaseCommand, CaseStep, Expectation, FileContents, FilePermission,
+    GroundWatch, JsonShape, JsonTest, LastCheck, OutputStream,
 };
 use crate::path::JsonPath;
 
 /// A line of a case file that means nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {reason}")]
-pub(crate) struct Malformed {
+pub(crate) struct MalformedLine {
     /// The line, from 1.
     pub line: usize,
     /// What is wrong with it.
@@ -22,7 +22,7 @@ pub(crate) struct Malformed {
 }
 
 /// Reads all cases of a file.
-pub(crate) fn cases(text: &str) -> Result<Vec<Case>, Malformed> {
+pub(crate) fn cases(text: &str) -> Result<Vec<Case>, MalformedLine> {
     let mut cases: Vec<Case> = Vec::new();
     for (at, line) in text.lines().enumerate() {
         let line_number = at + 1;
@@ -39,12 +39,14 @@ pub(crate) fn cases(text: &str) -> Result<Vec<Case>, Malformed> {
             }
             None => read_line(cases.last_mut(), line, line_number),
         };
-        read.map_err(|reason| Malformed { line: line_number, reason })?;
+        read.map_err(|reason| MalformedLine { line: line_number, reason })?;
     }
-    match cases.iter().find(|case| !case.steps.iter().any(|step| matches!(step, Step::Command(_))))
+    match cases
+        .iter()
+        .find(|case| !case.steps.iter().any(|step| matches!(step, CaseStep::Command(_))))
     {
         Some(empty) => {
-            Err(Malformed { line: empty.line, reason: "the case runs no command".to_owned() })
+            Err(MalformedLine { line: empty.line, reason: "the case runs no command".to_owned() })
         }
         None => Ok(cases),
     }
@@ -61,7 +63,7 @@ fn read_line(mut case: Option<&mut Case>, line: &str, line_number: usize) -> Res
     }
     let case = case.ok_or("a case begins with `== ` and its title")?;
     if let Some(script) = line.strip_prefix("$ ") {
-        case.steps.push(Step::Command(command(script, line_number)));
+        case.steps.push(CaseStep::Command(command(script, line_number)));
         return Ok(());
     }
     if let Some(text) = text_after(line, '|') {
@@ -74,12 +76,12 @@ fn read_line(mut case: Option<&mut Case>, line: &str, line_number: usize) -> Res
         "file" => case.steps.push(file(rest)?),
         "link" => {
             let (path, target) = rest.split_once(" -> ").ok_or("write `link PATH -> TARGET`")?;
-            case.steps.push(Step::Link { path: path.to_owned(), target: target.to_owned() });
+            case.steps.push(CaseStep::Link { path: path.to_owned(), target: target.to_owned() });
         }
-        "cd" => case.steps.push(Step::Folder { path: rest.to_owned() }),
+        "cd" => case.steps.push(CaseStep::Folder { path: rest.to_owned() }),
         "env" => {
             let (name, value) = rest.split_once('=').ok_or("write `env NAME=VALUE`")?;
-            case.steps.push(Step::Variable { name: name.to_owned(), value: value.to_owned() });
+            case.steps.push(CaseStep::Variable { name: name.to_owned(), value: value.to_owned() });
         }
         _ => return read_command_line(case, line),
     }
@@ -89,14 +91,16 @@ fn read_line(mut case: Option<&mut Case>, line: &str, line_number: usize) -> Res
 /// Returns the script of the last command if its last line ends in a backslash.
 fn unfinished_script(case: &mut Case) -> Option<&mut String> {
     match case.steps.last_mut() {
-        Some(Step::Command(command)) if command.script.ends_with('\\') => Some(&mut command.script),
+        Some(CaseStep::Command(command)) if command.script.ends_with('\\') => {
+            Some(&mut command.script)
+        }
         _ => None,
     }
 }
 
 /// Reads a line that belongs to the command above it.
 fn read_command_line(case: &mut Case, line: &str) -> Result<(), String> {
-    let Some(Step::Command(command)) = case.steps.last_mut() else {
+    let Some(CaseStep::Command(command)) = case.steps.last_mut() else {
         return Err(format!("`{line}` means nothing here"));
     };
     if let Some(text) = text_after(line, '<') {
@@ -111,29 +115,29 @@ fn read_command_line(case: &mut Case, line: &str) -> Result<(), String> {
     let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
     match word {
         "exit" => command.exit = rest.parse().map_err(|_| "an exit code is a number")?,
-        "unchanged" => command.watch = Watch::MustNotChange,
+        "unchanged" => command.watch = GroundWatch::MustNotChange,
         "refused" => {
             let (code, text) = rest.split_once(' ').unwrap_or((rest, ""));
             command.exit = code.parse().map_err(|_| "write `refused CODE TEXT`")?;
-            command.watch = Watch::MustNotChange;
+            command.watch = GroundWatch::MustNotChange;
             command.expectations.push(Expectation::Refused { text: text.to_owned() });
         }
-        "stdout" => command.expectations.push(stream(Stream::Stdout, rest)?),
-        "stderr" => command.expectations.push(stream(Stream::Stderr, rest)?),
-        "json" => command.expectations.push(json(Stream::Stdout, rest)?),
+        "stdout" => command.expectations.push(stream(OutputStream::Stdout, rest)?),
+        "stderr" => command.expectations.push(stream(OutputStream::Stderr, rest)?),
+        "json" => command.expectations.push(json(OutputStream::Stdout, rest)?),
         "let" => command.expectations.push(capture(rest)?),
         _ => return Err(format!("`{word}` is no word of a case")),
     }
     Ok(())
 }
 
-fn command(script: &str, line: usize) -> Command {
-    Command {
+fn command(script: &str, line: usize) -> CaseCommand {
+    CaseCommand {
         line,
         script: script.to_owned(),
         stdin: String::new(),
         exit: 0,
-        watch: Watch::MayChange,
+        watch: GroundWatch::MayChange,
         stdout: None,
         expectations: Vec::new(),
     }
@@ -152,22 +156,24 @@ fn last_check(rest: &str) -> Result<LastCheck, String> {
     }
 }
 
-fn file(rest: &str) -> Result<Step, String> {
+fn file(rest: &str) -> Result<CaseStep, String> {
     if let Some((path, encoded)) = rest.split_once(" base64 ") {
         let bytes = BASE64.decode(encoded.trim()).map_err(|_| "not base64")?;
-        let content = Content::Bytes(bytes);
-        return Ok(Step::File { path: path.to_owned(), content, mode: Mode::Plain });
+        let content = FileContents::Bytes(bytes);
+        return Ok(CaseStep::File { path: path.to_owned(), content, mode: FilePermission::Plain });
     }
-    let content = Content::Text(String::new());
+    let content = FileContents::Text(String::new());
     Ok(match rest.strip_suffix(" executable") {
-        Some(path) => Step::File { path: path.to_owned(), content, mode: Mode::Executable },
-        None => Step::File { path: rest.to_owned(), content, mode: Mode::Plain },
+        Some(path) => {
+            CaseStep::File { path: path.to_owned(), content, mode: FilePermission::Executable }
+        }
+        None => CaseStep::File { path: rest.to_owned(), content, mode: FilePermission::Plain },
     })
 }
 
 fn continue_file(case: &mut Case, text: &str) -> Result<(), String> {
     match case.steps.last_mut() {
-        Some(Step::File { content: Content::Text(content), .. }) => {
+        Some(CaseStep::File { content: FileContents::Text(content), .. }) => {
             content.push_str(text);
             content.push('\n');
             Ok(())
@@ -176,7 +182,7 @@ fn continue_file(case: &mut Case, text: &str) -> Result<(), String> {
     }
 }
 
-fn stream(stream: Stream, rest: &str) -> Result<Expectation, String> {
+fn stream(stream: OutputStream, rest: &str) -> Result<Expectation, String> {
     let (verb, text) = rest.split_once(' ').ok_or("write `stdout has TEXT`")?;
     let text = text.to_owned();
     match verb {
@@ -188,7 +194,7 @@ fn stream(stream: Stream, rest: &str) -> Result<Expectation, String> {
     }
 }
 
-fn json(stream: Stream, rest: &str) -> Result<Expectation, String> {
+fn json(stream: OutputStream, rest: &str) -> Result<Expectation, String> {
     let (path, rest) = JsonPath::take(rest).ok_or("a path begins with `.`")?;
     let (verb, operand) = rest.split_once(' ').unwrap_or((rest, ""));
     let text = || operand.to_owned();
@@ -199,7 +205,7 @@ fn json(stream: Stream, rest: &str) -> Result<Expectation, String> {
         "matches" => JsonTest::Matches(Regex::new(operand).map_err(|error| error.to_string())?),
         "contains" => JsonTest::Contains(text()),
         "lacks" => JsonTest::Lacks(text()),
-        "is" => JsonTest::Is(Shape::parse(operand).ok_or("no such shape")?),
+        "is" => JsonTest::Is(JsonShape::parse(operand).ok_or("no such shape")?),
         "has" => JsonTest::Items(items(operand)?),
         "missing" => JsonTest::Missing,
         _ => return Err(format!("`{verb}` is no test of JSON")),
@@ -219,8 +225,8 @@ fn capture(rest: &str) -> Result<Expectation, String> {
         return Err("a captured name has lower-case letters, digits and `_`".to_owned());
     }
     let source = match source.strip_prefix("json ") {
-        Some(path) => Source::Json(JsonPath::take(path).ok_or("a path begins with `.`")?.0),
-        None if source == "stdout" => Source::Stdout,
+        Some(path) => CaptureSource::Json(JsonPath::take(path).ok_or("a path begins with `.`")?.0),
+        None if source == "stdout" => CaptureSource::Stdout,
         None => return Err("capture `stdout` or `json PATH`".to_owned()),
     };
     Ok(Expectation::Let { name: name.to_owned(), source })

@@ -8,11 +8,11 @@ use serde_json::Value as Json;
 #[derive(Debug)]
 pub(crate) struct JsonPath {
     text: String,
-    parts: Vec<Part>,
+    parts: Vec<PathPart>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum PathPart {
     /// The member of a map.
     Key(String),
     /// The item of a list, from 0.
@@ -40,9 +40,9 @@ impl JsonPath {
         let mut found = value;
         for part in &self.parts {
             found = match part {
-                Part::Key(key) => found.as_object()?.get(key)?,
-                Part::At(at) => found.as_array()?.get(*at)?,
-                Part::Where { key, value } => {
+                PathPart::Key(key) => found.as_object()?.get(key)?,
+                PathPart::At(at) => found.as_array()?.get(*at)?,
+                PathPart::Where { key, value } => {
                     let wanted = fill(value);
                     let is_it =
                         |item: &&Json| item.get(key).and_then(Json::as_str) == Some(&wanted);
@@ -60,22 +60,22 @@ impl fmt::Display for JsonPath {
     }
 }
 
-fn take_part(text: &str) -> Option<(Part, &str)> {
+fn take_part(text: &str) -> Option<(PathPart, &str)> {
     if let Some(inside) = text.strip_prefix('[') {
         let (inside, after) = inside.split_once(']')?;
         let part = match inside.split_once('=') {
-            Some((key, value)) => Part::Where { key: key.to_owned(), value: value.to_owned() },
-            None => Part::At(inside.parse().ok()?),
+            Some((key, value)) => PathPart::Where { key: key.to_owned(), value: value.to_owned() },
+            None => PathPart::At(inside.parse().ok()?),
         };
         return Some((part, after));
     }
     if let Some(quoted) = text.strip_prefix('"') {
         let (key, after) = quoted.split_once('"')?;
-        return Some((Part::Key(key.to_owned()), after));
+        return Some((PathPart::Key(key.to_owned()), after));
     }
     let end = text.find(['.', '[', ' ']).unwrap_or(text.len());
     let (key, after) = text.split_at(end);
-    (!key.is_empty()).then(|| (Part::Key(key.to_owned()), after))
+    (!key.is_empty()).then(|| (PathPart::Key(key.to_owned()), after))
 }
 
 #[cfg(test)]

@@ -8,20 +8,22 @@ use std::path::PathBuf;
 use agentic_testkit::{GroundState, Sandbox, Templates, run};
 
 use crate::Options;
-use crate::case::{Case, Command, Content, LastCheck, Mode, Step, Watch};
-use crate::suite::Item;
+use crate::case::{
+    Case, CaseCommand, CaseStep, FileContents, FilePermission, GroundWatch, LastCheck,
+};
+use crate::suite::SuiteItem;
 use crate::{check, objects};
 
 /// Plays an item and returns what is wrong, if anything is.
-pub(crate) fn judge(item: &Item, options: &Options, templates: &Templates) -> Option<String> {
+pub(crate) fn judge(item: &SuiteItem, options: &Options, templates: &Templates) -> Option<String> {
     match item {
-        Item::Case { case, .. } => play(case, options, templates).err(),
-        Item::Malformed { malformed, .. } => Some(malformed.to_string()),
+        SuiteItem::Case { case, .. } => play(case, options, templates).err(),
+        SuiteItem::Malformed { malformed, .. } => Some(malformed.to_string()),
     }
 }
 
 /// A sandbox in the middle of a case.
-pub(crate) struct Stage {
+pub(crate) struct CaseStage {
     sandbox: Sandbox,
     folder: PathBuf,
     environment: BTreeMap<String, String>,
@@ -31,7 +33,7 @@ pub(crate) struct Stage {
 fn play(case: &Case, options: &Options, templates: &Templates) -> Result<(), String> {
     let sandbox = templates.sandbox(case.setup).map_err(|error| error.to_string())?;
     sandbox.install("agentic", &options.bin).map_err(|error| error.to_string())?;
-    let mut stage = Stage {
+    let mut stage = CaseStage {
         folder: sandbox.start().to_owned(),
         sandbox,
         environment: BTreeMap::new(),
@@ -46,15 +48,15 @@ fn play(case: &Case, options: &Options, templates: &Templates) -> Result<(), Str
     }
 }
 
-impl Stage {
-    fn play_step(&mut self, step: &Step, options: &Options) -> Result<(), String> {
+impl CaseStage {
+    fn play_step(&mut self, step: &CaseStep, options: &Options) -> Result<(), String> {
         match step {
-            Step::File { path, content, mode } => self.write_file(path, content, *mode),
-            Step::Link { path, target } => {
+            CaseStep::File { path, content, mode } => self.write_file(path, content, *mode),
+            CaseStep::Link { path, target } => {
                 let path = self.folder.join(path);
                 symlink(target, &path).map_err(|error| format!("link {}: {error}", path.display()))
             }
-            Step::Folder { path } => {
+            CaseStep::Folder { path } => {
                 self.folder = self.folder.join(self.fill(path)?);
                 if self.folder.is_dir() {
                     Ok(())
@@ -62,26 +64,31 @@ impl Stage {
                     Err(format!("cd {path}: no such folder"))
                 }
             }
-            Step::Variable { name, value } => {
+            CaseStep::Variable { name, value } => {
                 let value = self.fill(value)?;
                 self.environment.insert(name.clone(), value);
                 Ok(())
             }
-            Step::Command(command) => self
+            CaseStep::Command(command) => self
                 .play_command(command, options)
                 .map_err(|text| format!("line {}: $ {}\n{text}", command.line, command.script)),
         }
     }
 
-    fn write_file(&self, path: &str, content: &Content, mode: Mode) -> Result<(), String> {
+    fn write_file(
+        &self,
+        path: &str,
+        content: &FileContents,
+        mode: FilePermission,
+    ) -> Result<(), String> {
         let path = self.folder.join(path);
         let bytes = match content {
-            Content::Text(text) => self.fill(text)?.into_bytes(),
-            Content::Bytes(bytes) => bytes.clone(),
+            FileContents::Text(text) => self.fill(text)?.into_bytes(),
+            FileContents::Bytes(bytes) => bytes.clone(),
         };
         let mode = match mode {
-            Mode::Plain => 0o644,
-            Mode::Executable => 0o755,
+            FilePermission::Plain => 0o644,
+            FilePermission::Executable => 0o755,
         };
         let parent = path.parent().expect("a file is inside a folder");
         fs::create_dir_all(parent)
@@ -90,7 +97,7 @@ impl Stage {
             .map_err(|error| format!("write {}: {error}", path.display()))
     }
 
-    fn play_command(&mut self, command: &Command, options: &Options) -> Result<(), String> {
+    fn play_command(&mut self, command: &CaseCommand, options: &Options) -> Result<(), String> {
         let before = self.watched_state(command.watch)?;
         let mut shell = self.sandbox.command("sh", &self.folder);
         shell.args(["-e", "-u", "-c", &command.script]);
@@ -109,10 +116,10 @@ impl Stage {
         Err(format!("must change nothing, but:\n  {}", difference.join("\n  ")))
     }
 
-    fn watched_state(&self, watch: Watch) -> Result<Option<GroundState>, String> {
+    fn watched_state(&self, watch: GroundWatch) -> Result<Option<GroundState>, String> {
         match watch {
-            Watch::MayChange => Ok(None),
-            Watch::MustNotChange => {
+            GroundWatch::MayChange => Ok(None),
+            GroundWatch::MustNotChange => {
                 GroundState::read(&self.sandbox).map(Some).map_err(|error| error.to_string())
             }
         }

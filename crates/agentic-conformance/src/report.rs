@@ -25,12 +25,12 @@ pub struct SuiteReport {
     /// How many cases failed, those included that could not run.
     pub failed: usize,
     /// What went wrong, in the order of the files.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<CaseFailure>,
 }
 
 /// A case that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct CaseFailure {
     /// Where the case stands: suite, file and line.
     pub place: String,
     /// The behaviour that was not found.
@@ -49,7 +49,7 @@ impl Report {
             let mut failures = Vec::new();
             for item in &suite.items {
                 if let Some(text) = results.next().expect("there is a result for every case") {
-                    failures.push(Failure {
+                    failures.push(CaseFailure {
                         place: item.place(),
                         title: item.title().to_owned(),
                         text,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Error;
 use crate::case::Case;
-use crate::parse::{self, Malformed};
+use crate::parse::{self, MalformedLine};
 
 /// What case files end with.
 const EXTENSION: &str = "case";
@@ -15,31 +15,31 @@ pub(crate) struct Suite {
     /// The name of the folder.
     pub name: String,
     /// Everything that counts as a case, by file and line.
-    pub items: Vec<Item>,
+    pub items: Vec<SuiteItem>,
 }
 
 /// Something that passes or fails.
-pub(crate) enum Item {
+pub(crate) enum SuiteItem {
     /// A case, and the file it stands in.
     Case { file: String, case: Case },
     /// A file that cannot be read as cases; it counts as one failed case.
-    Malformed { file: String, malformed: Malformed },
+    Malformed { file: String, malformed: MalformedLine },
 }
 
-impl Item {
+impl SuiteItem {
     /// Returns the title of the case.
     pub fn title(&self) -> &str {
         match self {
-            Item::Case { case, .. } => &case.title,
-            Item::Malformed { .. } => "the file can be read",
+            SuiteItem::Case { case, .. } => &case.title,
+            SuiteItem::Malformed { .. } => "the file can be read",
         }
     }
 
     /// Returns where it stands: the file with its line.
     pub fn place(&self) -> String {
         match self {
-            Item::Case { file, case } => format!("{file}:{}", case.line),
-            Item::Malformed { file, malformed } => format!("{file}:{}", malformed.line),
+            SuiteItem::Case { file, case } => format!("{file}:{}", case.line),
+            SuiteItem::Malformed { file, malformed } => format!("{file}:{}", malformed.line),
         }
     }
 }
@@ -69,7 +69,7 @@ pub(crate) fn load(cases_dir: &Path, names: &[String]) -> Result<Vec<Suite>, Err
     Ok(suites)
 }
 
-fn load_folder(folder: &Path, suite: &str) -> Result<Vec<Item>, Error> {
+fn load_folder(folder: &Path, suite: &str) -> Result<Vec<SuiteItem>, Error> {
     let mut items = Vec::new();
     for name in sorted_names(folder)? {
         let path = folder.join(&name);
@@ -80,10 +80,10 @@ fn load_folder(folder: &Path, suite: &str) -> Result<Vec<Item>, Error> {
             match parse::cases(&text) {
                 Ok(cases) => {
                     items.extend(
-                        cases.into_iter().map(|case| Item::Case { file: file.clone(), case }),
+                        cases.into_iter().map(|case| SuiteItem::Case { file: file.clone(), case }),
                     );
                 }
-                Err(malformed) => items.push(Item::Malformed { file, malformed }),
+                Err(malformed) => items.push(SuiteItem::Malformed { file, malformed }),
             }
         }
     }

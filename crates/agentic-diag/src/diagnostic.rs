@@ -20,7 +20,7 @@ pub enum Severity {
 
 /// A place that explains a finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub struct DiagnosticLabel {
     /// Where.
     pub span: Span,
     /// What to say there.
@@ -41,7 +41,7 @@ pub struct Diagnostic {
     /// Why, said at the place itself; may be empty.
     pub reason: String,
     /// Other places that explain it.
-    pub labels: Vec<Label>,
+    pub labels: Vec<DiagnosticLabel>,
     /// What to do next; may be empty.
     pub hint: String,
 }
@@ -82,7 +82,7 @@ impl Diagnostic {
 
     /// Adds a place that explains it.
     pub fn see(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
-        self.labels.push(Label { span, text: clipped(text.into()) });
+        self.labels.push(DiagnosticLabel { span, text: clipped(text.into()) });
         self
     }
 

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Origin, Snippet};
 
-use crate::source::{Position, Source};
+use crate::source::{LineColumn, Source};
 
 /// The longest line that is shown whole, in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 400;
@@ -22,7 +22,7 @@ const REST: &str = "…";
 pub(crate) struct Excerpt {
     text: String,
     place: Range<usize>,
-    position: Position,
+    position: LineColumn,
 }
 
 impl Excerpt {
@@ -48,7 +48,7 @@ impl Excerpt {
 
     /// Returns the line of the header: where in the whole source the piece stands.
     pub fn origin<'a>(&self, source: &'a Source) -> Origin<'a> {
-        let Position { line, column } = self.position;
+        let LineColumn { line, column } = self.position;
         Origin::path(source.name()).line(line).char_column(column)
     }
 

@@ -9,6 +9,6 @@ mod source;
 mod suggest;
 mod words;
 
-pub use crate::diagnostic::{Diagnostic, Label, Severity, Style};
-pub use crate::source::{Position, Source, Span};
+pub use crate::diagnostic::{Diagnostic, DiagnosticLabel, Severity, Style};
+pub use crate::source::{LineColumn, Source, Span};
 pub use crate::suggest::nearest;

@@ -13,7 +13,7 @@ pub struct Span {
 
 /// A line and a column, both from 1; columns count Unicode scalar values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
+pub struct LineColumn {
     /// The line, from 1.
     pub line: usize,
     /// The column in characters, from 1.
@@ -70,13 +70,13 @@ impl Source {
     }
 
     /// Finds line and column of a byte; one past the end is allowed.
-    pub fn position(&self, at: usize) -> Position {
+    pub fn position(&self, at: usize) -> LineColumn {
         let at = at.min(self.text.len());
         let line = self.line_starts.partition_point(|start| *start <= at);
         let start = self.line_starts[line - 1];
         let before = self.text.get(start..at).unwrap_or("");
         let mark = usize::from(start == 0 && before.starts_with('\u{feff}'));
-        Position { line, column: before.chars().count() - mark + 1 }
+        LineColumn { line, column: before.chars().count() - mark + 1 }
     }
 }
 
@@ -85,7 +85,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, at: usize, line: usize, column: usize) {
-        assert_eq!(Source::new("t", text).position(at), Position { line, column }, "{text:?} {at}");
+        assert_eq!(
+            Source::new("t", text).position(at),
+            LineColumn { line, column },
+            "{text:?} {at}"
+        );
     }
 
     #[test]

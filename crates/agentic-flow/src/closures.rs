@@ -11,16 +11,16 @@ use std::rc::Rc;
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, FuncRegistration, NativeCallContext};
 
 use crate::engine::note_bound;
-use crate::world::World;
+use crate::world::FlowWorld;
 
 pub(crate) mod captures;
 mod order;
 
-type Called<T> = Result<T, Box<EvalAltResult>>;
-type Context<'c> = NativeCallContext<'c>;
+type ClosureResult<T> = Result<T, Box<EvalAltResult>>;
+type ClosureContext<'c> = NativeCallContext<'c>;
 
 /// Puts them in place of the built-in ones.
-pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
+pub(crate) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     register_walks(engine, world);
     register_searches(engine, world);
     register_folds(engine, world);
@@ -30,17 +30,17 @@ pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
 }
 
 /// A function of the built-in set, and the closure it was given.
-struct Caller<'c> {
-    world: &'c World,
-    context: &'c Context<'c>,
+struct ClosureCaller<'c> {
+    world: &'c FlowWorld,
+    context: &'c ClosureContext<'c>,
     name: &'static str,
     closure: &'c FnPtr,
 }
 
-impl Caller<'_> {
+impl ClosureCaller<'_> {
     /// Calls the closure for an item of an array, which it may take as a parameter or as `this`,
     /// and its index, which it may leave out.
-    fn item(&self, item: &mut Dynamic, index: usize) -> Called<Dynamic> {
+    fn item(&self, item: &mut Dynamic, index: usize) -> ClosureResult<Dynamic> {
         self.check(self.closure.call_raw_with_extra_args(
             self.name,
             self.context,
@@ -51,12 +51,12 @@ impl Caller<'_> {
         ))
     }
 
-    fn is_chosen(&self, item: &mut Dynamic, index: usize) -> Called<bool> {
+    fn is_chosen(&self, item: &mut Dynamic, index: usize) -> ClosureResult<bool> {
         Ok(self.item(item, index)?.as_bool().unwrap_or(false))
     }
 
     /// Calls the closure for an item, given what the items before it came to.
-    fn fold(&self, item: &mut Dynamic, result: Dynamic, index: usize) -> Called<Dynamic> {
+    fn fold(&self, item: &mut Dynamic, result: Dynamic, index: usize) -> ClosureResult<Dynamic> {
         self.check(self.closure.call_raw_with_extra_args(
             self.name,
             self.context,
@@ -68,7 +68,7 @@ impl Caller<'_> {
     }
 
     /// Calls the closure for a member of a map.
-    fn member(&self, key: &str, item: &mut Dynamic) -> Called<Dynamic> {
+    fn member(&self, key: &str, item: &mut Dynamic) -> ClosureResult<Dynamic> {
         self.check(self.closure.call_raw_with_extra_args(
             self.name,
             self.context,
@@ -80,12 +80,12 @@ impl Caller<'_> {
     }
 
     /// Calls the closure with two values.
-    fn pair(&self, first: Dynamic, second: Dynamic) -> Called<Dynamic> {
+    fn pair(&self, first: Dynamic, second: Dynamic) -> ClosureResult<Dynamic> {
         self.check(self.closure.call_raw(self.context, None, [first, second]))
     }
 
     /// Ends the run if a bound was hit inside.
-    fn check(&self, result: Called<Dynamic>) -> Called<Dynamic> {
+    fn check(&self, result: ClosureResult<Dynamic>) -> ClosureResult<Dynamic> {
         result.inspect_err(|error| note_bound(self.world, error))
     }
 }
@@ -98,9 +98,9 @@ fn number(index: usize) -> Dynamic {
 /// constants.
 fn put<C, T>(
     engine: &mut Engine,
-    world: &Rc<World>,
+    world: &Rc<FlowWorld>,
     (name, purity): (&'static str, Purity),
-    run: fn(&Caller<'_>, &mut C) -> Called<T>,
+    run: fn(&ClosureCaller<'_>, &mut C) -> ClosureResult<T>,
 ) where
     C: rhai::Variant + Clone,
     T: rhai::Variant + Clone,
@@ -108,8 +108,9 @@ fn put<C, T>(
     let world = Rc::clone(world);
     FuncRegistration::new(name).with_purity(purity == Purity::Pure).register_into_engine(
         engine,
-        move |context: Context, container: &mut C, closure: FnPtr| -> Called<T> {
-            let caller = Caller { world: &world, context: &context, name, closure: &closure };
+        move |context: ClosureContext, container: &mut C, closure: FnPtr| -> ClosureResult<T> {
+            let caller =
+                ClosureCaller { world: &world, context: &context, name, closure: &closure };
             run(&caller, container)
         },
     );
@@ -118,9 +119,9 @@ fn put<C, T>(
 /// As [`put`], with one more argument.
 fn put_with<C, A, T>(
     engine: &mut Engine,
-    world: &Rc<World>,
+    world: &Rc<FlowWorld>,
     name: &'static str,
-    run: fn(&Caller<'_>, &mut C, A) -> Called<T>,
+    run: fn(&ClosureCaller<'_>, &mut C, A) -> ClosureResult<T>,
 ) where
     C: rhai::Variant + Clone,
     A: rhai::Variant + Clone,
@@ -129,8 +130,13 @@ fn put_with<C, A, T>(
     let world = Rc::clone(world);
     FuncRegistration::new(name).with_purity(true).register_into_engine(
         engine,
-        move |context: Context, container: &mut C, closure: FnPtr, argument: A| -> Called<T> {
-            let caller = Caller { world: &world, context: &context, name, closure: &closure };
+        move |context: ClosureContext,
+              container: &mut C,
+              closure: FnPtr,
+              argument: A|
+              -> ClosureResult<T> {
+            let caller =
+                ClosureCaller { world: &world, context: &context, name, closure: &closure };
             run(&caller, container, argument)
         },
     );
@@ -143,7 +149,7 @@ enum Purity {
     Changes,
 }
 
-fn register_walks(engine: &mut Engine, world: &Rc<World>) {
+fn register_walks(engine: &mut Engine, world: &Rc<FlowWorld>) {
     put(engine, world, ("for_each", Purity::Changes), |caller, array: &mut Array| {
         for (index, item) in array.iter_mut().enumerate() {
             let _ = caller.item(item, index)?;
@@ -152,7 +158,7 @@ fn register_walks(engine: &mut Engine, world: &Rc<World>) {
     });
     put(engine, world, ("map", Purity::Pure), |caller, array: &mut Array| {
         let items = array.iter_mut().enumerate();
-        items.map(|(index, item)| caller.item(item, index)).collect::<Called<Array>>()
+        items.map(|(index, item)| caller.item(item, index)).collect::<ClosureResult<Array>>()
     });
     put(engine, world, ("filter", Purity::Pure), |caller, array: &mut Array| {
         let mut chosen = Array::new();
@@ -166,8 +172,9 @@ fn register_walks(engine: &mut Engine, world: &Rc<World>) {
     let w = Rc::clone(world);
     FuncRegistration::new("zip").with_purity(true).register_into_engine(
         engine,
-        move |context: Context, left: &mut Array, right: Array, closure: FnPtr| {
-            let caller = Caller { world: &w, context: &context, name: "zip", closure: &closure };
+        move |context: ClosureContext, left: &mut Array, right: Array, closure: FnPtr| {
+            let caller =
+                ClosureCaller { world: &w, context: &context, name: "zip", closure: &closure };
             let pairs = left.iter().cloned().zip(right).enumerate();
             let call = |(index, (first, second))| {
                 let (items, extras) = ([first, second], [number(index)]);
@@ -175,12 +182,12 @@ fn register_walks(engine: &mut Engine, world: &Rc<World>) {
                     closure.call_raw_with_extra_args("zip", &context, None, items, extras, None),
                 )
             };
-            pairs.map(call).collect::<Called<Array>>()
+            pairs.map(call).collect::<ClosureResult<Array>>()
         },
     );
 }
 
-fn register_searches(engine: &mut Engine, world: &Rc<World>) {
+fn register_searches(engine: &mut Engine, world: &Rc<FlowWorld>) {
     put(engine, world, ("find", Purity::Pure), |caller, array: &mut Array| find(caller, array, 0));
     put_with(engine, world, "find", find);
     put(engine, world, ("find_map", Purity::Pure), |caller, array: &mut Array| {
@@ -204,12 +211,12 @@ fn register_searches(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
-fn find(caller: &Caller<'_>, array: &mut Array, start: i64) -> Called<Dynamic> {
+fn find(caller: &ClosureCaller<'_>, array: &mut Array, start: i64) -> ClosureResult<Dynamic> {
     let found = first(caller, array, start)?;
     Ok(found.map_or(Dynamic::UNIT, |index| array[index].clone()))
 }
 
-fn find_map(caller: &Caller<'_>, array: &mut Array, start: i64) -> Called<Dynamic> {
+fn find_map(caller: &ClosureCaller<'_>, array: &mut Array, start: i64) -> ClosureResult<Dynamic> {
     let skipped = skipped(array.len(), start);
     for (index, item) in array.iter_mut().enumerate().skip(skipped) {
         let value = caller.item(item, index)?;
@@ -220,13 +227,17 @@ fn find_map(caller: &Caller<'_>, array: &mut Array, start: i64) -> Called<Dynami
     Ok(Dynamic::UNIT)
 }
 
-fn index_of(caller: &Caller<'_>, array: &mut Array, start: i64) -> Called<i64> {
+fn index_of(caller: &ClosureCaller<'_>, array: &mut Array, start: i64) -> ClosureResult<i64> {
     let found = first(caller, array, start)?;
     Ok(found.map_or(-1, |index| i64::try_from(index).unwrap_or(i64::MAX)))
 }
 
 /// Finds the first item that the closure chooses.
-fn first(caller: &Caller<'_>, array: &mut Array, start: i64) -> Called<Option<usize>> {
+fn first(
+    caller: &ClosureCaller<'_>,
+    array: &mut Array,
+    start: i64,
+) -> ClosureResult<Option<usize>> {
     let skipped = skipped(array.len(), start);
     for (index, item) in array.iter_mut().enumerate().skip(skipped) {
         if caller.is_chosen(item, index)? {
@@ -242,7 +253,7 @@ fn skipped(length: usize, start: i64) -> usize {
     if start < 0 { length.saturating_sub(distance) } else { distance.min(length) }
 }
 
-fn register_folds(engine: &mut Engine, world: &Rc<World>) {
+fn register_folds(engine: &mut Engine, world: &Rc<FlowWorld>) {
     put(engine, world, ("reduce", Purity::Pure), |caller, array: &mut Array| {
         reduce(caller, array, Dynamic::UNIT)
     });
@@ -253,17 +264,25 @@ fn register_folds(engine: &mut Engine, world: &Rc<World>) {
     put_with(engine, world, "reduce_rev", reduce_rev);
 }
 
-fn reduce(caller: &Caller<'_>, array: &mut Array, initial: Dynamic) -> Called<Dynamic> {
+fn reduce(
+    caller: &ClosureCaller<'_>,
+    array: &mut Array,
+    initial: Dynamic,
+) -> ClosureResult<Dynamic> {
     let mut items = array.iter_mut().enumerate();
     items.try_fold(initial, |result, (index, item)| caller.fold(item, result, index))
 }
 
-fn reduce_rev(caller: &Caller<'_>, array: &mut Array, initial: Dynamic) -> Called<Dynamic> {
+fn reduce_rev(
+    caller: &ClosureCaller<'_>,
+    array: &mut Array,
+    initial: Dynamic,
+) -> ClosureResult<Dynamic> {
     let mut items = array.iter_mut().enumerate().rev();
     items.try_fold(initial, |result, (index, item)| caller.fold(item, result, index))
 }
 
-fn register_choices(engine: &mut Engine, world: &Rc<World>) {
+fn register_choices(engine: &mut Engine, world: &Rc<FlowWorld>) {
     put(engine, world, ("drain", Purity::Changes), |caller, array: &mut Array| {
         let (chosen, left) = split(caller, array)?;
         *array = left;
@@ -277,7 +296,7 @@ fn register_choices(engine: &mut Engine, world: &Rc<World>) {
 }
 
 /// Splits an array into what the closure chooses and the rest. On an error the array stays whole.
-fn split(caller: &Caller<'_>, array: &mut Array) -> Called<(Array, Array)> {
+fn split(caller: &ClosureCaller<'_>, array: &mut Array) -> ClosureResult<(Array, Array)> {
     let (mut chosen, mut left) = (Array::new(), Array::new());
     for (index, item) in array.iter_mut().enumerate() {
         let side = if caller.is_chosen(item, index)? { &mut chosen } else { &mut left };
@@ -286,12 +305,12 @@ fn split(caller: &Caller<'_>, array: &mut Array) -> Called<(Array, Array)> {
     Ok((chosen, left))
 }
 
-fn register_maps(engine: &mut Engine, world: &Rc<World>) {
+fn register_maps(engine: &mut Engine, world: &Rc<FlowWorld>) {
     put(engine, world, ("map", Purity::Pure), |caller, map: &mut rhai::Map| {
         let members = map.iter_mut();
         let call =
             |(key, item): (&rhai::Identifier, _)| Ok((key.clone(), caller.member(key, item)?));
-        members.map(call).collect::<Called<rhai::Map>>()
+        members.map(call).collect::<ClosureResult<rhai::Map>>()
     });
     put(engine, world, ("filter", Purity::Pure), |caller, map: &mut rhai::Map| {
         Ok(split_map(caller, map)?.0)
@@ -308,7 +327,10 @@ fn register_maps(engine: &mut Engine, world: &Rc<World>) {
     });
 }
 
-fn split_map(caller: &Caller<'_>, map: &mut rhai::Map) -> Called<(rhai::Map, rhai::Map)> {
+fn split_map(
+    caller: &ClosureCaller<'_>,
+    map: &mut rhai::Map,
+) -> ClosureResult<(rhai::Map, rhai::Map)> {
     let (mut chosen, mut left) = (rhai::Map::new(), rhai::Map::new());
     for (key, item) in map.iter_mut() {
         let is_chosen = caller.member(key, item)?.as_bool().unwrap_or(false);

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use agentic_replay::{Path, Scope};
+use agentic_replay::{Path, RequestScope};
 
 /// The scopes that a branch is in, outermost first.
 #[derive(Debug, Clone)]
-pub(crate) struct Context {
+pub(crate) struct ScopeStack {
     levels: Vec<Level>,
     /// How deep imports nest at the moment.
     pub(crate) module_depth: usize,
@@ -14,15 +14,15 @@ pub(crate) struct Context {
 
 #[derive(Debug, Clone)]
 struct Level {
-    scope: Scope,
+    scope: RequestScope,
     n_branches: u64,
     n_random: u64,
     n_named: BTreeMap<String, u64>,
 }
 
-impl Context {
-    pub(crate) fn of(scope: Scope) -> Context {
-        Context { levels: vec![Level::of(scope)], module_depth: 0 }
+impl ScopeStack {
+    pub(crate) fn of(scope: RequestScope) -> ScopeStack {
+        ScopeStack { levels: vec![Level::of(scope)], module_depth: 0 }
     }
 
     /// Returns the path of the next request.
@@ -32,7 +32,7 @@ impl Context {
 
     /// Opens the scope of the next branch. Branches of one context are numbered through, so that
     /// two joins in it have different paths.
-    pub(crate) fn next_branch(&mut self) -> Scope {
+    pub(crate) fn next_branch(&mut self) -> RequestScope {
         let level = self.innermost();
         let scope = level.scope.child(&format!("b{}", level.n_branches));
         level.n_branches += 1;
@@ -62,7 +62,7 @@ impl Context {
         self.named(&format!("patch-{id}")).path().clone()
     }
 
-    fn named(&mut self, name: &str) -> Scope {
+    fn named(&mut self, name: &str) -> RequestScope {
         let level = self.innermost();
         let counter = level.n_named.entry(name.to_owned()).or_default();
         let scope = level.scope.child(&format!("{name}.{counter}"));
@@ -81,7 +81,7 @@ impl Context {
 }
 
 impl Level {
-    fn of(scope: Scope) -> Level {
+    fn of(scope: RequestScope) -> Level {
         Level { scope, n_branches: 0, n_random: 0, n_named: BTreeMap::new() }
     }
 }

@@ -15,8 +15,8 @@ use crate::limits::{
     BYTES_PER_WORK, CALLS_MAX, DEPTH_MAX, EXPRESSION_DEPTH_MAX, FUNCTIONS_MAX, ITEMS_MAX,
     ITEMS_PER_WORK, MODULES_MAX, TEXT_BYTES_MAX, VARIABLES_MAX, WORK_MAX,
 };
-use crate::modules::{Modules, Resolver};
-use crate::world::World;
+use crate::modules::{FlowResolver, Modules};
+use crate::world::FlowWorld;
 use crate::{closures, host};
 
 /// What a flow must not use: code made at run time, and powers of floats, whose last bit depends on
@@ -24,12 +24,12 @@ use crate::{closures, host};
 pub(crate) const DISABLED: [&str; 2] = ["eval", "**"];
 
 /// Makes the interpreter of a flow.
-pub(crate) fn build(world: &Rc<World>, modules: Rc<dyn Modules>) -> Engine {
+pub(crate) fn build(world: &Rc<FlowWorld>, modules: Rc<dyn Modules>) -> Engine {
     let mut engine = locked();
     closures::register(&mut engine, world);
     host::register(&mut engine, world);
     watch(&mut engine, world);
-    engine.set_module_resolver(Resolver::new(Rc::clone(world), modules));
+    engine.set_module_resolver(FlowResolver::new(Rc::clone(world), modules));
     engine
 }
 
@@ -77,7 +77,7 @@ fn packages() -> [rhai::Shared<Module>; 5] {
 }
 
 /// Ends the run if the error at the bottom is a bound that was hit.
-pub(crate) fn note_bound(world: &World, error: &EvalAltResult) {
+pub(crate) fn note_bound(world: &FlowWorld, error: &EvalAltResult) {
     let inner = innermost(error);
     if inner.is_system_exception() {
         world.fail(inner.to_string());
@@ -86,7 +86,7 @@ pub(crate) fn note_bound(world: &World, error: &EvalAltResult) {
 
 /// Watches operations, variables and output.
 #[allow(deprecated)] // `on_var` is volatile, not obsolete.
-fn watch(engine: &mut Engine, world: &Rc<World>) {
+fn watch(engine: &mut Engine, world: &Rc<FlowWorld>) {
     let counted = Rc::clone(world);
     engine.on_progress(move |_| counted.spend(1).then_some(Dynamic::UNIT));
     let weighed = Rc::clone(world);
@@ -103,7 +103,7 @@ fn watch(engine: &mut Engine, world: &Rc<World>) {
 /// Charges for touching a variable and bounds how deep its value nests. Closures are variables
 /// too when they are captured, so a chain of closures cannot grow beyond the bound; dropping a
 /// deeper one would overflow the stack.
-fn weigh(world: &World, name: &str, context: &EvalContext<'_, '_, '_, '_, '_, '_>) {
+fn weigh(world: &FlowWorld, name: &str, context: &EvalContext<'_, '_, '_, '_, '_, '_>) {
     let Some(value) = context.scope().get(name) else { return };
     let mut weight = Weight { items: 0, bytes: 0 };
     if !weight.add(value, 0) {

@@ -9,7 +9,7 @@ use crate::engine::{DISABLED, build, locked};
 use crate::limits::{SEMANTICS, SOURCE_BYTES_MAX, STACK_BYTES};
 use crate::modules::{Modules, NoModules};
 use crate::program::FlowProgram;
-use crate::world::World;
+use crate::world::FlowWorld;
 
 /// The name under which a script finds its input. It is a variable, not a constant: constants
 /// would be folded into the parsed script.
@@ -17,15 +17,15 @@ pub(crate) const INPUT: &str = "input";
 
 /// A parsed flow, ready to run any number of times.
 pub struct Flow {
-    shared: Rc<Shared>,
+    shared: Rc<FlowShared>,
 }
 
 /// What all runs of a flow share. At most one of them runs at a time, so they can take turns with
 /// one interpreter; a run that waits is no more than its stacks.
-pub(crate) struct Shared {
+pub(crate) struct FlowShared {
     pub(crate) engine: Engine,
     pub(crate) ast: AST,
-    pub(crate) world: Rc<World>,
+    pub(crate) world: Rc<FlowWorld>,
 }
 
 impl Flow {
@@ -58,10 +58,10 @@ impl Flow {
         semantics: u32,
     ) -> Result<Flow, Vec<Diagnostic>> {
         let ast = parse(source)?;
-        let world = Rc::new(World::new(semantics));
+        let world = Rc::new(FlowWorld::new(semantics));
         world.note_closures(&ast);
         let engine = build(&world, Rc::new(modules));
-        Ok(Flow { shared: Rc::new(Shared { engine, ast, world }) })
+        Ok(Flow { shared: Rc::new(FlowShared { engine, ast, world }) })
     }
 
     /// Makes a run of the flow.

@@ -3,32 +3,34 @@
 use std::rc::Rc;
 
 use agentic_model::{Cid, Map, Value};
-use agentic_replay::{Failure, HOLD, KIND_BYTES_MAX, Position, RESERVED, Request, SUSPEND, schema};
+use agentic_replay::{
+    Failure, HOLD, KIND_BYTES_MAX, ProgramPosition, RESERVED, Request, SUSPEND, schema,
+};
 use rhai::{Array, Dynamic, Engine, EvalAltResult, FnPtr, NativeCallContext};
 
 use crate::branch::own_copy;
 use crate::failure::{
     CANCELLED, TOO_LARGE, bad_call, catchable, not_data, terminated, value_of_answer,
 };
-use crate::value::{Link, fits, from_value, to_value};
-use crate::world::{Input, Mode, Output, World};
+use crate::value::{ScriptLink, fits, from_value, to_value};
+use crate::world::{BranchInput, BranchOutput, FlowWorld, JoinMode};
 
-pub(crate) type Called = Result<Dynamic, Box<EvalAltResult>>;
+pub(crate) type HostResult = Result<Dynamic, Box<EvalAltResult>>;
 
 /// Registers the functions of the host.
-pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
+pub(crate) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     register_requests(engine, world);
     register_payload_requests(engine, world);
     register_branches(engine, world);
     register_values(engine, world);
-    engine.register_type_with_name::<Link>("Link");
-    engine.register_fn("to_string", |link: &mut Link| link.0.to_string());
-    engine.register_fn("==", |left: Link, right: Link| left == right);
-    engine.register_fn("!=", |left: Link, right: Link| left != right);
+    engine.register_type_with_name::<ScriptLink>("Link");
+    engine.register_fn("to_string", |link: &mut ScriptLink| link.0.to_string());
+    engine.register_fn("==", |left: ScriptLink, right: ScriptLink| left == right);
+    engine.register_fn("!=", |left: ScriptLink, right: ScriptLink| left != right);
 }
 
 /// `request`, `suspend`, `hold`, `sleep`.
-fn register_requests(engine: &mut Engine, world: &Rc<World>) {
+fn register_requests(engine: &mut Engine, world: &Rc<FlowWorld>) {
     let w = Rc::clone(world);
     engine.register_fn("request", move |c: NativeCallContext, kind: &str, payload: Dynamic| {
         ask(&w, &c, kind, payload, Map::new())
@@ -67,7 +69,7 @@ fn register_requests(engine: &mut Engine, world: &Rc<World>) {
 }
 
 /// `exec`, `commit`, `spawn`, `trace`, `continue_with`.
-fn register_payload_requests(engine: &mut Engine, world: &Rc<World>) {
+fn register_payload_requests(engine: &mut Engine, world: &Rc<FlowWorld>) {
     let w = Rc::clone(world);
     engine.register_fn("exec", move |c: NativeCallContext, command: Dynamic| {
         let payload = match data_of(&command, &c)? {
@@ -103,18 +105,21 @@ fn register_payload_requests(engine: &mut Engine, world: &Rc<World>) {
         },
     );
     let w = Rc::clone(world);
-    engine.register_fn("continue_with", move |c: NativeCallContext, state: Dynamic| -> Called {
-        let state = data_of(&state, &c)?;
-        if !w.is_stopping() {
-            w.baton.suspend(Output::Continue(state));
-        }
-        Err(terminated())
-    });
+    engine.register_fn(
+        "continue_with",
+        move |c: NativeCallContext, state: Dynamic| -> HostResult {
+            let state = data_of(&state, &c)?;
+            if !w.is_stopping() {
+                w.baton.suspend(BranchOutput::Continue(state));
+            }
+            Err(terminated())
+        },
+    );
 }
 
 /// `all`, `any`, `scope`, `patched`.
-fn register_branches(engine: &mut Engine, world: &Rc<World>) {
-    for (name, mode) in [("all", Mode::All), ("any", Mode::Any)] {
+fn register_branches(engine: &mut Engine, world: &Rc<FlowWorld>) {
+    for (name, mode) in [("all", JoinMode::All), ("any", JoinMode::Any)] {
         let w = Rc::clone(world);
         engine.register_fn(name, move |c: NativeCallContext, closures: Array| {
             join(&w, &c, mode, closures)
@@ -124,8 +129,8 @@ fn register_branches(engine: &mut Engine, world: &Rc<World>) {
 }
 
 /// `now`, `random`; and `exit`, which would end a run past everyone who joins its branches.
-fn register_values(engine: &mut Engine, world: &Rc<World>) {
-    let no_exit = |c: NativeCallContext| -> Called {
+fn register_values(engine: &mut Engine, world: &Rc<FlowWorld>) {
+    let no_exit = |c: NativeCallContext| -> HostResult {
         Err(bad_call(
             "`exit` is not available in flows; use `return` or `throw`",
             c.call_position(),
@@ -145,7 +150,12 @@ fn register_values(engine: &mut Engine, world: &Rc<World>) {
 /// Runs closures as branches. They are called as from where the join stands, so that those of a
 /// module find its functions, and calls nest on from there.
 #[allow(deprecated)] // `store_data` is volatile, not obsolete.
-fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array) -> Called {
+fn join(
+    world: &FlowWorld,
+    context: &NativeCallContext,
+    mode: JoinMode,
+    closures: Array,
+) -> HostResult {
     let position = context.call_position();
     if let Some(variable) = world.shared_by(&closures) {
         let message = format!(
@@ -163,22 +173,29 @@ fn join(world: &World, context: &NativeCallContext, mode: Mode, closures: Array)
     }
     if branches.is_empty() {
         return match mode {
-            Mode::All => Ok(Dynamic::from_array(Array::new())),
-            Mode::Any => Err(bad_call("`any` of no branches has no winner", position)),
+            JoinMode::All => Ok(Dynamic::from_array(Array::new())),
+            JoinMode::Any => Err(bad_call("`any` of no branches has no winner", position)),
         };
     }
     if world.is_stopping() {
         return Err(terminated());
     }
     let caller = Rc::new(context.store_data());
-    match world.baton.suspend(Output::Join { mode, branches, caller }) {
-        Some(Input::Joined(outcome)) => outcome,
-        Some(Input::Cancel(reason)) => Err(cancelled(reason, context)),
-        Some(Input::Begin | Input::Answer(_) | Input::Kill) | None => Err(terminated()),
+    match world.baton.suspend(BranchOutput::Join { mode, branches, caller }) {
+        Some(BranchInput::Joined(outcome)) => outcome,
+        Some(BranchInput::Cancel(reason)) => Err(cancelled(reason, context)),
+        Some(BranchInput::Begin | BranchInput::Answer(_) | BranchInput::Kill) | None => {
+            Err(terminated())
+        }
     }
 }
 
-fn hold(world: &World, context: &NativeCallContext, question: &str, options: Map) -> Called {
+fn hold(
+    world: &FlowWorld,
+    context: &NativeCallContext,
+    question: &str,
+    options: Map,
+) -> HostResult {
     let mut payload = options;
     payload.insert("question".to_owned(), Value::text(question));
     let mut request_options = Map::new();
@@ -195,12 +212,12 @@ fn hold(world: &World, context: &NativeCallContext, question: &str, options: Map
 }
 
 fn ask(
-    world: &World,
+    world: &FlowWorld,
     context: &NativeCallContext,
     kind: &str,
     payload: Dynamic,
     options: Map,
-) -> Called {
+) -> HostResult {
     if kind.starts_with(RESERVED) {
         let message = format!("kinds that begin with `{RESERVED}` are not for scripts");
         return Err(bad_call(message, context.call_position()));
@@ -210,12 +227,12 @@ fn ask(
 }
 
 fn ask_value(
-    world: &World,
+    world: &FlowWorld,
     context: &NativeCallContext,
     kind: &str,
     payload: Value,
     options: Map,
-) -> Called {
+) -> HostResult {
     let position = context.call_position();
     if kind.is_empty() || kind.len() > KIND_BYTES_MAX {
         return Err(bad_call("the kind of a request has no proper length", position));
@@ -243,19 +260,26 @@ fn read_options(options: Map) -> Result<(Option<Cid>, Option<u64>), String> {
 }
 
 /// Asks, and waits for the answer.
-pub(crate) fn perform(world: &World, context: &NativeCallContext, request: Request) -> Called {
+pub(crate) fn perform(
+    world: &FlowWorld,
+    context: &NativeCallContext,
+    request: Request,
+) -> HostResult {
     if world.is_stopping() {
         return Err(terminated());
     }
     let called_at = context.call_position();
-    let position = called_at.line().zip(called_at.position()).map(|(line, column)| Position {
-        line: u32::try_from(line).unwrap_or(u32::MAX),
-        column: u32::try_from(column).unwrap_or(u32::MAX),
-    });
-    let answer = match world.baton.suspend(Output::Ask(Request { position, ..request })) {
-        Some(Input::Answer(answer)) => answer,
-        Some(Input::Cancel(reason)) => return Err(cancelled(reason, context)),
-        Some(Input::Begin | Input::Joined(_) | Input::Kill) | None => return Err(terminated()),
+    let position =
+        called_at.line().zip(called_at.position()).map(|(line, column)| ProgramPosition {
+            line: u32::try_from(line).unwrap_or(u32::MAX),
+            column: u32::try_from(column).unwrap_or(u32::MAX),
+        });
+    let answer = match world.baton.suspend(BranchOutput::Ask(Request { position, ..request })) {
+        Some(BranchInput::Answer(answer)) => answer,
+        Some(BranchInput::Cancel(reason)) => return Err(cancelled(reason, context)),
+        Some(BranchInput::Begin | BranchInput::Joined(_) | BranchInput::Kill) | None => {
+            return Err(terminated());
+        }
     };
     let value = value_of_answer(answer, called_at)?;
     if fits(&value) {

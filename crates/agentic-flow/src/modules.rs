@@ -10,7 +10,7 @@ use rhai::{AST, Engine, EvalAltResult, Module, ModuleResolver, Position, Scope, 
 use crate::engine::note_bound;
 use crate::flow::parse_with;
 use crate::limits::MODULE_DEPTH_MAX;
-use crate::world::World;
+use crate::world::FlowWorld;
 
 /// Where the sources of modules come from.
 pub trait Modules {
@@ -34,15 +34,15 @@ impl Modules for BTreeMap<Cid, String> {
     }
 }
 
-pub(crate) struct Resolver {
-    world: Rc<World>,
+pub(crate) struct FlowResolver {
+    world: Rc<FlowWorld>,
     modules: Rc<dyn Modules>,
     parsed: RefCell<BTreeMap<Cid, AST>>,
 }
 
-impl Resolver {
-    pub(crate) fn new(world: Rc<World>, modules: Rc<dyn Modules>) -> Resolver {
-        Resolver { world, modules, parsed: RefCell::default() }
+impl FlowResolver {
+    pub(crate) fn new(world: Rc<FlowWorld>, modules: Rc<dyn Modules>) -> FlowResolver {
+        FlowResolver { world, modules, parsed: RefCell::default() }
     }
 
     fn parse(&self, engine: &Engine, path: &str) -> Result<AST, String> {
@@ -58,7 +58,7 @@ impl Resolver {
     }
 }
 
-impl ModuleResolver for Resolver {
+impl ModuleResolver for FlowResolver {
     fn resolve(
         &self,
         engine: &Engine,

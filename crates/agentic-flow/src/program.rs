@@ -5,19 +5,22 @@ use std::rc::Rc;
 
 use agentic_model::Instant;
 use agentic_replay::{
-    Delivery, End, Failure, NOT_DATA, Path, Program, Scope, ScopeStep, Seed, Start, Turn,
+    Delivery, End, Failure, NOT_DATA, Path, Program, RequestScope, ScopeStep, Seed, Start, Turn,
 };
 use rhai::{Dynamic, FnPtr};
 
 use crate::branch::own_value;
-use crate::context::Context;
+use crate::context::ScopeStack;
 use crate::engine::note_bound;
 use crate::failure::{INTERNAL, failure_of_error, terminated};
-use crate::flow::{Shared, scope_of};
+use crate::flow::{FlowShared, scope_of};
 use crate::limits::{BRANCHES_MAX, LIMIT};
-use crate::strand::{Resumed, Strand};
+use crate::strand::{FlowStrand, StrandTurn};
 use crate::value::{from_value, to_value};
-use crate::world::{Caller, Dying, Input, Mode, Outcome, Output, Standing as RunStanding, World};
+use crate::world::{
+    BranchEnding, BranchInput, BranchOutcome, BranchOutput, CallPlace, FlowWorld, JoinMode,
+    WaitingRun as RunStanding,
+};
 
 /// The number of the main branch.
 const MAIN: u64 = 0;
@@ -26,9 +29,9 @@ const NO_STACK: &str = "there is no room for the stack of another branch";
 
 /// A run of a flow.
 pub struct FlowProgram {
-    shared: Rc<Shared>,
+    shared: Rc<FlowShared>,
     standing: RunStanding,
-    branches: BTreeMap<u64, Branch>,
+    branches: BTreeMap<u64, FlowBranch>,
     /// Who waits for the answer at a path.
     waiting: HashMap<Path, u64>,
     n_branches: u64,
@@ -40,32 +43,32 @@ pub struct FlowProgram {
 }
 
 /// One branch of a run.
-struct Branch {
-    strand: Strand<Input, Output, Outcome>,
-    context: Context,
+struct FlowBranch {
+    strand: FlowStrand<BranchInput, BranchOutput, BranchOutcome>,
+    context: ScopeStack,
     /// The branch that joins it, and its place there.
     parent: Option<(u64, usize)>,
-    standing: Standing,
+    standing: BranchState,
 }
 
-enum Standing {
+enum BranchState {
     /// It is about to run.
     Ready,
     Asking(Path),
-    Joining(Join),
+    Joining(BranchJoin),
 }
 
 /// There is no room for more branches.
 struct NoRoom(String);
 
-struct Join {
-    mode: Mode,
+struct BranchJoin {
+    mode: JoinMode,
     children: Vec<u64>,
-    outcomes: Vec<Option<Outcome>>,
+    outcomes: Vec<Option<BranchOutcome>>,
 }
 
 impl FlowProgram {
-    pub(crate) fn new(shared: Rc<Shared>) -> FlowProgram {
+    pub(crate) fn new(shared: Rc<FlowShared>) -> FlowProgram {
         FlowProgram {
             shared,
             standing: RunStanding { now: Instant::from_millis(0), seed: Seed([0; 32]), work: 0 },
@@ -97,8 +100,8 @@ impl Program for FlowProgram {
         let strand = self.strand(body);
         self.turn(|program| match strand {
             Some(strand) => {
-                program.add(strand, Scope::root(), None);
-                program.run(VecDeque::from([(MAIN, Input::Begin)]));
+                program.add(strand, RequestScope::root(), None);
+                program.run(VecDeque::from([(MAIN, BranchInput::Begin)]));
             }
             None => program.finish(End::Failed(Failure::new(LIMIT, NO_STACK))),
         })
@@ -108,7 +111,7 @@ impl Program for FlowProgram {
         self.standing.now = delivery.at;
         let Some(branch) = self.waiting.remove(&delivery.path) else { return Turn::default() };
         self.turn(|program| {
-            program.run(VecDeque::from([(branch, Input::Answer(delivery.answer))]));
+            program.run(VecDeque::from([(branch, BranchInput::Answer(delivery.answer))]));
         })
     }
 
@@ -121,7 +124,7 @@ impl Program for FlowProgram {
         open.sort();
         self.turn(|program| {
             program.turn.withdrawn.extend(open.iter().map(|(path, _)| path.clone()));
-            let cancel = |(_, branch)| (branch, Input::Cancel(reason.to_owned()));
+            let cancel = |(_, branch)| (branch, BranchInput::Cancel(reason.to_owned()));
             program.run(open.into_iter().map(cancel).collect());
         })
     }
@@ -161,36 +164,36 @@ impl FlowProgram {
     }
 
     /// Resumes branches one after the other, and whom that wakes, until all wait.
-    fn run(&mut self, mut ready: VecDeque<(u64, Input)>) {
+    fn run(&mut self, mut ready: VecDeque<(u64, BranchInput)>) {
         while let Some((id, input)) = ready.pop_front() {
             if !self.branches.contains_key(&id) {
                 continue;
             }
             let resumed = self.resume(id, input);
-            if let Resumed::Ended(Err(error)) = &resumed {
+            if let StrandTurn::Ended(Err(error)) = &resumed {
                 note_bound(&self.shared.world, error);
             }
             if let Some(failure) = self.shared.world.fatal() {
                 return self.finish(End::Failed(failure));
             }
             match resumed {
-                Resumed::Suspended(Output::Ask(request)) => {
+                StrandTurn::Suspended(BranchOutput::Ask(request)) => {
                     self.waiting.insert(request.path.clone(), id);
-                    self.stand(id, Standing::Asking(request.path.clone()));
+                    self.stand(id, BranchState::Asking(request.path.clone()));
                     self.turn.opened.push(request);
                 }
-                Resumed::Suspended(Output::Join { mode, branches, caller }) => {
+                StrandTurn::Suspended(BranchOutput::Join { mode, branches, caller }) => {
                     if let Err(NoRoom(reason)) = self.fork(id, mode, (branches, caller), &mut ready)
                     {
                         return self.finish(End::Failed(Failure::new(LIMIT, reason)));
                     }
                 }
-                Resumed::Suspended(Output::Continue(state)) => {
+                StrandTurn::Suspended(BranchOutput::Continue(state)) => {
                     return self.finish(End::continue_as_new(state));
                 }
-                Resumed::Ended(outcome) if id == MAIN => return self.finish(end_of(outcome)),
-                Resumed::Ended(outcome) => self.ended(id, outcome, &mut ready),
-                Resumed::Panicked => {
+                StrandTurn::Ended(outcome) if id == MAIN => return self.finish(end_of(outcome)),
+                StrandTurn::Ended(outcome) => self.ended(id, outcome, &mut ready),
+                StrandTurn::Panicked => {
                     let failure = Failure::new(INTERNAL, "the interpreter panicked");
                     return self.finish(End::Failed(failure));
                 }
@@ -198,12 +201,12 @@ impl FlowProgram {
         }
     }
 
-    fn resume(&mut self, id: u64, input: Input) -> Resumed<Output, Outcome> {
+    fn resume(&mut self, id: u64, input: BranchInput) -> StrandTurn<BranchOutput, BranchOutcome> {
         let branch = self.branches.get_mut(&id).expect("the caller looked it up");
         branch.resume(&self.shared.world, input)
     }
 
-    fn stand(&mut self, id: u64, standing: Standing) {
+    fn stand(&mut self, id: u64, standing: BranchState) {
         if let Some(branch) = self.branches.get_mut(&id) {
             branch.standing = standing;
         }
@@ -212,27 +215,29 @@ impl FlowProgram {
     /// Makes a coroutine; nothing if there is no room for its stack.
     fn strand(
         &self,
-        body: impl FnOnce() -> Outcome + 'static,
-    ) -> Option<Strand<Input, Output, Outcome>> {
+        body: impl FnOnce() -> BranchOutcome + 'static,
+    ) -> Option<FlowStrand<BranchInput, BranchOutput, BranchOutcome>> {
         let body = move |input| match input {
-            Input::Begin => body(),
-            Input::Answer(_) | Input::Joined(_) | Input::Cancel(_) | Input::Kill => {
-                Err(terminated())
-            }
+            BranchInput::Begin => body(),
+            BranchInput::Answer(_)
+            | BranchInput::Joined(_)
+            | BranchInput::Cancel(_)
+            | BranchInput::Kill => Err(terminated()),
         };
-        Strand::new(&self.shared.world.baton, body).ok()
+        FlowStrand::new(&self.shared.world.baton, body).ok()
     }
 
     fn add(
         &mut self,
-        strand: Strand<Input, Output, Outcome>,
-        scope: Scope,
+        strand: FlowStrand<BranchInput, BranchOutput, BranchOutcome>,
+        scope: RequestScope,
         parent: Option<(u64, usize)>,
     ) -> u64 {
         let id = self.n_branches;
         self.n_branches += 1;
-        let context = Context::of(scope);
-        self.branches.insert(id, Branch { strand, context, parent, standing: Standing::Ready });
+        let context = ScopeStack::of(scope);
+        self.branches
+            .insert(id, FlowBranch { strand, context, parent, standing: BranchState::Ready });
         id
     }
 
@@ -241,9 +246,9 @@ impl FlowProgram {
     fn fork(
         &mut self,
         id: u64,
-        mode: Mode,
-        (branches, caller): (Vec<(Scope, FnPtr)>, Rc<Caller>),
-        ready: &mut VecDeque<(u64, Input)>,
+        mode: JoinMode,
+        (branches, caller): (Vec<(RequestScope, FnPtr)>, Rc<CallPlace>),
+        ready: &mut VecDeque<(u64, BranchInput)>,
     ) -> Result<(), NoRoom> {
         if self.branches.len() + branches.len() > BRANCHES_MAX {
             return Err(NoRoom(format!("more than {BRANCHES_MAX} branches at once")));
@@ -256,18 +261,19 @@ impl FlowProgram {
             let strand = self.strand(body).ok_or_else(|| NoRoom(NO_STACK.to_owned()))?;
             let child = self.add(strand, scope, Some((id, n)));
             children.push(child);
-            ready.push_back((child, Input::Begin));
+            ready.push_back((child, BranchInput::Begin));
         }
-        self.stand(id, Standing::Joining(Join { mode, children, outcomes }));
+        self.stand(id, BranchState::Joining(BranchJoin { mode, children, outcomes }));
         Ok(())
     }
 
     /// Takes in the end of a branch, and wakes the one that joins it if that is decided.
-    fn ended(&mut self, id: u64, outcome: Outcome, ready: &mut VecDeque<(u64, Input)>) {
+    fn ended(&mut self, id: u64, outcome: BranchOutcome, ready: &mut VecDeque<(u64, BranchInput)>) {
         let Some(branch) = self.branches.remove(&id) else { return };
         let (parent, n) = branch.parent.expect("only the main branch has no parent");
         let waits_for_all = self.is_cancelled;
-        let Some(Branch { standing: Standing::Joining(join), .. }) = self.branches.get_mut(&parent)
+        let Some(FlowBranch { standing: BranchState::Joining(join), .. }) =
+            self.branches.get_mut(&parent)
         else {
             return;
         };
@@ -278,33 +284,33 @@ impl FlowProgram {
         join.outcomes[n] = Some(outcome);
         let Some(outcome) = join.decide(n, waits_for_all) else { return };
         let children = std::mem::take(&mut join.children);
-        self.stand(parent, Standing::Ready);
+        self.stand(parent, BranchState::Ready);
         for child in children {
             self.kill(child);
         }
-        ready.push_back((parent, Input::Joined(outcome)));
+        ready.push_back((parent, BranchInput::Joined(outcome)));
     }
 
     /// Ends a branch and all that it joins.
     fn kill(&mut self, id: u64) {
         let Some(mut branch) = self.branches.remove(&id) else { return };
-        match std::mem::replace(&mut branch.standing, Standing::Ready) {
-            Standing::Ready => {}
-            Standing::Asking(path) => {
+        match std::mem::replace(&mut branch.standing, BranchState::Ready) {
+            BranchState::Ready => {}
+            BranchState::Asking(path) => {
                 if self.waiting.remove(&path).is_some() {
                     self.turn.withdrawn.push(path);
                 }
             }
-            Standing::Joining(join) => {
+            BranchState::Joining(join) => {
                 for child in join.children {
                     self.kill(child);
                 }
             }
         }
         if branch.strand.is_suspended() {
-            self.shared.world.set_dying(Dying::Yes);
-            let _ = branch.resume(&self.shared.world, Input::Kill);
-            self.shared.world.set_dying(Dying::No);
+            self.shared.world.set_dying(BranchEnding::Yes);
+            let _ = branch.resume(&self.shared.world, BranchInput::Kill);
+            self.shared.world.set_dying(BranchEnding::No);
         }
     }
 
@@ -322,9 +328,13 @@ impl FlowProgram {
     }
 }
 
-impl Branch {
+impl FlowBranch {
     /// Runs the branch until it suspends or ends. Its context is on loan to the world meanwhile.
-    fn resume(&mut self, world: &World, input: Input) -> Resumed<Output, Outcome> {
+    fn resume(
+        &mut self,
+        world: &FlowWorld,
+        input: BranchInput,
+    ) -> StrandTurn<BranchOutput, BranchOutcome> {
         std::mem::swap(&mut self.context, &mut *world.context.borrow_mut());
         let resumed = self.strand.resume(input);
         std::mem::swap(&mut self.context, &mut *world.context.borrow_mut());
@@ -332,15 +342,15 @@ impl Branch {
     }
 }
 
-impl Join {
+impl BranchJoin {
     /// Returns what the join gives, once that is decided by the branch that ended last: all
     /// values or the first error, or the first value.
-    fn decide(&mut self, last: usize, waits_for_all: bool) -> Option<Outcome> {
+    fn decide(&mut self, last: usize, waits_for_all: bool) -> Option<BranchOutcome> {
         let is_complete = self.outcomes.iter().all(Option::is_some);
         let is_ok = matches!(&self.outcomes[last], Some(Ok(_)));
         let is_decided = match self.mode {
-            Mode::All => !is_ok,
-            Mode::Any => is_ok,
+            JoinMode::All => !is_ok,
+            JoinMode::Any => is_ok,
         };
         if is_decided && !waits_for_all {
             return self.outcomes[last].take();
@@ -357,9 +367,9 @@ impl Join {
             }
         }
         Some(match (self.mode, errors.into_iter().next()) {
-            (Mode::All, Some(error)) => Err(error),
-            (Mode::All, None) => Ok(Dynamic::from_array(values)),
-            (Mode::Any, error) => match (values.into_iter().next(), error) {
+            (JoinMode::All, Some(error)) => Err(error),
+            (JoinMode::All, None) => Ok(Dynamic::from_array(values)),
+            (JoinMode::Any, error) => match (values.into_iter().next(), error) {
                 (Some(value), _) => Ok(value),
                 (None, error) => Err(error.unwrap_or_else(terminated)),
             },
@@ -367,7 +377,7 @@ impl Join {
     }
 }
 
-fn end_of(outcome: Outcome) -> End {
+fn end_of(outcome: BranchOutcome) -> End {
     match outcome {
         Ok(value) => match to_value(&value) {
             Ok(value) => End::Done(value),

@@ -9,28 +9,31 @@ use rhai::{Dynamic, Engine, FnPtr, NativeCallContext};
 use crate::context::is_scope_name;
 use crate::engine::note_bound;
 use crate::failure::{bad_call, not_settled};
-use crate::host::{Called, data_of, perform};
+use crate::host::{HostResult, data_of, perform};
 use crate::value::from_value;
-use crate::world::World;
+use crate::world::FlowWorld;
 
 /// Registers `scope` and `patched`.
-pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
-    let w = Rc::clone(world);
-    engine.register_fn("scope", move |c: NativeCallContext, name: &str, body: FnPtr| -> Called {
-        check_name(name, &c)?;
-        w.context.borrow_mut().enter(name);
-        let result = body.call_within_context(&c, ());
-        leave(&w, result)
-    });
+pub(crate) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     let w = Rc::clone(world);
     engine.register_fn(
         "scope",
-        move |c: NativeCallContext, name: &str, value: Dynamic, body: FnPtr| -> Called {
+        move |c: NativeCallContext, name: &str, body: FnPtr| -> HostResult {
+            check_name(name, &c)?;
+            w.context.borrow_mut().enter(name);
+            let result = body.call_within_context(&c, ());
+            leave(&w, result)
+        },
+    );
+    let w = Rc::clone(world);
+    engine.register_fn(
+        "scope",
+        move |c: NativeCallContext, name: &str, value: Dynamic, body: FnPtr| -> HostResult {
             value_scope(&w, &c, (name, value), &body)
         },
     );
     let w = Rc::clone(world);
-    engine.register_fn("patched", move |c: NativeCallContext, id: &str| -> Called {
+    engine.register_fn("patched", move |c: NativeCallContext, id: &str| -> HostResult {
         check_name(id, &c)?;
         let path = w.context.borrow_mut().patch_path(id);
         perform(&w, &c, Request::new(path, PATCH, Value::text(id)))
@@ -40,11 +43,11 @@ pub(crate) fn register(engine: &mut Engine, world: &Rc<World>) {
 /// Runs a scope that takes one value and gives one, and touches nothing else of the script: once it
 /// is over its result stands for it.
 fn value_scope(
-    world: &World,
+    world: &FlowWorld,
     context: &NativeCallContext,
     (name, value): (&str, Dynamic),
     body: &FnPtr,
-) -> Called {
+) -> HostResult {
     check_name(name, context)?;
     if body.iter_curry().next().is_some() {
         let message = "a scope that takes a value captures nothing; hand it over in the value";
@@ -75,7 +78,7 @@ fn value_scope(
     }
 }
 
-fn leave(world: &World, result: Called) -> Called {
+fn leave(world: &FlowWorld, result: HostResult) -> HostResult {
     world.context.borrow_mut().leave();
     if let Err(error) = &result {
         note_bound(world, error);

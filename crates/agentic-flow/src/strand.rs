@@ -21,12 +21,12 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use crate::limits::STACK_BYTES;
 
 /// A branch that takes `I` when it is resumed, gives `O` when it suspends and `R` when it ends.
-pub(crate) struct Strand<I, O, R> {
+pub(crate) struct FlowStrand<I, O, R> {
     coroutine: Coroutine<I, O, R, DefaultStack>,
 }
 
 /// What a branch did.
-pub(crate) enum Resumed<O, R> {
+pub(crate) enum StrandTurn<O, R> {
     /// It waits.
     Suspended(O),
     /// It is over.
@@ -65,12 +65,12 @@ fn suspend_through<I, O>(yielder: NonNull<Yielder<I, O>>, output: O) -> I {
     unsafe { yielder.as_ref() }.suspend(output)
 }
 
-impl<I: 'static, O: 'static, R: 'static> Strand<I, O, R> {
+impl<I: 'static, O: 'static, R: 'static> FlowStrand<I, O, R> {
     /// Makes a branch; it begins when it is resumed first.
     pub(crate) fn new(
         baton: &Rc<Baton<I, O>>,
         body: impl FnOnce(I) -> R + 'static,
-    ) -> io::Result<Strand<I, O, R>> {
+    ) -> io::Result<FlowStrand<I, O, R>> {
         let stack = DefaultStack::new(STACK_BYTES)?;
         let baton = Rc::clone(baton);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<I, O>, input| {
@@ -80,7 +80,7 @@ impl<I: 'static, O: 'static, R: 'static> Strand<I, O, R> {
             drop(clear);
             result
         });
-        Ok(Strand { coroutine })
+        Ok(FlowStrand { coroutine })
     }
 
     /// Says whether the branch stands somewhere in its body.
@@ -89,11 +89,11 @@ impl<I: 'static, O: 'static, R: 'static> Strand<I, O, R> {
     }
 
     /// Runs the branch until it suspends or ends. A branch that has ended is not resumed again.
-    pub(crate) fn resume(&mut self, input: I) -> Resumed<O, R> {
+    pub(crate) fn resume(&mut self, input: I) -> StrandTurn<O, R> {
         match catch_unwind(AssertUnwindSafe(|| self.coroutine.resume(input))) {
-            Ok(CoroutineResult::Yield(output)) => Resumed::Suspended(output),
-            Ok(CoroutineResult::Return(result)) => Resumed::Ended(result),
-            Err(_) => Resumed::Panicked,
+            Ok(CoroutineResult::Yield(output)) => StrandTurn::Suspended(output),
+            Ok(CoroutineResult::Return(result)) => StrandTurn::Ended(result),
+            Err(_) => StrandTurn::Panicked,
         }
     }
 }

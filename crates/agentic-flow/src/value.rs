@@ -8,7 +8,7 @@ use crate::limits::{ITEMS_MAX, TEXT_BYTES_MAX};
 
 /// A reference to an object, as scripts hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Link(pub(crate) Cid);
+pub(crate) struct ScriptLink(pub(crate) Cid);
 
 /// A value of a script is no data: a function, a range, a character, a number that is not finite.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -57,7 +57,7 @@ fn to_value_below(dynamic: &Dynamic, above: usize) -> Result<Value, NotData> {
     if let Some(bytes) = dynamic.read_lock::<Blob>() {
         return Ok(Value::Bytes(bytes.clone()));
     }
-    if let Some(link) = dynamic.read_lock::<Link>() {
+    if let Some(link) = dynamic.read_lock::<ScriptLink>() {
         return Ok(Value::Link(link.0));
     }
     Err(NotData::Type { type_name: dynamic.type_name().to_owned() })
@@ -76,7 +76,7 @@ pub(crate) fn from_value(value: Value) -> Dynamic {
         Value::Map(map) => Dynamic::from_map(
             map.into_iter().map(|(key, item)| (key.into(), from_value(item))).collect(),
         ),
-        Value::Link(cid) => Dynamic::from(Link(cid)),
+        Value::Link(cid) => Dynamic::from(ScriptLink(cid)),
     }
 }
 

@@ -5,26 +5,26 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, Event, Failure, Path, Request, Scope, ScopeStep, Seed};
+use agentic_replay::{Answer, Event, Failure, Path, Request, RequestScope, ScopeStep, Seed};
 use rhai::{AST, Dynamic, EvalAltResult, FnPtr};
 
 use crate::closures::captures::{LoopVariables, REFUSED_SINCE};
-use crate::context::Context;
+use crate::context::ScopeStack;
 use crate::limits::{EVENTS_MAX, LIMIT, WORK_MAX};
 use crate::strand::Baton;
 
 /// How a branch ended.
-pub(crate) type Outcome = Result<Dynamic, Box<EvalAltResult>>;
+pub(crate) type BranchOutcome = Result<Dynamic, Box<EvalAltResult>>;
 
 /// From where closures are called.
 #[allow(deprecated)] // The type is volatile, not obsolete.
-pub(crate) type Caller = rhai::NativeCallContextStore;
+pub(crate) type CallPlace = rhai::NativeCallContextStore;
 
 /// What a branch is resumed with.
-pub(crate) enum Input {
+pub(crate) enum BranchInput {
     Begin,
     Answer(Answer),
-    Joined(Outcome),
+    Joined(BranchOutcome),
     /// The run is to stop; an error that the script can catch.
     Cancel(String),
     /// Nobody waits for the branch any more.
@@ -32,22 +32,22 @@ pub(crate) enum Input {
 }
 
 /// Why a branch suspends.
-pub(crate) enum Output {
+pub(crate) enum BranchOutput {
     Ask(Request),
-    Join { mode: Mode, branches: Vec<(Scope, FnPtr)>, caller: Rc<Caller> },
+    Join { mode: JoinMode, branches: Vec<(RequestScope, FnPtr)>, caller: Rc<CallPlace> },
     Continue(Value),
 }
 
 /// How branches are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum JoinMode {
     All,
     Any,
 }
 
 /// What a run keeps while it waits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct WaitingRun {
     pub(crate) now: Instant,
     pub(crate) seed: Seed,
     /// All work done so far.
@@ -55,10 +55,10 @@ pub(crate) struct Standing {
 }
 
 /// The state of the run that is under way at the moment.
-pub(crate) struct World {
-    pub(crate) baton: Rc<Baton<Input, Output>>,
+pub(crate) struct FlowWorld {
+    pub(crate) baton: Rc<Baton<BranchInput, BranchOutput>>,
     /// The context of the branch that runs at the moment.
-    pub(crate) context: RefCell<Context>,
+    pub(crate) context: RefCell<ScopeStack>,
     pub(crate) now: Cell<Instant>,
     pub(crate) seed: Cell<Seed>,
     pub(crate) events: RefCell<Vec<Event>>,
@@ -77,11 +77,11 @@ pub(crate) struct World {
     loop_variables: RefCell<LoopVariables>,
 }
 
-impl World {
-    pub(crate) fn new(semantics: u32) -> World {
-        World {
+impl FlowWorld {
+    pub(crate) fn new(semantics: u32) -> FlowWorld {
+        FlowWorld {
             baton: Rc::new(Baton::new()),
-            context: RefCell::new(Context::of(Scope::root())),
+            context: RefCell::new(ScopeStack::of(RequestScope::root())),
             now: Cell::new(Instant::from_millis(0)),
             seed: Cell::new(Seed([0; 32])),
             events: RefCell::new(Vec::new()),
@@ -123,7 +123,7 @@ impl World {
     }
 
     /// Lets a run go on: an answer came, and work is counted anew.
-    pub(crate) fn enter(&self, standing: Standing) {
+    pub(crate) fn enter(&self, standing: WaitingRun) {
         self.now.set(standing.now);
         self.seed.set(standing.seed);
         self.work_total.set(standing.work);
@@ -153,8 +153,8 @@ impl World {
     }
 
     /// Marks the branch that is resumed next as one that is being ended, or no longer.
-    pub(crate) fn set_dying(&self, dying: Dying) {
-        self.is_dying.set(dying == Dying::Yes);
+    pub(crate) fn set_dying(&self, dying: BranchEnding) {
+        self.is_dying.set(dying == BranchEnding::Yes);
     }
 
     /// Notes what happens to a scope.
@@ -180,7 +180,7 @@ impl World {
 
 /// Whether a branch is being ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dying {
+pub(crate) enum BranchEnding {
     Yes,
     No,
 }

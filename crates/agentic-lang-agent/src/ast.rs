@@ -5,7 +5,7 @@
 
 use agentic_diag::Span;
 
-use crate::symbol::{Index, Symbol, Symbols};
+use crate::symbol::{Symbol, SymbolIndex, Symbols};
 use crate::types::{TypeId, Types};
 
 /// An expression: the place of its root in [`Ast::exprs`].
@@ -54,7 +54,7 @@ pub(crate) struct Names {
 
 /// A name where it is written.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Name {
+pub(crate) struct WrittenName {
     pub symbol: Symbol,
     pub start: u32,
     pub end: u32,
@@ -67,15 +67,15 @@ pub(crate) struct Ast {
     pub types: Types,
     pub exprs: Vec<Expr>,
     pub names: Vec<Symbol>,
-    pub agents: Vec<Agent>,
-    pub tools: Vec<Tool>,
-    pub tasks: Vec<Task>,
+    pub agents: Vec<AgentItem>,
+    pub tools: Vec<ToolItem>,
+    pub tasks: Vec<TaskItem>,
     /// Written pipelines, then those that workflows become.
     pub pipelines: Vec<Pipeline>,
     pub workflows: Vec<Workflow>,
     pub aliases: Vec<Alias>,
     pub enums: Vec<Enum>,
-    pub tests: Vec<Test>,
+    pub tests: Vec<TestItem>,
     pub by_name: ByName,
     pub extensions: Extensions,
 }
@@ -90,88 +90,88 @@ pub(crate) enum Extensions {
 /// Where declarations are found.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ByName {
-    pub agents: Index,
-    pub tools: Index,
-    pub tasks: Index,
-    pub pipelines: Index,
-    pub workflows: Index,
-    pub aliases: Index,
-    pub enums: Index,
+    pub agents: SymbolIndex,
+    pub tools: SymbolIndex,
+    pub tasks: SymbolIndex,
+    pub pipelines: SymbolIndex,
+    pub workflows: SymbolIndex,
+    pub aliases: SymbolIndex,
+    pub enums: SymbolIndex,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Agent {
-    pub name: Name,
+pub(crate) struct AgentItem {
+    pub name: WrittenName,
     pub model: Option<Symbol>,
-    pub tools: Vec<Name>,
+    pub tools: Vec<WrittenName>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Signature {
-    pub name: Name,
-    pub params: Vec<Param>,
+pub(crate) struct TaskSignature {
+    pub name: WrittenName,
+    pub params: Vec<TaskParameter>,
     pub result: TypeId,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Param {
-    pub name: Name,
+pub(crate) struct TaskParameter {
+    pub name: WrittenName,
     pub declared: TypeId,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Tool {
-    pub signature: Signature,
+pub(crate) struct ToolItem {
+    pub signature: TaskSignature,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Task {
-    pub signature: Signature,
-    pub mode: Mode,
+pub(crate) struct TaskItem {
+    pub signature: TaskSignature,
+    pub mode: TaskMode,
 }
 
 /// Who performs a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum TaskMode {
     Handler,
     Agent,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Pipeline {
-    pub signature: Signature,
-    pub body: Block,
+    pub signature: TaskSignature,
+    pub body: BlockExpr,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Workflow {
-    pub signature: Signature,
-    pub steps: Vec<Step>,
+    pub signature: TaskSignature,
+    pub steps: Vec<PipelineStep>,
     pub end: u32,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Alias {
-    pub name: Name,
+    pub name: WrittenName,
     pub declared: TypeId,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Enum {
-    pub name: Name,
-    pub variants: Vec<Name>,
+    pub name: WrittenName,
+    pub variants: Vec<WrittenName>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Test {
+pub(crate) struct TestItem {
     pub name: Symbol,
     pub span: Span,
-    pub body: Block,
+    pub body: BlockExpr,
 }
 
 /// Statements between braces; `end` is the closing one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Block {
+pub(crate) struct BlockExpr {
     pub statements: Vec<Statement>,
     pub end: u32,
 }
@@ -185,8 +185,8 @@ pub(crate) struct Statement {
 
 #[derive(Debug, Clone)]
 pub(crate) enum StatementKind {
-    Run(Box<Run>),
-    Parallel(Box<Parallel>),
+    Run(Box<RunStatement>),
+    Parallel(Box<ParallelStatement>),
     If(Box<If>),
     IfLet(Box<IfLet>),
     While(Box<While>),
@@ -203,14 +203,14 @@ pub(crate) enum StatementKind {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct RunStatement {
     pub start: u32,
     pub end: u32,
-    pub target: Name,
-    pub callee: Name,
-    pub form: Form,
+    pub target: WrittenName,
+    pub callee: WrittenName,
+    pub form: CallForm,
     pub args: Vec<Arg>,
-    pub by: Option<Name>,
+    pub by: Option<WrittenName>,
     /// The digits after `retries`.
     pub retries: Option<Symbol>,
     /// The digits after `timeout`.
@@ -220,7 +220,7 @@ pub(crate) struct Run {
 
 /// How a call is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CallForm {
     /// `run f with { a: 1 }`
     Named,
     /// `f(1)`
@@ -241,48 +241,48 @@ pub(crate) enum OnFail {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Parallel {
+pub(crate) struct ParallelStatement {
     /// The digits after `max_concurrency`.
     pub limit: Option<Symbol>,
-    pub branches: Vec<Run>,
+    pub branches: Vec<RunStatement>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Approve {
-    pub target: Name,
+    pub target: WrittenName,
     pub question: ExprId,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct If {
     pub condition: ExprId,
-    pub then: Block,
-    pub otherwise: Option<Block>,
+    pub then: BlockExpr,
+    pub otherwise: Option<BlockExpr>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct IfLet {
-    pub name: Name,
+    pub name: WrittenName,
     pub value: ExprId,
-    pub then: Block,
-    pub otherwise: Option<Block>,
+    pub then: BlockExpr,
+    pub otherwise: Option<BlockExpr>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct While {
     pub condition: ExprId,
-    pub body: Block,
+    pub body: BlockExpr,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Try {
-    pub body: Block,
-    pub name: Name,
-    pub handler: Block,
+    pub body: BlockExpr,
+    pub name: WrittenName,
+    pub handler: BlockExpr,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Step {
+pub(crate) struct PipelineStep {
     pub start: u32,
     pub end: u32,
     pub kind: StepKind,
@@ -290,12 +290,24 @@ pub(crate) struct Step {
 
 #[derive(Debug, Clone)]
 pub(crate) enum StepKind {
-    Stage { target: Name, agent: Name, task: Name, args: Vec<ExprId> },
-    Review { target: Name, reviewer: Name, source: Name, reviser: Name, task: Name, rounds: Symbol },
+    Stage {
+        target: WrittenName,
+        agent: WrittenName,
+        task: WrittenName,
+        args: Vec<ExprId>,
+    },
+    Review {
+        target: WrittenName,
+        reviewer: WrittenName,
+        source: WrittenName,
+        reviser: WrittenName,
+        task: WrittenName,
+        rounds: Symbol,
+    },
     Return(ExprId),
 }
 
-impl Name {
+impl WrittenName {
     pub fn span(self) -> Span {
         Span::new(self.start as usize, self.end as usize)
     }
@@ -313,7 +325,7 @@ impl Statement {
     }
 }
 
-impl Run {
+impl RunStatement {
     pub fn span(&self) -> Span {
         Span::new(self.start as usize, self.end as usize)
     }
@@ -349,7 +361,7 @@ impl Ast {
     }
 
     /// Finds the signature that a call means: a task, else a pipeline, else a workflow.
-    pub fn callee(&self, name: Symbol) -> Option<&Signature> {
+    pub fn callee(&self, name: Symbol) -> Option<&TaskSignature> {
         let task = self.by_name.tasks.get(name).map(|at| &self.tasks[at].signature);
         let pipeline = || self.by_name.pipelines.get(name).map(|at| &self.pipelines[at].signature);
         let workflow = || self.by_name.workflows.get(name).map(|at| &self.workflows[at].signature);

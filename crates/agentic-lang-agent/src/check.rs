@@ -10,15 +10,15 @@ mod scope;
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Ast, Block};
-use crate::check::flow::Completion;
-use crate::check::scope::Scope;
-use crate::code::{self, Found, stop};
-use crate::symbol::{Index, Symbol};
-use crate::types::{Type, TypeId};
+use crate::ast::{Ast, BlockExpr};
+use crate::check::flow::BlockEnd;
+use crate::check::scope::NameScope;
+use crate::code::{self, PhaseResult, stop};
+use crate::symbol::{Symbol, SymbolIndex};
+use crate::types::{TypeId, TypeShape};
 
 /// Checks a resolved and lowered file.
-pub(crate) fn check(ast: &mut Ast) -> Found<()> {
+pub(crate) fn check(ast: &mut Ast) -> PhaseResult<()> {
     check_agents(ast)?;
     let variants = check_enums(ast)?;
     let mut checker = Checker::new(ast, &variants);
@@ -70,7 +70,7 @@ pub(crate) fn warnings(ast: &Ast) -> Vec<Diagnostic> {
                 .see(ast.enums[at].name.span(), "the enum"),
         );
     }
-    let mut tests = Index::default();
+    let mut tests = SymbolIndex::default();
     for (at, test) in ast.tests.iter().enumerate() {
         if let Some(first) = tests.get(test.name) {
             let message = format!("two tests are called {:?}", ast.text(test.name));
@@ -84,7 +84,7 @@ pub(crate) fn warnings(ast: &Ast) -> Vec<Diagnostic> {
     warnings
 }
 
-fn check_agents(ast: &Ast) -> Found<()> {
+fn check_agents(ast: &Ast) -> PhaseResult<()> {
     for agent in &ast.agents {
         for tool in &agent.tools {
             if ast.by_name.tools.get(tool.symbol).is_none() {
@@ -98,8 +98,8 @@ fn check_agents(ast: &Ast) -> Found<()> {
 }
 
 /// Checks enums and finds the enum of every variant.
-fn check_enums(ast: &Ast) -> Found<Index> {
-    let mut variants = Index::default();
+fn check_enums(ast: &Ast) -> PhaseResult<SymbolIndex> {
+    let mut variants = SymbolIndex::default();
     for (at, declared) in ast.enums.iter().enumerate() {
         let name = ast.text(declared.name.symbol);
         if declared.variants.is_empty() {
@@ -132,31 +132,32 @@ enum Subject {
 
 struct Checker<'a> {
     ast: &'a mut Ast,
-    variants: &'a Index,
+    variants: &'a SymbolIndex,
     subject: Subject,
-    scope: Scope,
+    scope: NameScope,
     /// The types of the operands of an expression.
     operands: Vec<TypeId>,
     /// Which argument of a call has which name.
-    arguments: Index,
+    arguments: SymbolIndex,
     /// The names that the branches of the parallel block around this place bind.
     branches: Vec<Symbol>,
 }
 
 impl<'a> Checker<'a> {
-    fn new(ast: &'a mut Ast, variants: &'a Index) -> Checker<'a> {
-        let (scope, operands, arguments) = (Scope::default(), Vec::new(), Index::default());
+    fn new(ast: &'a mut Ast, variants: &'a SymbolIndex) -> Checker<'a> {
+        let (scope, operands, arguments) =
+            (NameScope::default(), Vec::new(), SymbolIndex::default());
         let subject = Subject::Test(0);
         Checker { ast, variants, subject, scope, operands, arguments, branches: Vec::new() }
     }
 
-    fn pipeline(&mut self, at: usize, body: &Block) -> Found<()> {
+    fn pipeline(&mut self, at: usize, body: &BlockExpr) -> PhaseResult<()> {
         self.subject = Subject::Pipeline(at);
         let start = self.scope.mark();
         for param in &self.ast.pipelines[at].signature.params {
             self.scope.set(&mut self.ast.types, param.name.symbol, Some(param.declared));
         }
-        if self.block(body)? == Completion::Leaves {
+        if self.block(body)? == BlockEnd::Leaves {
             self.scope.undo(&mut self.ast.types, start);
             return Ok(());
         }
@@ -169,7 +170,7 @@ impl<'a> Checker<'a> {
         ))
     }
 
-    fn test(&mut self, at: usize, body: &Block) -> Found<()> {
+    fn test(&mut self, at: usize, body: &BlockExpr) -> PhaseResult<()> {
         self.subject = Subject::Test(at);
         let start = self.scope.mark();
         self.block(body)?;
@@ -192,6 +193,6 @@ impl<'a> Checker<'a> {
     fn variant_type(&mut self, text: Symbol) -> Option<TypeId> {
         let at = self.variants.get(text)?;
         let name = self.ast.enums[at].name.symbol;
-        Some(self.ast.types.intern(Type::Enum(name)))
+        Some(self.ast.types.intern(TypeShape::Enum(name)))
     }
 }

@@ -25,10 +25,14 @@ pub fn class(code: &str) -> Option<String> {
 }
 
 /// What a phase of the front end gives: its result, or the one finding that stopped it.
-pub(crate) type Found<T> = Result<T, Box<Diagnostic>>;
+pub(crate) type PhaseResult<T> = Result<T, Box<Diagnostic>>;
 
 /// Makes the finding that stops a phase.
-pub(crate) fn stop<T>(code: &'static str, span: Span, message: impl Into<String>) -> Found<T> {
+pub(crate) fn stop<T>(
+    code: &'static str,
+    span: Span,
+    message: impl Into<String>,
+) -> PhaseResult<T> {
     Err(Box::new(Diagnostic::error(code, span, message)))
 }
 

@@ -7,7 +7,7 @@ mod number;
 use std::sync::Arc;
 
 pub use crate::data::integer::Integer;
-pub use crate::data::json::JsonError;
+pub use crate::data::json::DataJsonError;
 pub use crate::data::number::DIGITS_MAX;
 pub(crate) use crate::data::number::{add, number_text, parse_literal};
 
@@ -32,28 +32,28 @@ pub enum Data {
     /// A text.
     Text(Arc<str>),
     /// A list.
-    List(Arc<List>),
+    List(Arc<DataList>),
     /// An object.
-    Object(Arc<Object>),
+    Object(Arc<DataObject>),
 }
 
 /// Items and their measure.
 #[derive(Debug)]
-pub struct List {
+pub struct DataList {
     items: Vec<Data>,
-    measure: Measure,
+    measure: DataMeasure,
 }
 
 /// Fields in their order, each name once, and their measure.
 #[derive(Debug)]
-pub struct Object {
+pub struct DataObject {
     fields: Vec<(Arc<str>, Data)>,
-    measure: Measure,
+    measure: DataMeasure,
 }
 
 /// How deep and how large a value is.
 #[derive(Debug, Clone, Copy, Default)]
-struct Measure {
+struct DataMeasure {
     depth: u32,
     bytes: u64,
 }
@@ -74,8 +74,8 @@ impl Data {
     /// # Errors
     /// Fails when the list would be too large.
     pub fn list(items: Vec<Data>) -> Result<Data, TooLarge> {
-        let measure = Measure::around(items.iter().map(|item| (0, item)))?;
-        Ok(Data::List(Arc::new(List { items, measure })))
+        let measure = DataMeasure::around(items.iter().map(|item| (0, item)))?;
+        Ok(Data::List(Arc::new(DataList { items, measure })))
     }
 
     /// Makes an object. No name may occur twice.
@@ -83,8 +83,8 @@ impl Data {
     /// # Errors
     /// Fails when the object would be too large.
     pub fn object(fields: Vec<(Arc<str>, Data)>) -> Result<Data, TooLarge> {
-        let measure = Measure::around(fields.iter().map(|(name, item)| (name.len(), item)))?;
-        Ok(Data::Object(Arc::new(Object { fields, measure })))
+        let measure = DataMeasure::around(fields.iter().map(|(name, item)| (name.len(), item)))?;
+        Ok(Data::Object(Arc::new(DataObject { fields, measure })))
     }
 
     /// Returns the field of an object.
@@ -133,23 +133,23 @@ impl Data {
         self.measure().bytes
     }
 
-    fn measure(&self) -> Measure {
+    fn measure(&self) -> DataMeasure {
         match self {
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Float(_) => {
-                Measure { depth: 0, bytes: 8 }
+                DataMeasure { depth: 0, bytes: 8 }
             }
-            Data::Big(number) => Measure { depth: 0, bytes: number.digits_max() as u64 },
-            Data::Text(text) => Measure { depth: 0, bytes: text.len() as u64 + 2 },
+            Data::Big(number) => DataMeasure { depth: 0, bytes: number.digits_max() as u64 },
+            Data::Text(text) => DataMeasure { depth: 0, bytes: text.len() as u64 + 2 },
             Data::List(list) => list.measure,
             Data::Object(object) => object.measure,
         }
     }
 }
 
-impl Measure {
+impl DataMeasure {
     /// Measures a list or object around its parts, given with the lengths of their names.
-    fn around<'a>(parts: impl Iterator<Item = (usize, &'a Data)>) -> Result<Measure, TooLarge> {
-        let mut measure = Measure { depth: 1, bytes: 2 };
+    fn around<'a>(parts: impl Iterator<Item = (usize, &'a Data)>) -> Result<DataMeasure, TooLarge> {
+        let mut measure = DataMeasure { depth: 1, bytes: 2 };
         for (name, part) in parts {
             let part = part.measure();
             measure.depth = measure.depth.max(part.depth + 1);
@@ -158,7 +158,7 @@ impl Measure {
         measure.check()
     }
 
-    fn check(self) -> Result<Measure, TooLarge> {
+    fn check(self) -> Result<DataMeasure, TooLarge> {
         if self.depth > VALUE_DEPTH_MAX || self.bytes > VALUE_BYTES_MAX {
             return Err(TooLarge);
         }
@@ -172,7 +172,7 @@ impl Measure {
 /// Fails when the text would be too large.
 pub(crate) fn concat(left: &str, right: &str) -> Result<Data, TooLarge> {
     let bytes = left.len() as u64 + right.len() as u64;
-    Measure { depth: 0, bytes }.check()?;
+    DataMeasure { depth: 0, bytes }.check()?;
     let mut joined = String::with_capacity(left.len() + right.len());
     joined.push_str(left);
     joined.push_str(right);

@@ -4,7 +4,7 @@ use agentic_diag::Diagnostic;
 
 use crate::ast::Ast;
 use crate::code::*;
-use crate::types::{Type, TypeId};
+use crate::types::{TypeId, TypeShape};
 
 /// How many names a hint lists.
 const LISTED_MAX: usize = 20;
@@ -25,7 +25,7 @@ impl Ast {
 
     /// Says which fields a type has; nothing where it has none.
     pub(crate) fn fields_of(&self, of: TypeId, wanted: &str) -> String {
-        let Type::Object(fields) = self.types.get(of) else { return String::new() };
+        let TypeShape::Object(fields) = self.types.get(of) else { return String::new() };
         let names: Vec<&str> = fields.iter().map(|(name, _)| self.text(*name)).collect();
         match agentic_diag::nearest(wanted, names.iter().copied()) {
             _ if names.is_empty() => "it has no fields".to_owned(),
@@ -36,7 +36,7 @@ impl Ast {
 
     /// Says which variants an enum has; nothing for other types.
     pub(crate) fn variants_of(&self, of: TypeId) -> String {
-        let Type::Enum(name) = self.types.get(of) else { return String::new() };
+        let TypeShape::Enum(name) = self.types.get(of) else { return String::new() };
         let Some(at) = self.by_name.enums.get(*name) else { return String::new() };
         let variants = &self.enums[at].variants;
         let names: Vec<&str> = variants.iter().map(|variant| self.text(variant.symbol)).collect();

@@ -11,7 +11,7 @@ pub struct Invocation {
     /// The pipeline, or what to lower.
     pub pipeline: Option<String>,
     /// What to do.
-    pub action: Action,
+    pub action: FileAction,
     /// The inputs, an object.
     pub input: Data,
     /// How many branches run at once.
@@ -24,7 +24,7 @@ pub struct Invocation {
 
 /// What to do with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum FileAction {
     /// Run a pipeline.
     Run,
     /// Run the tests.
@@ -88,14 +88,14 @@ pub fn parse(words: &[String]) -> Result<Invocation, UsageError> {
     let source =
         source.ok_or_else(|| usage(code::USAGE_NO_PIPELINE, "no file is named".to_owned()))?;
     let action = match (is_lower, is_test) {
-        (true, _) => Action::Lower,
-        (false, true) => Action::Test,
-        (false, false) => Action::Run,
+        (true, _) => FileAction::Lower,
+        (false, true) => FileAction::Test,
+        (false, false) => FileAction::Run,
     };
-    if pipeline.is_none() && action == Action::Lower {
+    if pipeline.is_none() && action == FileAction::Lower {
         return Err(usage(code::USAGE_LOWER, "`--lower` needs a name".to_owned()));
     }
-    if pipeline.is_none() && action == Action::Run {
+    if pipeline.is_none() && action == FileAction::Run {
         return Err(usage(code::USAGE_NO_PIPELINE, "no pipeline is named".to_owned()));
     }
     Ok(Invocation { source, pipeline, action, input, workers, adapter, trace_path })

@@ -3,7 +3,7 @@
 
 use agentic_diag::Span;
 
-use crate::code::{self, Found, stop};
+use crate::code::{self, PhaseResult, stop};
 use crate::data::{DIGITS_MAX, parse_literal};
 use crate::symbol::{Symbol, Symbols};
 use crate::token::{KEYWORDS, Kind, Token};
@@ -18,14 +18,14 @@ const SNIPPET_CHARS_MAX: usize = 30;
 const SAFE_DIGITS: usize = 300;
 
 /// All tokens of a file, and what was said between them.
-pub(crate) struct Tokens {
+pub(crate) struct FileTokens {
     pub list: Vec<Token>,
     /// Comments, without the line break after them.
     pub comments: Vec<Span>,
 }
 
 /// Splits a text into tokens, the last of which is [`Kind::End`].
-pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> Found<Tokens> {
+pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> PhaseResult<FileTokens> {
     if text.len() > SOURCE_BYTES_MAX {
         return stop(
             code::SOURCE_TOO_LARGE,
@@ -40,7 +40,7 @@ pub(crate) fn tokens(text: &str, symbols: &mut Symbols) -> Found<Tokens> {
     let mut lexer =
         Lexer { text, bytes: text.as_bytes(), at: 0, symbols, list, comments: Vec::new() };
     lexer.run()?;
-    Ok(Tokens { list: lexer.list, comments: lexer.comments })
+    Ok(FileTokens { list: lexer.list, comments: lexer.comments })
 }
 
 struct Lexer<'a> {
@@ -53,7 +53,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn run(&mut self) -> Found<()> {
+    fn run(&mut self) -> PhaseResult<()> {
         while let Some(byte) = self.bytes.get(self.at).copied() {
             if self.list.len() >= TOKENS_MAX {
                 let span = Span::new(self.at, self.at);
@@ -83,7 +83,7 @@ impl Lexer<'_> {
         self.at += length;
     }
 
-    fn sign(&mut self, byte: u8) -> Found<()> {
+    fn sign(&mut self, byte: u8) -> PhaseResult<()> {
         let (kind, length) = match byte {
             b'{' => (Kind::BraceOpen, 1),
             b'}' => (Kind::BraceClose, 1),
@@ -106,7 +106,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    fn bad_character<T>(&self) -> Found<T> {
+    fn bad_character<T>(&self) -> PhaseResult<T> {
         let rest = &self.text[self.at..];
         let snippet: String = rest.chars().take(SNIPPET_CHARS_MAX).collect();
         let first = rest.chars().next().map_or(1, char::len_utf8);
@@ -133,7 +133,7 @@ impl Lexer<'_> {
         self.push(kind, symbol, length);
     }
 
-    fn number(&mut self) -> Found<()> {
+    fn number(&mut self) -> PhaseResult<()> {
         let digits = |from: usize| {
             let rest = &self.bytes[from.min(self.bytes.len())..];
             rest.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(rest.len())
@@ -163,7 +163,7 @@ impl Lexer<'_> {
         self.at += length;
     }
 
-    fn text_literal(&mut self) -> Found<()> {
+    fn text_literal(&mut self) -> PhaseResult<()> {
         let start = self.at + 1;
         let mut end = start;
         let mut has_escapes = false;
@@ -192,7 +192,7 @@ impl Lexer<'_> {
 }
 
 /// Replaces the escapes of a literal's body, which stands at `start` in the source.
-fn decode(body: &str, start: usize) -> Found<String> {
+fn decode(body: &str, start: usize) -> PhaseResult<String> {
     let mut decoded = String::with_capacity(body.len());
     let mut rest = body;
     while let Some(at) = rest.find('\\') {
@@ -226,7 +226,7 @@ fn decode(body: &str, start: usize) -> Found<String> {
 }
 
 /// Reads the code point of an escape from the text after its letter.
-fn code_point(rest: &str, length: usize, place: usize) -> Found<char> {
+fn code_point(rest: &str, length: usize, place: usize) -> PhaseResult<char> {
     let digits: String = rest.chars().take(length).collect();
     let span = Span::new(place, place + 2 + digits.len());
     if digits.chars().count() < length {

@@ -59,8 +59,8 @@ mod token;
 mod types;
 
 pub use crate::data::{
-    DIGITS_MAX, Data, Integer, JsonError, List, Object, TooLarge, VALUE_BYTES_MAX, VALUE_DEPTH_MAX,
-    json,
+    DIGITS_MAX, Data, DataJsonError, DataList, DataObject, Integer, TooLarge, VALUE_BYTES_MAX,
+    VALUE_DEPTH_MAX, json,
 };
 pub use crate::language::{AgentLang, LANGUAGE, SEMANTICS_VERSION, pinned_handlers, pinned_tools};
 pub use crate::mock::MockTasks;
@@ -68,6 +68,6 @@ pub use crate::module::{Module, SignatureInfo, check, compile, format, lower, re
 pub use crate::parser::NESTING_MAX;
 pub use crate::program::{
     AGENT_TASK, AGENT_TOOL, Agents, BY_WEB, CALLS_MAX, CONVERSATION_BYTES_MAX, Capture, MOCK,
-    PROGRESS, REQUESTS_MAX, ROUNDS_MAX, Run, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK, TRACE,
-    TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
+    ModuleRun, PROGRESS, REQUESTS_MAX, ROUNDS_MAX, RunOptions, STATEMENTS_MAX, STRANDS_MAX, TASK,
+    TRACE, TRACE_BYTES_MAX, TestResult, answer, argument_text, register_kinds,
 };

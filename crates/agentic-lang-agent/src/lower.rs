@@ -10,24 +10,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentic_diag::{Diagnostic, Span};
 
 use crate::ast::{
-    Arg, Ast, Block, Expr, ExprId, ExprKind, Form, Mode, Name, Names, Pipeline, Run, Signature,
-    Statement, StatementKind, Step, StepKind, Task, Workflow,
+    Arg, Ast, BlockExpr, CallForm, Expr, ExprId, ExprKind, Names, Pipeline, PipelineStep,
+    RunStatement, Statement, StatementKind, StepKind, TaskItem, TaskMode, TaskSignature, Workflow,
+    WrittenName,
 };
-use crate::code::{self, Found};
+use crate::code::{self, PhaseResult};
 use crate::lower::review::Review;
 use crate::symbol::Symbol;
-use crate::types::{Type, TypeId};
+use crate::types::{TypeId, TypeShape};
 
 /// Appends a pipeline for every workflow.
-pub(crate) fn lower(ast: &mut Ast) -> Found<()> {
+pub(crate) fn lower(ast: &mut Ast) -> PhaseResult<()> {
     let workflows = std::mem::take(&mut ast.workflows);
     let lowered = lower_all(ast, &workflows);
     ast.workflows = workflows;
     lowered
 }
 
-fn lower_all(ast: &mut Ast, workflows: &[Workflow]) -> Found<()> {
-    let is_review = |step: &Step| matches!(step.kind, StepKind::Review { .. });
+fn lower_all(ast: &mut Ast, workflows: &[Workflow]) -> PhaseResult<()> {
+    let is_review = |step: &PipelineStep| matches!(step.kind, StepKind::Review { .. });
     if let Some(step) = workflows.iter().flat_map(|flow| &flow.steps).find(|step| is_review(step)) {
         provide_countdown(ast, Span::new(step.start as usize, step.end as usize))?;
     }
@@ -40,7 +41,7 @@ fn lower_all(ast: &mut Ast, workflows: &[Workflow]) -> Found<()> {
                     .see(ast.pipelines[at].signature.name.span(), "the pipeline"),
             ));
         }
-        let body = Lowering::new(ast, workflow).run()?;
+        let body = ItemLowering::new(ast, workflow).run()?;
         ast.by_name.pipelines.set(name.symbol, ast.pipelines.len());
         ast.pipelines.push(Pipeline { signature: workflow.signature.clone(), body });
     }
@@ -48,17 +49,17 @@ fn lower_all(ast: &mut Ast, workflows: &[Workflow]) -> Found<()> {
 }
 
 /// Declares the task that counts rounds, or checks the one that is declared.
-fn provide_countdown(ast: &mut Ast, review: Span) -> Found<()> {
+fn provide_countdown(ast: &mut Ast, review: Span) -> PhaseResult<()> {
     let name = ast.symbols.intern("countdown");
     let current = ast.symbols.intern("current");
     let next = ast.symbols.intern("next");
     let done = ast.symbols.intern("done");
     let fields = [(next, TypeId::NUMBER), (done, TypeId::BOOL)];
-    let result = ast.types.intern(Type::Object(fields.into()));
+    let result = ast.types.intern(TypeShape::Object(fields.into()));
     if let Some(at) = ast.by_name.tasks.get(name) {
         let task = &ast.tasks[at];
         let params = &task.signature.params;
-        let is_wanted = task.mode == Mode::Handler
+        let is_wanted = task.mode == TaskMode::Handler
             && params.len() == 1
             && params[0].name.symbol == current
             && params[0].declared == TypeId::NUMBER
@@ -76,11 +77,13 @@ fn provide_countdown(ast: &mut Ast, review: Span) -> Found<()> {
                 ),
         ));
     }
-    let nowhere = |symbol| Name { symbol, start: review.start as u32, end: review.end as u32 };
-    let params = vec![crate::ast::Param { name: nowhere(current), declared: TypeId::NUMBER }];
-    let signature = Signature { name: nowhere(name), params, result };
+    let nowhere =
+        |symbol| WrittenName { symbol, start: review.start as u32, end: review.end as u32 };
+    let params =
+        vec![crate::ast::TaskParameter { name: nowhere(current), declared: TypeId::NUMBER }];
+    let signature = TaskSignature { name: nowhere(name), params, result };
     ast.by_name.tasks.set(name, ast.tasks.len());
-    ast.tasks.push(Task { signature, mode: Mode::Handler });
+    ast.tasks.push(TaskItem { signature, mode: TaskMode::Handler });
     Ok(())
 }
 
@@ -91,7 +94,7 @@ struct Artifact {
     declared: TypeId,
 }
 
-struct Lowering<'a> {
+struct ItemLowering<'a> {
     ast: &'a mut Ast,
     workflow: &'a Workflow,
     artifacts: BTreeMap<Symbol, Artifact>,
@@ -103,9 +106,9 @@ struct Lowering<'a> {
     step: Span,
 }
 
-impl<'a> Lowering<'a> {
-    fn new(ast: &'a mut Ast, workflow: &'a Workflow) -> Lowering<'a> {
-        let mut lowering = Lowering {
+impl<'a> ItemLowering<'a> {
+    fn new(ast: &'a mut Ast, workflow: &'a Workflow) -> ItemLowering<'a> {
+        let mut lowering = ItemLowering {
             ast,
             workflow,
             artifacts: BTreeMap::new(),
@@ -135,7 +138,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn run(mut self) -> Found<Block> {
+    fn run(mut self) -> PhaseResult<BlockExpr> {
         let workflow = self.workflow;
         let mut returns = false;
         for step in &workflow.steps {
@@ -167,7 +170,7 @@ impl<'a> Lowering<'a> {
             let name = workflow.signature.name;
             return Err(self.wrong(code::WORKFLOW_WITHOUT_RETURN, name.span(), "has no `return`"));
         }
-        Ok(Block { statements: self.body, end: workflow.end })
+        Ok(BlockExpr { statements: self.body, end: workflow.end })
     }
 
     /// Says what is wrong with the workflow.
@@ -176,7 +179,7 @@ impl<'a> Lowering<'a> {
         Box::new(Diagnostic::error(code, span, format!("the workflow `{name}` {what}")))
     }
 
-    fn wrong_name(&self, code: &'static str, name: Name, what: &str) -> Box<Diagnostic> {
+    fn wrong_name(&self, code: &'static str, name: WrittenName, what: &str) -> Box<Diagnostic> {
         let text = self.ast.text(name.symbol);
         self.wrong(code, name.span(), &format!("{what} `{text}`"))
     }
@@ -190,7 +193,7 @@ impl<'a> Lowering<'a> {
         self.body.push(statement);
     }
 
-    fn resolve(&self, name: Name) -> Found<Artifact> {
+    fn resolve(&self, name: WrittenName) -> PhaseResult<Artifact> {
         if let Some(artifact) = self.artifacts.get(&name.symbol) {
             return Ok(*artifact);
         }
@@ -202,7 +205,7 @@ impl<'a> Lowering<'a> {
         Err(self.wrong_name(code::UNKNOWN_ARTIFACT, name, "has no artifact or parameter"))
     }
 
-    fn agent(&self, name: Name) -> Found<()> {
+    fn agent(&self, name: WrittenName) -> PhaseResult<()> {
         match self.ast.by_name.agents.get(name.symbol) {
             Some(_) => Ok(()),
             None => Err(self.wrong_name(code::UNKNOWN_STEP_AGENT, name, "names no known agent:")),
@@ -210,14 +213,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// Copies an expression with the variables of artifacts in place of their names.
-    fn rewrite(&mut self, root: ExprId) -> Found<ExprId> {
+    fn rewrite(&mut self, root: ExprId) -> PhaseResult<ExprId> {
         let first = self.ast.expr(root).first;
         let offset = self.ast.exprs.len() as u32;
         for at in first..=root.0 {
             let node = self.ast.exprs[at as usize];
             let kind = match node.kind {
                 ExprKind::Ref { head, fields } => {
-                    let name = Name { symbol: head, start: node.start, end: node.end };
+                    let name = WrittenName { symbol: head, start: node.start, end: node.end };
                     ExprKind::Ref { head: self.resolve(name)?.variable, fields }
                 }
                 ExprKind::Text(_)
@@ -250,15 +253,21 @@ impl<'a> Lowering<'a> {
         self.leaf(ExprKind::Ref { head, fields })
     }
 
-    fn call(&self, target: Symbol, callee: Symbol, args: Vec<Arg>, by: Option<Name>) -> Statement {
+    fn call(
+        &self,
+        target: Symbol,
+        callee: Symbol,
+        args: Vec<Arg>,
+        by: Option<WrittenName>,
+    ) -> Statement {
         let (start, end) = (self.step.start as u32, self.step.end as u32);
-        let name = |symbol| Name { symbol, start, end };
-        self.statement(StatementKind::Run(Box::new(Run {
+        let name = |symbol| WrittenName { symbol, start, end };
+        self.statement(StatementKind::Run(Box::new(RunStatement {
             start,
             end,
             target: name(target),
             callee: name(callee),
-            form: Form::Named,
+            form: CallForm::Named,
             args,
             by,
             retries: None,
@@ -267,7 +276,13 @@ impl<'a> Lowering<'a> {
         })))
     }
 
-    fn stage(&mut self, target: Name, agent: Name, task: Name, args: &[ExprId]) -> Found<()> {
+    fn stage(
+        &mut self,
+        target: WrittenName,
+        agent: WrittenName,
+        task: WrittenName,
+        args: &[ExprId],
+    ) -> PhaseResult<()> {
         let Some(at) = self.ast.by_name.tasks.get(task.symbol) else {
             return Err(self.wrong_name(code::UNKNOWN_STAGE_TASK, task, "names no known task:"));
         };

@@ -43,10 +43,10 @@ pub struct MockTasks {
 }
 
 /// Why a task failed: the class of its error, and what it says.
-type Failed = (&'static str, String);
+type MockFailure = (&'static str, String);
 
 /// The arguments of a task and who performs it.
-struct Input<'a> {
+struct MockInput<'a> {
     args: &'a Data,
     who: &'a str,
 }
@@ -65,7 +65,7 @@ impl MockTasks {
             Ok(args) => args,
             Err(error) => return Some(failed(("ValueError", error.to_string()))),
         };
-        let input = Input { args: &args, who };
+        let input = MockInput { args: &args, who };
         let result = match text("result") {
             Some(schema) => self.make_up(task, schema, &input),
             None => self.built_in(task, &input)?,
@@ -76,7 +76,7 @@ impl MockTasks {
         })
     }
 
-    fn built_in(&mut self, task: &str, input: &Input) -> Option<Result<Data, Failed>> {
+    fn built_in(&mut self, task: &str, input: &MockInput) -> Option<Result<Data, MockFailure>> {
         Some(match task {
             "research" => input.research(),
             "draft" => input.draft(),
@@ -93,7 +93,7 @@ impl MockTasks {
         })
     }
 
-    fn flaky_fetch(&mut self, input: &Input) -> Result<Data, Failed> {
+    fn flaky_fetch(&mut self, input: &MockInput) -> Result<Data, MockFailure> {
         let key = input.text("key")?;
         let wanted = truncated(input.get("failures_before_success")?)?;
         let failed = self.failures.entry(key.clone()).or_insert(0);
@@ -107,7 +107,12 @@ impl MockTasks {
     }
 
     /// Makes up the result of an agent's task from the schema of its type.
-    fn make_up(&mut self, task: &str, schema: &str, input: &Input) -> Result<Data, Failed> {
+    fn make_up(
+        &mut self,
+        task: &str,
+        schema: &str,
+        input: &MockInput,
+    ) -> Result<Data, MockFailure> {
         let parsed = match self.schemas.get(schema) {
             Some(parsed) => Arc::clone(parsed),
             None => {
@@ -124,15 +129,15 @@ impl MockTasks {
     }
 }
 
-fn failed((class, text): Failed) -> Answer {
+fn failed((class, text): MockFailure) -> Answer {
     Answer::Failed(Failure::new(class, text))
 }
 
-fn too_large(error: TooLarge) -> Failed {
+fn too_large(error: TooLarge) -> MockFailure {
     ("ValueError", error.to_string())
 }
 
-fn object<const N: usize>(fields: [(&str, Data); N]) -> Result<Data, Failed> {
+fn object<const N: usize>(fields: [(&str, Data); N]) -> Result<Data, MockFailure> {
     let fields = fields.into_iter().map(|(name, value)| (name.into(), value)).collect();
     Data::object(fields).map_err(too_large)
 }
@@ -142,7 +147,7 @@ fn negated(number: u64) -> Integer {
 }
 
 /// Cuts a number to a whole one.
-fn truncated(number: &Data) -> Result<Integer, Failed> {
+fn truncated(number: &Data) -> Result<Integer, MockFailure> {
     match number {
         Data::Int(number) => Ok(Integer::from(*number)),
         Data::Big(number) => Ok(Integer::clone(number)),
@@ -154,33 +159,33 @@ fn truncated(number: &Data) -> Result<Integer, Failed> {
     }
 }
 
-impl Input<'_> {
-    fn get(&self, name: &str) -> Result<&Data, Failed> {
+impl MockInput<'_> {
+    fn get(&self, name: &str) -> Result<&Data, MockFailure> {
         self.args.get(name).ok_or_else(|| ("KeyError", format!("'{name}'")))
     }
 
     /// Returns an argument as a part of a text.
-    fn text(&self, name: &str) -> Result<String, Failed> {
+    fn text(&self, name: &str) -> Result<String, MockFailure> {
         self.get(name).map(Data::shown)
     }
 
-    fn research(&self) -> Result<Data, Failed> {
+    fn research(&self) -> Result<Data, MockFailure> {
         let text = format!("[{}] key points for '{}'", self.who, self.text("topic")?);
         object([("notes", Data::text(text))])
     }
 
-    fn draft(&self) -> Result<Data, Failed> {
+    fn draft(&self) -> Result<Data, MockFailure> {
         let text = format!("[{}] Draft article:\n{}", self.who, self.text("notes")?);
         object([("article", Data::text(text))])
     }
 
-    fn compare(&self) -> Result<Data, Failed> {
+    fn compare(&self) -> Result<Data, MockFailure> {
         let (one, other) = (self.text("note_a")?, self.text("note_b")?);
         let text = format!("[{}] Option A vs B\nA: {one}\nB: {other}", self.who);
         object([("decision", Data::text(text))])
     }
 
-    fn extract_intent(&self) -> Result<Data, Failed> {
+    fn extract_intent(&self) -> Result<Data, MockFailure> {
         let message = self.text("message")?.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
         let intent = if has(&["refund"]) {
@@ -194,29 +199,29 @@ impl Input<'_> {
         object([("intent", Data::text(intent)), ("urgency", Data::text(urgency))])
     }
 
-    fn route(&self) -> Result<Data, Failed> {
+    fn route(&self) -> Result<Data, MockFailure> {
         let (intent, urgency) = (self.text("intent")?, self.text("urgency")?);
         let lane = if urgency == "high" { "priority" } else { "standard" };
         object([("queue", Data::text(format!("{intent}-{lane}")))])
     }
 
-    fn respond(&self) -> Result<Data, Failed> {
+    fn respond(&self) -> Result<Data, MockFailure> {
         let (intent, queue) = (self.text("intent")?, self.text("queue")?);
         let text = format!("[{}] Routed as {intent} to {queue}.", self.who);
         object([("reply", Data::text(text))])
     }
 
-    fn llm_complete(&self) -> Result<Data, Failed> {
+    fn llm_complete(&self) -> Result<Data, MockFailure> {
         let text = format!("[{}] {}", self.who, self.text("prompt")?);
         object([("text", Data::text(text))])
     }
 
-    fn fallback_enrich(&self) -> Result<Data, Failed> {
+    fn fallback_enrich(&self) -> Result<Data, MockFailure> {
         let text = format!("[fallback enrichment for '{}']", self.text("query")?);
         object([("extra", Data::text(text))])
     }
 
-    fn countdown(&self) -> Result<Data, Failed> {
+    fn countdown(&self) -> Result<Data, MockFailure> {
         let current = self.get("current")?;
         let next = add(current, &Data::Int(-1));
         let next = next.ok_or_else(|| ("TypeError", "current must be a number".to_owned()))?;
@@ -239,7 +244,7 @@ impl Input<'_> {
         object([("next", next), ("done", Data::Bool(is_done))])
     }
 
-    fn merge_drafts(&self) -> Result<Data, Failed> {
+    fn merge_drafts(&self) -> Result<Data, MockFailure> {
         let (one, other) = (self.text("draft_a")?, self.text("draft_b")?);
         let counts = [self.get("word_count_a")?, self.get("word_count_b")?];
         let total =
@@ -260,7 +265,7 @@ fn is_number(value: &&Data) -> bool {
 }
 
 /// Makes up a value for a schema. Schemas come from types, whose depth and size are bounded.
-fn invent(schema: &Data, label: &str, subject: &str) -> Result<Data, Failed> {
+fn invent(schema: &Data, label: &str, subject: &str) -> Result<Data, MockFailure> {
     if schema.get("anyOf").is_some() {
         return Ok(Data::Null);
     }
@@ -277,7 +282,7 @@ fn invent(schema: &Data, label: &str, subject: &str) -> Result<Data, Failed> {
     }
 }
 
-fn invent_object(schema: &Data, label: &str, subject: &str) -> Result<Data, Failed> {
+fn invent_object(schema: &Data, label: &str, subject: &str) -> Result<Data, MockFailure> {
     let properties = schema.get("properties").and_then(Data::fields).unwrap_or(&[]);
     let has = |name: &str, wanted: &str| {
         properties.iter().any(|(field, schema)| {

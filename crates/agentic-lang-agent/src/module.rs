@@ -6,23 +6,24 @@ use agentic_diag::{Diagnostic, Source, Span};
 use agentic_model::Value as Model;
 use agentic_replay::Failure;
 
-use crate::ast::{Ast, Param, Signature};
+use crate::ast::{Ast, TaskParameter, TaskSignature};
 use crate::code;
 use crate::data::{Data, json};
 use crate::hint::hinted;
 use crate::program::conform::{conforms, find_stranger, quoted};
-use crate::program::fault::Fault;
-use crate::program::machine::Entry;
+use crate::program::fault::MachineFault;
+use crate::program::machine::RunEntry;
 use crate::program::request::BoundAgent;
 use crate::program::{
-    AGENT_TASK, Callee, Code, Routine, Run, RunOptions, Step, Task, compile as codegen,
+    AGENT_TASK, CalleeCode, FileCode, MachineStep, ModuleRun, RoutineCode, RunOptions, TaskCode,
+    compile as codegen,
 };
 use crate::{parser, printer, resolve};
 
 /// A checked file, ready to run.
 pub struct Module {
     pub(crate) ast: Ast,
-    pub(crate) code: Code,
+    pub(crate) code: FileCode,
     warnings: Vec<Diagnostic>,
 }
 
@@ -101,14 +102,14 @@ pub fn format(source: &Source) -> Result<String, Box<Diagnostic>> {
     Ok(printer::format::format(source.text(), &parsed.tokens))
 }
 
-fn lowered(text: &str) -> code::Found<Ast> {
+fn lowered(text: &str) -> code::PhaseResult<Ast> {
     let mut ast = parser::parse(text)?.ast;
     resolve::resolve(&mut ast)?;
     crate::lower::lower(&mut ast)?;
     Ok(ast)
 }
 
-fn front(text: &str) -> code::Found<Ast> {
+fn front(text: &str) -> code::PhaseResult<Ast> {
     let mut ast = lowered(text)?;
     crate::check::check(&mut ast)?;
     Ok(ast)
@@ -130,8 +131,8 @@ impl Module {
         self.ast.agents.iter().map(|agent| self.ast.text(agent.name.symbol)).collect()
     }
 
-    fn described(&self, signature: &Signature) -> SignatureInfo {
-        let input = |param: &Param| {
+    fn described(&self, signature: &TaskSignature) -> SignatureInfo {
+        let input = |param: &TaskParameter| {
             let name = self.ast.text(param.name.symbol).to_owned();
             (name, self.ast.shown(param.declared))
         };
@@ -149,12 +150,12 @@ impl Module {
 
     /// Whether the file declares tasks that a model may perform.
     pub fn has_model_tasks(&self) -> bool {
-        self.code.tasks.iter().any(Task::is_for_models)
+        self.code.tasks.iter().any(TaskCode::is_for_models)
     }
 
     /// Whether a pipeline, or one that it calls, may ask a human. Such a run must be durable.
     pub fn may_hold(&self, pipeline: &str) -> bool {
-        let is_meant = |routine: &&Routine| &*routine.name == pipeline;
+        let is_meant = |routine: &&RoutineCode| &*routine.name == pipeline;
         self.reaches_hold(self.code.pipelines.iter().filter(is_meant))
     }
 
@@ -163,27 +164,27 @@ impl Module {
         self.reaches_hold(self.code.tests.iter())
     }
 
-    fn reaches_hold<'a>(&'a self, from: impl Iterator<Item = &'a Routine>) -> bool {
+    fn reaches_hold<'a>(&'a self, from: impl Iterator<Item = &'a RoutineCode>) -> bool {
         let mut seen = vec![false; self.code.pipelines.len()];
-        let mut queue: Vec<&Routine> = from.collect();
+        let mut queue: Vec<&RoutineCode> = from.collect();
         while let Some(routine) = queue.pop() {
             let mut called = Vec::new();
             for step in &self.code.steps[routine.entry..] {
                 match step {
-                    Step::Approve { .. } => return true,
-                    Step::End => break,
-                    Step::Call(call) => called.extend(self.called(*call)),
-                    Step::Parallel(parallel) => {
+                    MachineStep::Approve { .. } => return true,
+                    MachineStep::End => break,
+                    MachineStep::Call(call) => called.extend(self.called(*call)),
+                    MachineStep::Parallel(parallel) => {
                         let calls = &self.code.parallels[*parallel as usize].calls;
                         called.extend(calls.iter().filter_map(|call| self.called(*call)));
                     }
-                    Step::Jump(_)
-                    | Step::Unless { .. }
-                    | Step::Unwrap { .. }
-                    | Step::Guard { .. }
-                    | Step::Unguard
-                    | Step::Assert { .. }
-                    | Step::Return(_) => {}
+                    MachineStep::Jump(_)
+                    | MachineStep::Unless { .. }
+                    | MachineStep::Unwrap { .. }
+                    | MachineStep::Guard { .. }
+                    | MachineStep::Unguard
+                    | MachineStep::Assert { .. }
+                    | MachineStep::Return(_) => {}
                 }
             }
             called.retain(|at| !std::mem::replace(&mut seen[*at], true));
@@ -195,8 +196,8 @@ impl Module {
     /// Returns the pipeline that a call means, if it means one.
     fn called(&self, call: u32) -> Option<usize> {
         match self.code.calls[call as usize].callee {
-            Callee::Pipeline(at) => Some(at as usize),
-            Callee::Task(_) => None,
+            CalleeCode::Pipeline(at) => Some(at as usize),
+            CalleeCode::Task(_) => None,
         }
     }
 
@@ -211,13 +212,13 @@ impl Module {
     }
 
     /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
-    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> Run {
-        Run::new(Arc::clone(self), Entry::Pipeline(pipeline.to_owned()), options)
+    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> ModuleRun {
+        ModuleRun::new(Arc::clone(self), RunEntry::Pipeline(pipeline.to_owned()), options)
     }
 
     /// Makes a run of all tests, in file order.
-    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> Run {
-        Run::new(Arc::clone(self), Entry::Tests, options)
+    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> ModuleRun {
+        ModuleRun::new(Arc::clone(self), RunEntry::Tests, options)
     }
 
     /// Checks inputs as a run would, without running.
@@ -234,11 +235,11 @@ impl Module {
         &self,
         name: &str,
         input: &Model,
-    ) -> Result<(usize, Vec<Data>), Fault> {
+    ) -> Result<(usize, Vec<Data>), MachineFault> {
         let at = self.code.pipelines.iter().position(|routine| &*routine.name == name);
         let Some(at) = at else {
             let text = format!("Unknown pipeline '{name}'.");
-            return Err(Fault::new(code::PIPELINE_UNKNOWN, text));
+            return Err(MachineFault::new(code::PIPELINE_UNKNOWN, text));
         };
         let input = input_data(input)?;
         let fields = input.fields().unwrap_or(&[]);
@@ -253,14 +254,14 @@ impl Module {
         let missing: Vec<&str> = params().filter(|name| !known.contains_key(name)).collect();
         if !missing.is_empty() {
             let text = format!("Pipeline '{name}' missing inputs: [{}].", list(missing));
-            return Err(Fault::new(code::INPUTS_MISSING, text));
+            return Err(MachineFault::new(code::INPUTS_MISSING, text));
         }
         if fields.len() > routine.params.len() {
             let declared: std::collections::BTreeSet<&str> = params().collect();
             let names = known.keys().copied();
             let unknown: Vec<&str> = names.filter(|name| !declared.contains(name)).collect();
             let text = format!("Pipeline '{name}' received unknown inputs: [{}].", list(unknown));
-            return Err(Fault::new(code::INPUTS_UNKNOWN, text));
+            return Err(MachineFault::new(code::INPUTS_UNKNOWN, text));
         }
         let mut slots = Vec::with_capacity(routine.params.len());
         for (param, declared) in &routine.params {
@@ -271,11 +272,11 @@ impl Module {
                     "Pipeline '{name}' input '{param}' has invalid value {} for type {shown}.",
                     json::to_text(value)
                 );
-                return Err(Fault::new(code::INPUT_INVALID, text));
+                return Err(MachineFault::new(code::INPUT_INVALID, text));
             }
             if let Some(stranger) = find_stranger(&self.ast, value, *declared) {
                 let place = format!("Pipeline '{name}' input '{param}'");
-                return Err(Fault::new(code::INPUT_INVALID, stranger.shown(&place)));
+                return Err(MachineFault::new(code::INPUT_INVALID, stranger.shown(&place)));
             }
             slots.push(value.clone());
         }
@@ -291,7 +292,7 @@ impl Module {
     }
 
     /// Lists an agent's tools with the schemas of what they take and give, as JSON.
-    fn tools(&self, agent: &crate::ast::Agent) -> String {
+    fn tools(&self, agent: &crate::ast::AgentItem) -> String {
         let mut out = String::from("[");
         for (at, tool) in agent.tools.iter().enumerate() {
             out.push_str(if at == 0 { "{\"name\":" } else { ",{\"name\":" });
@@ -317,16 +318,17 @@ impl Module {
 }
 
 /// Reads the input of a run: JSON text, or a map of plain values.
-fn input_data(input: &Model) -> Result<Data, Fault> {
+fn input_data(input: &Model) -> Result<Data, MachineFault> {
     let text = if let Model::Text(text) = input {
         text.clone()
     } else {
         agentic_model::json::to_text(input)
     };
-    let not_object =
-        || Fault::new(code::INPUT_NOT_OBJECT, "The input of a pipeline must be a JSON object.");
+    let not_object = || {
+        MachineFault::new(code::INPUT_NOT_OBJECT, "The input of a pipeline must be a JSON object.")
+    };
     let data = json::from_text(&text).map_err(|error| {
-        Fault::new(code::INPUT_NOT_OBJECT, format!("The input of a pipeline is {error}."))
+        MachineFault::new(code::INPUT_NOT_OBJECT, format!("The input of a pipeline is {error}."))
     })?;
     if data.fields().is_some() { Ok(data) } else { Err(not_object()) }
 }

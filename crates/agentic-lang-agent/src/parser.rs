@@ -12,9 +12,9 @@ use std::collections::HashSet;
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{Ast, ByName, Extensions, Name};
-use crate::code::{self, Found, stop};
-use crate::lexer::{self, Tokens};
+use crate::ast::{Ast, ByName, Extensions, WrittenName};
+use crate::code::{self, PhaseResult, stop};
+use crate::lexer::{self, FileTokens};
 use crate::symbol::{Symbol, Symbols};
 use crate::token::{Kind, Token};
 use crate::types::Types;
@@ -25,13 +25,13 @@ pub const NESTING_MAX: u32 = 256;
 const SHORT_LIST: usize = 16;
 
 /// A file as it is written, and its tokens.
-pub(crate) struct Parsed {
+pub(crate) struct ParsedFile {
     pub ast: Ast,
-    pub tokens: Tokens,
+    pub tokens: FileTokens,
 }
 
 /// Parses a whole file.
-pub(crate) fn parse(text: &str) -> Found<Parsed> {
+pub(crate) fn parse(text: &str) -> PhaseResult<ParsedFile> {
     let mut symbols = Symbols::default();
     let tokens = lexer::tokens(text, &mut symbols)?;
     let ast = Ast {
@@ -53,7 +53,7 @@ pub(crate) fn parse(text: &str) -> Found<Parsed> {
     let mut parser = Parser { tokens: &tokens.list, at: 0, depth: 0, ast, text };
     parser.file()?;
     let ast = parser.ast;
-    Ok(Parsed { ast, tokens })
+    Ok(ParsedFile { ast, tokens })
 }
 
 struct Parser<'a> {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         is_kind
     }
 
-    fn expect(&mut self, kind: Kind) -> Found<Token> {
+    fn expect(&mut self, kind: Kind) -> PhaseResult<Token> {
         if self.kind() == kind {
             return Ok(self.take());
         }
@@ -123,9 +123,9 @@ impl Parser<'_> {
         )
     }
 
-    fn name(&mut self) -> Found<Name> {
+    fn name(&mut self) -> PhaseResult<WrittenName> {
         let token = self.expect(Kind::Name)?;
-        Ok(Name { symbol: token.symbol, start: token.start, end: token.end })
+        Ok(WrittenName { symbol: token.symbol, start: token.start, end: token.end })
     }
 
     /// Where the last taken token ends.
@@ -134,7 +134,7 @@ impl Parser<'_> {
     }
 
     /// Parses something one level further in.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Found<T>) -> Found<T> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> PhaseResult<T>) -> PhaseResult<T> {
         if self.depth >= NESTING_MAX {
             let message = format!("brackets and blocks nest deeper than {NESTING_MAX} levels");
             return stop(code::NESTED_TOO_DEEP, self.peek().span(), message);
@@ -145,7 +145,7 @@ impl Parser<'_> {
         parsed
     }
 
-    fn duplicate<T>(&self, code: &'static str, name: Name, what: &str) -> Found<T> {
+    fn duplicate<T>(&self, code: &'static str, name: WrittenName, what: &str) -> PhaseResult<T> {
         let text = self.ast.text(name.symbol);
         Err(Box::new(
             Diagnostic::error(code, name.span(), format!("{what} `{text}` is given twice"))
@@ -155,7 +155,7 @@ impl Parser<'_> {
     }
 
     /// Parses a whole number after a clause's word.
-    fn whole(&mut self, code: &'static str, clause: &str) -> Found<Token> {
+    fn whole(&mut self, code: &'static str, clause: &str) -> PhaseResult<Token> {
         let token = self.expect(Kind::Number)?;
         if self.ast.text(token.symbol).contains('.') {
             return stop(code, token.span(), format!("`{clause}` needs a whole number"));

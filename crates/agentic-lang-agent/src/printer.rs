@@ -3,7 +3,8 @@
 pub(crate) mod format;
 
 use crate::ast::{
-    Arg, Ast, Block, ExprId, ExprKind, Form, OnFail, Parallel, Param, Pipeline, Run, StatementKind,
+    Arg, Ast, BlockExpr, CallForm, ExprId, ExprKind, OnFail, ParallelStatement, Pipeline,
+    RunStatement, StatementKind, TaskParameter,
 };
 use crate::symbol::Symbol;
 
@@ -12,7 +13,7 @@ const INDENT: usize = 2;
 
 /// Prints a pipeline as it runs: calls with names, aliases replaced.
 pub(crate) fn lowered(ast: &Ast, pipeline: &Pipeline) -> String {
-    let mut printer = Printer { ast, out: String::new(), style: Style::Lowered };
+    let mut printer = Printer { ast, out: String::new(), style: PrintStyle::Lowered };
     let signature = &pipeline.signature;
     printer.out.push_str("pipeline ");
     printer.name(signature.name.symbol);
@@ -26,7 +27,7 @@ pub(crate) fn lowered(ast: &Ast, pipeline: &Pipeline) -> String {
 
 /// How to write what can be written in more than one way.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum PrintStyle {
     /// Every call with names, numbers by value.
     Lowered,
 }
@@ -34,7 +35,7 @@ enum Style {
 struct Printer<'a> {
     ast: &'a Ast,
     out: String,
-    style: Style,
+    style: PrintStyle,
 }
 
 impl Printer<'_> {
@@ -42,7 +43,7 @@ impl Printer<'_> {
         self.out.push_str(self.ast.text(name));
     }
 
-    fn params(&mut self, params: &[Param]) {
+    fn params(&mut self, params: &[TaskParameter]) {
         self.out.push('(');
         for (at, param) in params.iter().enumerate() {
             self.out.push_str(if at == 0 { "" } else { ", " });
@@ -58,7 +59,7 @@ impl Printer<'_> {
         self.out.extend(std::iter::repeat_n(' ', level * INDENT));
     }
 
-    fn block(&mut self, block: &Block, level: usize) {
+    fn block(&mut self, block: &BlockExpr, level: usize) {
         self.out.push('{');
         for statement in &block.statements {
             self.line(level + 1);
@@ -125,7 +126,7 @@ impl Printer<'_> {
         }
     }
 
-    fn parallel(&mut self, parallel: &Parallel, level: usize) {
+    fn parallel(&mut self, parallel: &ParallelStatement, level: usize) {
         self.out.push_str("parallel ");
         if let Some(limit) = parallel.limit {
             self.out.push_str("max_concurrency ");
@@ -141,7 +142,7 @@ impl Printer<'_> {
         self.out.push_str("} join;");
     }
 
-    fn branches(&mut self, then: &Block, otherwise: Option<&Block>, level: usize) {
+    fn branches(&mut self, then: &BlockExpr, otherwise: Option<&BlockExpr>, level: usize) {
         self.out.push(' ');
         self.block(then, level);
         if let Some(otherwise) = otherwise {
@@ -150,12 +151,12 @@ impl Printer<'_> {
         }
     }
 
-    fn run(&mut self, run: &Run) {
+    fn run(&mut self, run: &RunStatement) {
         self.out.push_str("let ");
         self.name(run.target.symbol);
         self.out.push_str(" = ");
         match (self.style, run.form) {
-            (Style::Lowered, Form::Named | Form::Positional) => {
+            (PrintStyle::Lowered, CallForm::Named | CallForm::Positional) => {
                 self.out.push_str("run ");
                 self.name(run.callee.symbol);
                 self.out.push_str(" with { ");
@@ -196,12 +197,12 @@ impl Printer<'_> {
     /// Prints an expression. Its nodes stand in post-order, so what to print next is kept on a
     /// stack of our own.
     fn expression(&mut self, root: ExprId) {
-        let mut stack = vec![Piece::Node(root)];
+        let mut stack = vec![PrintPiece::Node(root)];
         while let Some(piece) = stack.pop() {
             match piece {
-                Piece::Node(id) => self.node(id, &mut stack),
-                Piece::Sign(text) => self.out.push_str(text),
-                Piece::Key(name) => {
+                PrintPiece::Node(id) => self.node(id, &mut stack),
+                PrintPiece::Sign(text) => self.out.push_str(text),
+                PrintPiece::Key(name) => {
                     self.name(name);
                     self.out.push_str(": ");
                 }
@@ -209,7 +210,7 @@ impl Printer<'_> {
         }
     }
 
-    fn node(&mut self, id: ExprId, stack: &mut Vec<Piece>) {
+    fn node(&mut self, id: ExprId, stack: &mut Vec<PrintPiece>) {
         let ast = self.ast;
         match ast.expr(id).kind {
             ExprKind::Text(text) => quoted(ast.text(text), &mut self.out),
@@ -229,23 +230,23 @@ impl Printer<'_> {
             ExprKind::NotEqual => self.operation(id, " != ", stack),
             ExprKind::List(count) => {
                 self.out.push('[');
-                stack.push(Piece::Sign("]"));
+                stack.push(PrintPiece::Sign("]"));
                 let children = ast.children(id, count);
                 for (at, child) in children.into_iter().enumerate().rev() {
-                    stack.push(Piece::Node(child));
-                    stack.push(Piece::Sign(if at == 0 { "" } else { ", " }));
+                    stack.push(PrintPiece::Node(child));
+                    stack.push(PrintPiece::Sign(if at == 0 { "" } else { ", " }));
                 }
             }
             ExprKind::Object(names) => {
                 self.out.push_str("{ ");
-                stack.push(Piece::Sign(" }"));
+                stack.push(PrintPiece::Sign(" }"));
                 let children = ast.children(id, names.count);
                 for (at, (child, name)) in
                     children.into_iter().zip(ast.names(names)).enumerate().rev()
                 {
-                    stack.push(Piece::Node(child));
-                    stack.push(Piece::Key(*name));
-                    stack.push(Piece::Sign(if at == 0 { "" } else { ", " }));
+                    stack.push(PrintPiece::Node(child));
+                    stack.push(PrintPiece::Key(*name));
+                    stack.push(PrintPiece::Sign(if at == 0 { "" } else { ", " }));
                 }
             }
         }
@@ -272,31 +273,31 @@ impl Printer<'_> {
     }
 
     /// An operation, with parentheses exactly where they change what is meant.
-    fn operation(&mut self, id: ExprId, sign: &'static str, stack: &mut Vec<Piece>) {
+    fn operation(&mut self, id: ExprId, sign: &'static str, stack: &mut Vec<PrintPiece>) {
         let [left, right] = self.ast.children(id, 2)[..] else {
             unreachable!("an operation has two operands")
         };
         let own_kind = self.ast.expr(id).kind;
         let own = strength(own_kind);
-        let wrap = |stack: &mut Vec<Piece>, child: ExprId, is_wrapped: bool| {
+        let wrap = |stack: &mut Vec<PrintPiece>, child: ExprId, is_wrapped: bool| {
             if is_wrapped {
-                stack.push(Piece::Sign(")"));
+                stack.push(PrintPiece::Sign(")"));
             }
-            stack.push(Piece::Node(child));
+            stack.push(PrintPiece::Node(child));
             if is_wrapped {
-                stack.push(Piece::Sign("("));
+                stack.push(PrintPiece::Sign("("));
             }
         };
         let right_kind = self.ast.expr(right).kind;
         let is_plain = own_kind == ExprKind::Add && self.is_text_sum(right);
         wrap(stack, right, strength(right_kind) <= own && !is_plain);
-        stack.push(Piece::Sign(sign));
+        stack.push(PrintPiece::Sign(sign));
         wrap(stack, left, strength(self.ast.expr(left).kind) < own);
     }
 }
 
 /// Something still to be printed.
-enum Piece {
+enum PrintPiece {
     Node(ExprId),
     Sign(&'static str),
     Key(Symbol),

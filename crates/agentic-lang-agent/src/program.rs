@@ -23,13 +23,13 @@ mod usage;
 
 use std::sync::{Arc, OnceLock};
 
-use agentic_replay::Position;
+use agentic_replay::ProgramPosition;
 
 use crate::data::Data;
 use crate::types::TypeId;
 
 pub use crate::program::conversation::{CALLS_MAX, CONVERSATION_BYTES_MAX, ROUNDS_MAX};
-pub use crate::program::machine::Run;
+pub use crate::program::machine::ModuleRun;
 pub use crate::program::options::{
     Agents, Capture, REQUESTS_MAX, RunOptions, STATEMENTS_MAX, TRACE_BYTES_MAX,
 };
@@ -42,22 +42,22 @@ pub use crate::program::trace::{PROGRESS, TRACE};
 
 /// A whole file, ready to run. All places are numbers.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
-    pub steps: Vec<Step>,
-    pub pieces: Vec<Piece>,
+pub(crate) struct FileCode {
+    pub steps: Vec<MachineStep>,
+    pub pieces: Vec<ExpressionStep>,
     pub constants: Vec<Data>,
     /// Names of fields and keys; pieces refer to ranges of them.
     pub names: Vec<Arc<str>>,
-    pub pipelines: Vec<Routine>,
-    pub tests: Vec<Routine>,
-    pub calls: Vec<Call>,
-    pub parallels: Vec<Parallel>,
-    pub tasks: Vec<Task>,
+    pub pipelines: Vec<RoutineCode>,
+    pub tests: Vec<RoutineCode>,
+    pub calls: Vec<CallCode>,
+    pub parallels: Vec<ParallelCode>,
+    pub tasks: Vec<TaskCode>,
 }
 
 /// The code of a pipeline or test.
 #[derive(Debug)]
-pub(crate) struct Routine {
+pub(crate) struct RoutineCode {
     pub name: Arc<str>,
     pub entry: usize,
     pub slots: usize,
@@ -67,18 +67,18 @@ pub(crate) struct Routine {
 
 /// One thing that the machine does.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum MachineStep {
     Call(u32),
     Parallel(u32),
     Jump(u32),
     /// Goes on, or elsewhere if the condition does not hold.
     Unless {
-        condition: Value,
+        condition: ValueCode,
         target: u32,
     },
     /// Binds what is there, or goes elsewhere if nothing is.
     Unwrap {
-        value: Value,
+        value: ValueCode,
         slot: u32,
         target: u32,
     },
@@ -89,28 +89,28 @@ pub(crate) enum Step {
     },
     Unguard,
     Assert {
-        condition: Value,
+        condition: ValueCode,
         message: u32,
     },
     /// Asks a human, whose decision goes into the slot.
     Approve {
-        question: Value,
+        question: ValueCode,
         slot: u32,
     },
-    Return(Value),
+    Return(ValueCode),
     End,
 }
 
 /// A range of pieces that leave one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Value {
+pub(crate) struct ValueCode {
     pub start: u32,
     pub end: u32,
 }
 
 /// One step of evaluating an expression on a stack.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Piece {
+pub(crate) enum ExpressionStep {
     Constant(u32),
     Load(u32),
     /// The value in a slot, and the fields behind it.
@@ -131,19 +131,19 @@ pub(crate) enum Piece {
 
 /// A call of a task or pipeline.
 #[derive(Debug)]
-pub(crate) struct Call {
-    pub callee: Callee,
+pub(crate) struct CallCode {
+    pub callee: CalleeCode,
     pub args: Vec<CallArg>,
     pub target: u32,
     pub agent: Option<u32>,
     pub retries: u64,
     pub timeout: Option<Timeout>,
-    pub fallback: Option<Value>,
-    pub position: Position,
+    pub fallback: Option<ValueCode>,
+    pub position: ProgramPosition,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Callee {
+pub(crate) enum CalleeCode {
     Task(u32),
     Pipeline(u32),
 }
@@ -152,7 +152,7 @@ pub(crate) enum Callee {
 #[derive(Debug)]
 pub(crate) struct CallArg {
     pub name: Arc<str>,
-    pub value: Value,
+    pub value: ValueCode,
     /// Its place among the parameters.
     pub param: u32,
 }
@@ -165,14 +165,14 @@ pub(crate) struct Timeout {
 }
 
 #[derive(Debug)]
-pub(crate) struct Parallel {
+pub(crate) struct ParallelCode {
     pub calls: Vec<u32>,
     pub limit: Option<usize>,
 }
 
 /// What is known of a task when it is called.
 #[derive(Debug)]
-pub(crate) struct Task {
+pub(crate) struct TaskCode {
     pub name: Arc<str>,
     pub is_agent_task: bool,
     pub params: Vec<(Arc<str>, TypeId)>,

@@ -3,7 +3,7 @@
 use agentic_model::Value;
 use agentic_replay::{End, Event};
 
-use crate::data::{Data, JsonError, TooLarge, json};
+use crate::data::{Data, DataJsonError, TooLarge, json};
 use crate::program::{TRACE, TestResult};
 
 /// How a trace file begins.
@@ -19,7 +19,7 @@ pub enum ReportError {
     NotAResult,
     /// The result is not JSON.
     #[error("the result cannot be read")]
-    Json(#[from] JsonError),
+    Json(#[from] DataJsonError),
     /// The result does not fit into a report.
     #[error("the report is too large")]
     TooLarge(#[from] TooLarge),

@@ -2,15 +2,15 @@
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Ast, Block, Form, Run, StatementKind};
-use crate::code::{self, Found};
+use crate::ast::{Ast, BlockExpr, CallForm, RunStatement, StatementKind};
+use crate::code::{self, PhaseResult};
 
 /// Names the arguments of every positional call: pipelines in file order, then tests.
-pub(crate) fn resolve(ast: &mut Ast) -> Found<()> {
+pub(crate) fn resolve(ast: &mut Ast) -> PhaseResult<()> {
     let mut pipelines = std::mem::take(&mut ast.pipelines);
     let mut tests = std::mem::take(&mut ast.tests);
     // While a body is resolved the signatures must be readable, so bodies are taken out one by one.
-    let mut bodies: Vec<Block> =
+    let mut bodies: Vec<BlockExpr> =
         pipelines.iter_mut().map(|pipeline| std::mem::take(&mut pipeline.body)).collect();
     ast.pipelines = pipelines;
     let mut resolved = Ok(());
@@ -27,7 +27,7 @@ pub(crate) fn resolve(ast: &mut Ast) -> Found<()> {
     resolved
 }
 
-fn block(ast: &Ast, body: &mut Block) -> Found<()> {
+fn block(ast: &Ast, body: &mut BlockExpr) -> PhaseResult<()> {
     for statement in &mut body.statements {
         match &mut statement.kind {
             StatementKind::Run(run) => call(ast, run)?,
@@ -57,8 +57,8 @@ fn block(ast: &Ast, body: &mut Block) -> Found<()> {
     Ok(())
 }
 
-fn call(ast: &Ast, run: &mut Run) -> Found<()> {
-    if run.form == Form::Named {
+fn call(ast: &Ast, run: &mut RunStatement) -> PhaseResult<()> {
+    if run.form == CallForm::Named {
         return Ok(());
     }
     let name = ast.text(run.callee.symbol);

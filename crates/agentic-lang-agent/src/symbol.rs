@@ -8,13 +8,13 @@ pub(crate) struct Symbol(pub u32);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Symbols {
     text: String,
-    entries: Vec<Entry>,
+    entries: Vec<SymbolEntry>,
     /// A hash table with open addressing: one more than the index of an entry, or 0.
     table: Vec<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct SymbolEntry {
     start: u32,
     end: u32,
     hash: u32,
@@ -35,7 +35,7 @@ impl Symbols {
         };
         let start = self.text.len() as u32;
         self.text.push_str(text);
-        self.entries.push(Entry { start, end: self.text.len() as u32, hash });
+        self.entries.push(SymbolEntry { start, end: self.text.len() as u32, hash });
         self.table[slot] = self.entries.len() as u32;
         Symbol(self.entries.len() as u32 - 1)
     }
@@ -101,11 +101,11 @@ fn hash(bytes: &[u8]) -> u32 {
 
 /// What is known under names of one kind: an index for each symbol that has one.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Index(Vec<u32>);
+pub(crate) struct SymbolIndex(Vec<u32>);
 
 const NOTHING: u32 = u32::MAX;
 
-impl Index {
+impl SymbolIndex {
     /// Returns the index under a name.
     pub fn get(&self, name: Symbol) -> Option<usize> {
         self.0.get(name.0 as usize).filter(|found| **found != NOTHING).map(|found| *found as usize)

@@ -11,7 +11,7 @@ pub(crate) struct TypeId(pub u32);
 
 /// The shape of a type.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Type {
+pub(crate) enum TypeShape {
     Null,
     Text,
     Number,
@@ -40,7 +40,7 @@ const SHORT_OBJECT: usize = 16;
 
 /// Whether a value may stand where its absence is also allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Wrapping {
+pub(crate) enum OptionalWrapping {
     /// Only an `Option` fits an `Option`.
     Strict,
     /// A plain value fits an `Option` of its type.
@@ -50,14 +50,14 @@ pub(crate) enum Wrapping {
 /// All types of one source.
 #[derive(Debug, Clone)]
 pub(crate) struct Types {
-    entries: Vec<Entry>,
-    ids: HashMap<Type, TypeId>,
-    fits: HashMap<(TypeId, TypeId, Wrapping), bool>,
+    entries: Vec<TypeEntry>,
+    ids: HashMap<TypeShape, TypeId>,
+    fits: HashMap<(TypeId, TypeId, OptionalWrapping), bool>,
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
-    shape: Type,
+struct TypeEntry {
+    shape: TypeShape,
     depth: u32,
     parts: u32,
     has_enum: bool,
@@ -68,14 +68,14 @@ struct Entry {
 impl Types {
     pub fn new() -> Types {
         let mut types = Types { entries: Vec::new(), ids: HashMap::new(), fits: HashMap::new() };
-        for shape in [Type::Null, Type::Text, Type::Number, Type::Bool] {
+        for shape in [TypeShape::Null, TypeShape::Text, TypeShape::Number, TypeShape::Bool] {
             types.intern(shape);
         }
         types
     }
 
     /// Returns the id of a shape.
-    pub fn intern(&mut self, shape: Type) -> TypeId {
+    pub fn intern(&mut self, shape: TypeShape) -> TypeId {
         if let Some(id) = self.ids.get(&shape) {
             return *id;
         }
@@ -85,12 +85,16 @@ impl Types {
         id
     }
 
-    fn entry(&self, shape: &Type) -> Entry {
+    fn entry(&self, shape: &TypeShape) -> TypeEntry {
         let mut by_name = Vec::new();
         let inner: &[(Symbol, TypeId)] = match shape {
-            Type::Null | Type::Text | Type::Number | Type::Bool | Type::Enum(_) => &[],
-            Type::List(item) | Type::Option(item) => &[(Symbol(0), *item)],
-            Type::Object(fields) => {
+            TypeShape::Null
+            | TypeShape::Text
+            | TypeShape::Number
+            | TypeShape::Bool
+            | TypeShape::Enum(_) => &[],
+            TypeShape::List(item) | TypeShape::Option(item) => &[(Symbol(0), *item)],
+            TypeShape::Object(fields) => {
                 if fields.len() >= SHORT_OBJECT {
                     by_name = fields.to_vec();
                     by_name.sort_unstable();
@@ -99,16 +103,16 @@ impl Types {
             }
         };
         let entries = || inner.iter().map(|(_, id)| &self.entries[id.0 as usize]);
-        Entry {
+        TypeEntry {
             depth: 1 + entries().map(|entry| entry.depth).max().unwrap_or(0),
             parts: entries().fold(1, |sum, entry| sum.saturating_add(entry.parts)),
-            has_enum: matches!(shape, Type::Enum(_)) || entries().any(|entry| entry.has_enum),
+            has_enum: matches!(shape, TypeShape::Enum(_)) || entries().any(|entry| entry.has_enum),
             shape: shape.clone(),
             by_name,
         }
     }
 
-    pub fn get(&self, id: TypeId) -> &Type {
+    pub fn get(&self, id: TypeId) -> &TypeShape {
         &self.entries[id.0 as usize].shape
     }
 
@@ -126,7 +130,7 @@ impl Types {
     /// Returns the type of a field of an object type.
     pub fn field(&self, object: TypeId, name: Symbol) -> Option<TypeId> {
         let entry = &self.entries[object.0 as usize];
-        let Type::Object(fields) = &entry.shape else { return None };
+        let TypeShape::Object(fields) = &entry.shape else { return None };
         if entry.by_name.is_empty() {
             return fields.iter().find(|(field, _)| *field == name).map(|(_, id)| *id);
         }
@@ -135,7 +139,7 @@ impl Types {
     }
 
     /// Whether a value of type `given` may be used where `wanted` is expected.
-    pub fn fits(&mut self, given: TypeId, wanted: TypeId, wrapping: Wrapping) -> bool {
+    pub fn fits(&mut self, given: TypeId, wanted: TypeId, wrapping: OptionalWrapping) -> bool {
         if given == wanted {
             return true;
         }
@@ -151,17 +155,22 @@ impl Types {
         fits
     }
 
-    fn compare(&mut self, given: TypeId, wanted: TypeId, wrapping: Wrapping) -> bool {
+    fn compare(&mut self, given: TypeId, wanted: TypeId, wrapping: OptionalWrapping) -> bool {
         match (self.get(given).clone(), self.get(wanted).clone()) {
-            (Type::Null, Type::Option(_)) | (Type::Enum(_), Type::Text) => true,
-            (Type::Option(given), Type::Option(wanted))
-            | (Type::List(given), Type::List(wanted)) => self.fits(given, wanted, wrapping),
-            (_, Type::Option(wanted)) if wrapping == Wrapping::Allowed => {
+            (TypeShape::Null, TypeShape::Option(_)) | (TypeShape::Enum(_), TypeShape::Text) => true,
+            (TypeShape::Option(given), TypeShape::Option(wanted))
+            | (TypeShape::List(given), TypeShape::List(wanted)) => {
                 self.fits(given, wanted, wrapping)
             }
-            (Type::Object(_), Type::Object(wanted)) => wanted.iter().all(|(name, wanted)| {
-                self.field(given, *name).is_some_and(|field| self.fits(field, *wanted, wrapping))
-            }),
+            (_, TypeShape::Option(wanted)) if wrapping == OptionalWrapping::Allowed => {
+                self.fits(given, wanted, wrapping)
+            }
+            (TypeShape::Object(_), TypeShape::Object(wanted)) => {
+                wanted.iter().all(|(name, wanted)| {
+                    self.field(given, *name)
+                        .is_some_and(|field| self.fits(field, *wanted, wrapping))
+                })
+            }
             _ => false,
         }
     }
@@ -169,7 +178,8 @@ impl Types {
     /// Whether two types fit each other.
     pub fn are_alike(&mut self, one: TypeId, other: TypeId) -> bool {
         one == other
-            || (self.fits(one, other, Wrapping::Strict) && self.fits(other, one, Wrapping::Strict))
+            || (self.fits(one, other, OptionalWrapping::Strict)
+                && self.fits(other, one, OptionalWrapping::Strict))
     }
 
     /// Finds the type that both fit when they differ only in enums and text.
@@ -178,22 +188,24 @@ impl Types {
             return Some(one);
         }
         match (self.get(one).clone(), self.get(other).clone()) {
-            (Type::Enum(_) | Type::Text, Type::Enum(_) | Type::Text) => Some(TypeId::TEXT),
-            (Type::List(one), Type::List(other)) => {
-                let item = self.join(one, other)?;
-                Some(self.intern(Type::List(item)))
+            (TypeShape::Enum(_) | TypeShape::Text, TypeShape::Enum(_) | TypeShape::Text) => {
+                Some(TypeId::TEXT)
             }
-            (Type::Option(one), Type::Option(other)) => {
+            (TypeShape::List(one), TypeShape::List(other)) => {
                 let item = self.join(one, other)?;
-                Some(self.intern(Type::Option(item)))
+                Some(self.intern(TypeShape::List(item)))
             }
-            (Type::Object(one), Type::Object(others)) if one.len() == others.len() => {
+            (TypeShape::Option(one), TypeShape::Option(other)) => {
+                let item = self.join(one, other)?;
+                Some(self.intern(TypeShape::Option(item)))
+            }
+            (TypeShape::Object(one), TypeShape::Object(others)) if one.len() == others.len() => {
                 let mut fields = Vec::with_capacity(one.len());
                 for (name, field) in one.iter() {
                     let other = self.field(other, *name)?;
                     fields.push((*name, self.join(*field, other)?));
                 }
-                Some(self.intern(Type::Object(fields.into())))
+                Some(self.intern(TypeShape::Object(fields.into())))
             }
             _ => None,
         }
@@ -206,12 +218,17 @@ impl Types {
             return true;
         }
         match (self.get(one).clone(), self.get(other).clone()) {
-            (Type::Null, Type::Option(_)) | (Type::Option(_), Type::Null) => true,
-            (Type::Enum(_), Type::Text) | (Type::Text, Type::Enum(_)) => true,
-            (Type::List(one), Type::List(other)) | (Type::Option(one), Type::Option(other)) => {
+            (TypeShape::Null, TypeShape::Option(_)) | (TypeShape::Option(_), TypeShape::Null) => {
+                true
+            }
+            (TypeShape::Enum(_), TypeShape::Text) | (TypeShape::Text, TypeShape::Enum(_)) => true,
+            (TypeShape::List(one), TypeShape::List(other))
+            | (TypeShape::Option(one), TypeShape::Option(other)) => {
                 self.are_comparable_inside(one, other)
             }
-            (Type::Object(fields), Type::Object(others)) if fields.len() == others.len() => {
+            (TypeShape::Object(fields), TypeShape::Object(others))
+                if fields.len() == others.len() =>
+            {
                 fields.iter().all(|(name, field)| {
                     let other = self.field(other, *name);
                     other.is_some_and(|other| self.are_comparable_inside(*field, other))
@@ -233,10 +250,11 @@ impl Types {
             return true;
         }
         match (self.get(one), self.get(other)) {
-            (Type::List(one), Type::List(other)) | (Type::Option(one), Type::Option(other)) => {
-                self.are_equal(*one, *other)
-            }
-            (Type::Object(fields), Type::Object(others)) if fields.len() == others.len() => {
+            (TypeShape::List(one), TypeShape::List(other))
+            | (TypeShape::Option(one), TypeShape::Option(other)) => self.are_equal(*one, *other),
+            (TypeShape::Object(fields), TypeShape::Object(others))
+                if fields.len() == others.len() =>
+            {
                 fields.iter().all(|(name, field)| {
                     self.field(other, *name).is_some_and(|other| self.are_equal(*field, other))
                 })
@@ -254,14 +272,14 @@ impl Types {
 
     fn write(&self, id: TypeId, symbols: &Symbols, out: &mut String) {
         match self.get(id) {
-            Type::Null => out.push_str("Null"),
-            Type::Text => out.push_str("String"),
-            Type::Number => out.push_str("Number"),
-            Type::Bool => out.push_str("Bool"),
-            Type::Enum(name) => out.push_str(symbols.text(*name)),
-            Type::List(item) => self.write_wrapped("List", *item, symbols, out),
-            Type::Option(item) => self.write_wrapped("Option", *item, symbols, out),
-            Type::Object(fields) => {
+            TypeShape::Null => out.push_str("Null"),
+            TypeShape::Text => out.push_str("String"),
+            TypeShape::Number => out.push_str("Number"),
+            TypeShape::Bool => out.push_str("Bool"),
+            TypeShape::Enum(name) => out.push_str(symbols.text(*name)),
+            TypeShape::List(item) => self.write_wrapped("List", *item, symbols, out),
+            TypeShape::Option(item) => self.write_wrapped("Option", *item, symbols, out),
+            TypeShape::Object(fields) => {
                 out.push_str("Obj{");
                 for (at, (name, field)) in fields.iter().enumerate() {
                     out.push_str(if at == 0 { "" } else { ", " });

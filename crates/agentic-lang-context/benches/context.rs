@@ -6,7 +6,7 @@ use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::{CheckOptions, EntryPoint, Module, RunOptions, Tracing, check, compile};
 use agentic_model::Instant;
-use agentic_replay::{Answer, Path, Run, Seed, Start, run_to_end};
+use agentic_replay::{Answer, Path, ProgramRun, Seed, Start, run_to_end};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 
 const HEAD: &str = "import llm M from 'mock://m'\nmain agent A {\n    model M\n    role 'R'\n    \
@@ -104,10 +104,10 @@ fn answer() -> Answer {
 }
 
 /// Runs a program to its first request.
-fn begin(module: &Module, start: &Start) -> (Run<agentic_lang_context::Run>, Path) {
+fn begin(module: &Module, start: &Start) -> (ProgramRun<agentic_lang_context::ContextRun>, Path) {
     let options = RunOptions { tracing: Tracing::Off, ..RunOptions::default() };
     let program = module.run(&EntryPoint::default(), options).expect("the entry is there");
-    let (run, step) = Run::begin(program, start);
+    let (run, step) = ProgramRun::begin(program, start);
     let path = step.opened[0].path.clone();
     (run, path)
 }

@@ -16,14 +16,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{ConfigKey, ExprId, ExprKind, File, Function, ImportKind};
+use crate::ast::{ConfigKey, ContextFile, ExprId, ExprKind, FunctionDeclaration, ImportKind};
 use crate::dialect::Version;
-use crate::load::{Finding, Loaded};
+use crate::load::{FileFinding, LoadedProgram};
 use crate::scope::Scopes;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Binding {
+enum NameBinding {
     Param,
     Local,
     /// A function: agent and place in it.
@@ -33,39 +33,41 @@ enum Binding {
     Agent(usize),
 }
 
-impl Binding {
+impl NameBinding {
     fn word(self) -> &'static str {
         match self {
-            Binding::Param => "parameter",
-            Binding::Local => "local",
-            Binding::Function(..) => "function",
-            Binding::Resource(kind, _) => kind.word(),
-            Binding::Agent(_) => "agent",
+            NameBinding::Param => "parameter",
+            NameBinding::Local => "local",
+            NameBinding::Function(..) => "function",
+            NameBinding::Resource(kind, _) => kind.word(),
+            NameBinding::Agent(_) => "agent",
         }
     }
 
     fn is_mutable(self) -> bool {
-        matches!(self, Binding::Param | Binding::Local)
+        matches!(self, NameBinding::Param | NameBinding::Local)
     }
 
     /// Tells whether it is data, which alone may become context.
     fn is_data(self) -> bool {
         match self {
-            Binding::Param | Binding::Local | Binding::Resource(ImportKind::File, _) => true,
-            Binding::Function(..) | Binding::Resource(..) | Binding::Agent(_) => false,
+            NameBinding::Param
+            | NameBinding::Local
+            | NameBinding::Resource(ImportKind::File, _) => true,
+            NameBinding::Function(..) | NameBinding::Resource(..) | NameBinding::Agent(_) => false,
         }
     }
 }
 
 /// Finds the calls of agents that cannot run as programs of their own.
-pub(crate) fn refuse_sharing(loaded: &Loaded) -> Vec<Finding> {
+pub(crate) fn refuse_sharing(loaded: &LoadedProgram) -> Vec<FileFinding> {
     let mut findings = Vec::new();
     sharing::check(loaded, &mut findings);
     findings
 }
 
 /// Checks a loaded program. `authorized` names the `npm:` and `node:` tools that the host offers.
-pub(crate) fn analyze(loaded: &Loaded, authorized: &BTreeSet<String>) -> Vec<Finding> {
+pub(crate) fn analyze(loaded: &LoadedProgram, authorized: &BTreeSet<String>) -> Vec<FileFinding> {
     let mut findings = Vec::new();
     structure::check(loaded, authorized, &mut findings);
     let agents_by_name = (0..loaded.agents.len())
@@ -88,10 +90,10 @@ pub(crate) fn analyze(loaded: &Loaded, authorized: &BTreeSet<String>) -> Vec<Fin
     };
     analyzer.scopes.enter();
     for (name, at) in agents_by_name {
-        analyzer.scopes.declare(name, Binding::Agent(at));
+        analyzer.scopes.declare(name, NameBinding::Agent(at));
     }
     for (at, resource) in loaded.resources.iter().enumerate() {
-        analyzer.scopes.declare(&resource.name, Binding::Resource(resource.kind, at));
+        analyzer.scopes.declare(&resource.name, NameBinding::Resource(resource.kind, at));
     }
     for at in 0..loaded.agents.len() {
         analyzer.agent(at);
@@ -99,13 +101,13 @@ pub(crate) fn analyze(loaded: &Loaded, authorized: &BTreeSet<String>) -> Vec<Fin
     analyzer.findings
 }
 
-fn agent_name(loaded: &Loaded, at: usize) -> &str {
+fn agent_name(loaded: &LoadedProgram, at: usize) -> &str {
     let (file, agent) = loaded.agents[at];
     let file = &loaded.files[file];
     file.agent_name(&file.program.agents[agent])
 }
 
-fn functions_by_name(loaded: &Loaded, at: usize) -> BTreeMap<&str, usize> {
+fn functions_by_name(loaded: &LoadedProgram, at: usize) -> BTreeMap<&str, usize> {
     let (file, agent) = loaded.agents[at];
     let file = &loaded.files[file];
     let functions = file.program.agents[agent].functions.iter().enumerate().rev();
@@ -113,17 +115,17 @@ fn functions_by_name(loaded: &Loaded, at: usize) -> BTreeMap<&str, usize> {
 }
 
 struct Analyzer<'a> {
-    loaded: &'a Loaded,
+    loaded: &'a LoadedProgram,
     file_number: usize,
-    file: &'a File,
+    file: &'a ContextFile,
     /// The functions of every agent.
     functions: Vec<BTreeMap<&'a str, usize>>,
-    scopes: Scopes<'a, Binding>,
+    scopes: Scopes<'a, NameBinding>,
     /// Configuration seen so far in the scopes around this place.
     config: Vec<ConfigKey>,
     /// The depths of the scopes of the `parallel for` bodies around this place.
     parallel: Vec<usize>,
-    findings: Vec<Finding>,
+    findings: Vec<FileFinding>,
 }
 
 impl<'a> Analyzer<'a> {
@@ -134,7 +136,7 @@ impl<'a> Analyzer<'a> {
         message: impl Into<String>,
     ) -> &mut Diagnostic {
         let diagnostic = Diagnostic::error(code, span, message);
-        self.findings.push(Finding { file: self.file_number, diagnostic });
+        self.findings.push(FileFinding { file: self.file_number, diagnostic });
         &mut self.findings.last_mut().expect("a finding was just added").diagnostic
     }
 
@@ -152,9 +154,9 @@ impl<'a> Analyzer<'a> {
         for (index, function) in agent.functions.iter().enumerate() {
             let name = file.function_name(function);
             self.function_name(at, index, function);
-            if !matches!(self.scopes.find(name), Some((_, Binding::Function(owner, _))) if owner == at)
+            if !matches!(self.scopes.find(name), Some((_, NameBinding::Function(owner, _))) if owner == at)
             {
-                self.scopes.declare(name, Binding::Function(at, index));
+                self.scopes.declare(name, NameBinding::Function(at, index));
             }
         }
         self.config.clear();
@@ -172,10 +174,10 @@ impl<'a> Analyzer<'a> {
         self.scopes.leave();
     }
 
-    fn function(&mut self, function: &'a Function) {
+    fn function(&mut self, function: &'a FunctionDeclaration) {
         self.scopes.enter();
         for param in &function.params {
-            self.scopes.declare(self.file.text(param.name), Binding::Param);
+            self.scopes.declare(self.file.text(param.name), NameBinding::Param);
         }
         self.scopes.enter();
         self.statements(&function.body);
@@ -187,7 +189,7 @@ impl<'a> Analyzer<'a> {
     fn root(&self, expr: ExprId) -> Option<(ExprId, &'a str)> {
         let mut expr = expr;
         loop {
-            let file: &'a File = self.file;
+            let file: &'a ContextFile = self.file;
             match &file.expr(expr).kind {
                 ExprKind::Name => return Some((expr, file.text(file.expr(expr).span))),
                 ExprKind::Member { object, .. } => expr = *object,

@@ -14,16 +14,16 @@ pub(crate) struct ExprId(pub u32);
 
 /// One file: its text and its tree.
 #[derive(Debug)]
-pub(crate) struct File {
+pub(crate) struct ContextFile {
     pub source: Source,
     pub dialect: Dialect,
-    pub program: Program,
+    pub program: ContextTree,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Program {
+pub(crate) struct ContextTree {
     pub imports: Vec<Import>,
-    pub agents: Vec<Agent>,
+    pub agents: Vec<AgentDeclaration>,
     pub exprs: Vec<Expr>,
 }
 
@@ -45,32 +45,32 @@ pub(crate) struct Import {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum EntryStatement {
     Main,
     Plain,
 }
 
 #[derive(Debug)]
-pub(crate) struct Agent {
+pub(crate) struct AgentDeclaration {
     pub span: Span,
-    pub entry: Entry,
+    pub entry: EntryStatement,
     pub name: Option<Span>,
-    pub config: Vec<Config>,
+    pub config: Vec<ConfigBlock>,
     pub uses: Vec<Statement>,
-    pub functions: Vec<Function>,
+    pub functions: Vec<FunctionDeclaration>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Function {
+pub(crate) struct FunctionDeclaration {
     pub span: Span,
-    pub entry: Entry,
+    pub entry: EntryStatement,
     pub name: Option<Span>,
-    pub params: Vec<Param>,
-    pub body: Block,
+    pub params: Vec<ContextParameter>,
+    pub body: StatementBlock,
 }
 
 #[derive(Debug)]
-pub(crate) struct Param {
+pub(crate) struct ContextParameter {
     pub name: Span,
     pub contract: Option<Contract>,
 }
@@ -83,33 +83,33 @@ pub(crate) struct Contract {
 #[derive(Debug)]
 pub(crate) struct Field {
     pub name: Span,
-    pub kind: Type,
+    pub kind: TypeExpr,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Type {
+pub(crate) enum TypeExpr {
     Text,
     Number,
     Boolean,
     Json,
-    List(Option<Box<Type>>),
+    List(Option<Box<TypeExpr>>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Block {
+pub(crate) struct StatementBlock {
     pub statements: Vec<Statement>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Statement {
-    Config(Config),
-    Use(Use),
-    Choice(Choice),
+    Config(ConfigBlock),
+    Use(UseStatement),
+    Choice(ChoiceBlock),
     Return { value: ExprId },
-    Repeat { count: u64, body: Block },
+    Repeat { count: u64, body: StatementBlock },
     For(For),
-    Loop { until: ExprId, max: u64, body: Block },
-    If { condition: ExprId, then: Block, otherwise: Option<Block> },
+    Loop { until: ExprId, max: u64, body: StatementBlock },
+    If { condition: ExprId, then: StatementBlock, otherwise: Option<StatementBlock> },
     Expr(ExprId),
     Assign { target: ExprId, operator: AssignOperator, value: ExprId },
 }
@@ -129,30 +129,30 @@ pub(crate) enum ConfigKey {
 }
 
 #[derive(Debug)]
-pub(crate) struct Config {
+pub(crate) struct ConfigBlock {
     pub key: ConfigKey,
     pub value: ExprId,
 }
 
 #[derive(Debug)]
-pub(crate) struct Use {
+pub(crate) struct UseStatement {
     pub span: Span,
     pub value: ExprId,
-    pub budget: Option<Budget>,
-    pub label: Option<Label>,
+    pub budget: Option<WrittenBudget>,
+    pub label: Option<ItemLabel>,
 }
 
 /// What heads a context item; several bare words where the version allows them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Label {
+pub(crate) struct ItemLabel {
     pub span: Span,
 }
 
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct ChoiceBlock {
     pub span: Span,
     pub candidates: Vec<Candidate>,
-    pub label: Label,
+    pub label: ItemLabel,
 }
 
 #[derive(Debug)]
@@ -161,19 +161,19 @@ pub(crate) struct Candidate {
     pub name: Span,
     /// Nothing for `empty`.
     pub value: Option<ExprId>,
-    pub budget: Option<Budget>,
-    pub mark: Mark,
+    pub budget: Option<WrittenBudget>,
+    pub mark: WrittenMark,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mark {
+pub(crate) enum WrittenMark {
     Selected,
     Unmarked,
 }
 
 /// An amount with an optional unit, such as `2k`.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Budget {
+pub(crate) struct WrittenBudget {
     pub span: Span,
     pub amount: f64,
     pub unit: Option<String>,
@@ -185,7 +185,7 @@ pub(crate) struct For {
     pub item: Span,
     pub list: ExprId,
     pub max: u64,
-    pub body: Block,
+    pub body: StatementBlock,
 }
 
 #[derive(Debug)]
@@ -248,7 +248,7 @@ pub(crate) struct GenerateOption {
 #[derive(Debug)]
 pub(crate) enum OptionValue {
     Expr(ExprId),
-    Budget(Budget),
+    Budget(WrittenBudget),
 }
 
 /// The name of a main agent that has none of its own.
@@ -256,7 +256,7 @@ pub(crate) const ANONYMOUS_AGENT: &str = "__main_agent";
 /// The name of a main function that has none of its own.
 pub(crate) const ANONYMOUS_FUNCTION: &str = "__main";
 
-impl File {
+impl ContextFile {
     pub fn text(&self, span: Span) -> &str {
         &self.source.text()[span.start..span.end]
     }
@@ -271,11 +271,11 @@ impl File {
         &self.program.exprs[id.0 as usize]
     }
 
-    pub fn agent_name(&self, agent: &Agent) -> &str {
+    pub fn agent_name(&self, agent: &AgentDeclaration) -> &str {
         agent.name.map_or(ANONYMOUS_AGENT, |span| self.text(span))
     }
 
-    pub fn function_name(&self, function: &Function) -> &str {
+    pub fn function_name(&self, function: &FunctionDeclaration) -> &str {
         function.name.map_or(ANONYMOUS_FUNCTION, |span| self.text(span))
     }
 }
@@ -321,7 +321,7 @@ impl Operator {
     }
 }
 
-impl Budget {
+impl WrittenBudget {
     /// Returns the limit in characters; 0 means no limit.
     pub fn characters(&self) -> u64 {
         let factor = if self.unit.as_deref() == Some("k") { 1000.0 } else { 1.0 };

@@ -7,19 +7,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::ast::{ImportKind, Operator, Type};
+use crate::ast::{ImportKind, Operator, TypeExpr};
 use crate::dialect::Version;
 use crate::json::Json;
 
 /// A place in one of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct CodePlace {
     pub file: u32,
     pub start: u32,
     pub end: u32,
 }
 
-/// One instruction. Operands are places in the tables of [`Code`], slots of the frame, or
+/// One instruction. Operands are places in the tables of [`ContextCode`], slots of the frame, or
 /// addresses.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Op {
@@ -73,9 +73,9 @@ pub(crate) enum Op {
 
 /// A compiled program.
 #[derive(Debug, Default)]
-pub(crate) struct Code {
+pub(crate) struct ContextCode {
     pub ops: Vec<Op>,
-    pub places: Vec<Place>,
+    pub places: Vec<CodePlace>,
     pub constants: Vec<Json>,
     pub names: Vec<Arc<str>>,
     /// The keys of every object expression.
@@ -109,7 +109,7 @@ pub(crate) struct AgentCode {
 pub(crate) struct FunctionCode {
     pub agent: u32,
     pub name: Arc<str>,
-    pub place: Place,
+    pub place: CodePlace,
     pub params: u32,
     /// Slots for parameters, locals and loops.
     pub slots: u32,
@@ -224,8 +224,8 @@ pub(crate) struct ContractCode {
 #[derive(Debug)]
 pub(crate) struct FieldCode {
     pub name: Arc<str>,
-    pub kind: Type,
-    pub place: Place,
+    pub kind: TypeExpr,
+    pub place: CodePlace,
 }
 
 impl BudgetCode {

@@ -9,16 +9,20 @@ use std::sync::Arc;
 
 use agentic_diag::Span;
 
-use crate::ast::{ConfigKey, Contract, Entry, File, Function, ImportKind, Statement};
-use crate::code::{AgentCode, Code, ContractCode, FieldCode, FunctionCode, Op, Place, Resource};
+use crate::ast::{
+    ConfigKey, ContextFile, Contract, EntryStatement, FunctionDeclaration, ImportKind, Statement,
+};
+use crate::code::{
+    AgentCode, CodePlace, ContextCode, ContractCode, FieldCode, FunctionCode, Op, Resource,
+};
 use crate::context::schema;
 use crate::json::{self, Json};
-use crate::load::Loaded;
+use crate::load::LoadedProgram;
 use crate::scope::Scopes;
 
 /// What a name is read from.
 #[derive(Debug, Clone, Copy)]
-enum Target {
+enum ReadTarget {
     Slot(u32),
     Resource(u32),
     Agent(u32),
@@ -27,15 +31,15 @@ enum Target {
 
 /// What is configured in the scopes around a place.
 #[derive(Debug, Clone, Default)]
-struct Config {
+struct ScopeConfig {
     model: Option<u32>,
     role: Option<Arc<str>>,
     description: Option<Arc<str>>,
 }
 
 /// Compiles a program in which the analyzer found nothing.
-pub(crate) fn compile(loaded: &Loaded) -> Code {
-    let mut code = Code::default();
+pub(crate) fn compile(loaded: &LoadedProgram) -> ContextCode {
+    let mut code = ContextCode::default();
     for resource in &loaded.resources {
         code.resources.push(Resource {
             kind: resource.kind,
@@ -46,13 +50,13 @@ pub(crate) fn compile(loaded: &Loaded) -> Code {
     }
     declare_functions(loaded, &mut code);
     let Some(file) = loaded.files.first() else { return code };
-    let mut compiler = Compiler {
+    let mut compiler = ContextCompiler {
         loaded,
         code,
         file,
         file_number: 0,
         scopes: Scopes::new(),
-        config: Config::default(),
+        config: ScopeConfig::default(),
         last_use: None,
         agent: 0,
         function: 0,
@@ -69,7 +73,7 @@ pub(crate) fn compile(loaded: &Loaded) -> Code {
 }
 
 /// Gives every function its number, so that calls can name those that come later.
-fn declare_functions(loaded: &Loaded, code: &mut Code) {
+fn declare_functions(loaded: &LoadedProgram, code: &mut ContextCode) {
     for (number, (file_number, agent)) in loaded.agents.iter().enumerate() {
         let file = &loaded.files[*file_number];
         let agent = &file.program.agents[*agent];
@@ -79,7 +83,7 @@ fn declare_functions(loaded: &Loaded, code: &mut Code) {
             let at = code.functions.len() as u32;
             let name: Arc<str> = file.function_name(function).into();
             functions.insert(name.clone(), at);
-            if function.entry == Entry::Main {
+            if function.entry == EntryStatement::Main {
                 main = Some(at);
             }
             code.functions.push(FunctionCode {
@@ -92,23 +96,27 @@ fn declare_functions(loaded: &Loaded, code: &mut Code) {
                 input: input_contract(file, *file_number, function),
             });
         }
-        if *file_number == 0 && (agent.entry == Entry::Main || loaded.agents.len() == 1) {
+        if *file_number == 0 && (agent.entry == EntryStatement::Main || loaded.agents.len() == 1) {
             code.main_agent = Some(number as u32);
         }
         code.agents.push(AgentCode { name: file.agent_name(agent).into(), main, functions });
     }
 }
 
-fn place(file: usize, span: Span) -> Place {
-    Place { file: file as u32, start: span.start as u32, end: span.end as u32 }
+fn place(file: usize, span: Span) -> CodePlace {
+    CodePlace { file: file as u32, start: span.start as u32, end: span.end as u32 }
 }
 
-fn input_contract(file: &File, number: usize, function: &Function) -> Option<ContractCode> {
+fn input_contract(
+    file: &ContextFile,
+    number: usize,
+    function: &FunctionDeclaration,
+) -> Option<ContractCode> {
     let contract = function.params.first()?.contract.as_ref()?;
     Some(contract_code(file, number, contract))
 }
 
-fn contract_code(file: &File, number: usize, contract: &Contract) -> ContractCode {
+fn contract_code(file: &ContextFile, number: usize, contract: &Contract) -> ContractCode {
     let fields: Vec<FieldCode> = contract
         .fields
         .iter()
@@ -123,13 +131,13 @@ fn contract_code(file: &File, number: usize, contract: &Contract) -> ContractCod
     ContractCode { fields, schema, schema_text }
 }
 
-struct Compiler<'a> {
-    loaded: &'a Loaded,
-    code: Code,
-    file: &'a File,
+struct ContextCompiler<'a> {
+    loaded: &'a LoadedProgram,
+    code: ContextCode,
+    file: &'a ContextFile,
     file_number: usize,
-    scopes: Scopes<'a, Target>,
-    config: Config,
+    scopes: Scopes<'a, ReadTarget>,
+    config: ScopeConfig,
     last_use: Option<u32>,
     agent: u32,
     function: u32,
@@ -140,7 +148,7 @@ struct Compiler<'a> {
     labels: BTreeMap<String, u32>,
 }
 
-impl<'a> Compiler<'a> {
+impl<'a> ContextCompiler<'a> {
     fn emit(&mut self, op: Op, span: Span) -> usize {
         self.code.ops.push(op);
         self.code.places.push(place(self.file_number, span));
@@ -216,10 +224,10 @@ impl<'a> Compiler<'a> {
             let (file, agent) = self.loaded.agents[at];
             let file = &self.loaded.files[file];
             let name = file.agent_name(&file.program.agents[agent]);
-            self.scopes.declare(name, Target::Agent(at as u32));
+            self.scopes.declare(name, ReadTarget::Agent(at as u32));
         }
         for (at, resource) in self.loaded.resources.iter().enumerate() {
-            self.scopes.declare(&resource.name, Target::Resource(at as u32));
+            self.scopes.declare(&resource.name, ReadTarget::Resource(at as u32));
         }
     }
 
@@ -234,9 +242,9 @@ impl<'a> Compiler<'a> {
         for function in &agent.functions {
             let name = file.function_name(function);
             let at = self.code.agents[number].functions[name];
-            self.scopes.declare(name, Target::Function(at));
+            self.scopes.declare(name, ReadTarget::Function(at));
         }
-        self.config = Config::default();
+        self.config = ScopeConfig::default();
         self.last_use = None;
         self.labels.clear();
         for config in &agent.config {
@@ -257,14 +265,14 @@ impl<'a> Compiler<'a> {
         self.scopes.leave();
     }
 
-    fn function(&mut self, function: &'a Function, uses: std::ops::Range<u32>) {
+    fn function(&mut self, function: &'a FunctionDeclaration, uses: std::ops::Range<u32>) {
         let address = self.here();
         self.scopes.enter();
         self.labels.clear();
         (self.slots_used, self.slots_max) = (0, 0);
         for param in &function.params {
             let slot = self.take_slots(1);
-            self.scopes.declare(self.file.text(param.name), Target::Slot(slot));
+            self.scopes.declare(self.file.text(param.name), ReadTarget::Slot(slot));
         }
         for site in uses {
             self.emit(Op::DeclareUse(site), function.span);
@@ -295,11 +303,11 @@ impl<'a> Compiler<'a> {
         self.emit(Op::Return, span);
     }
 
-    fn config(&mut self, config: &'a crate::ast::Config) {
+    fn config(&mut self, config: &'a crate::ast::ConfigBlock) {
         let span = self.file.expr(config.value).span;
         match config.key {
             ConfigKey::Model => {
-                if let Some((_, Target::Resource(at))) = self.scopes.find(self.file.text(span))
+                if let Some((_, ReadTarget::Resource(at))) = self.scopes.find(self.file.text(span))
                     && self.code.resources[at as usize].kind == ImportKind::Llm
                 {
                     self.config.model = Some(at);

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::lexer::{self, Symbol, Token, TokenKind, Word};
+use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
 
 /// A published version at which syntax or behaviour changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -246,31 +246,32 @@ impl Dialect {
         self.since(Version::V0_1_3)
     }
 
-    pub(crate) fn operator(self, symbol: Symbol) -> bool {
+    pub(crate) fn operator(self, symbol: Punctuation) -> bool {
         let since = match symbol {
-            Symbol::Less => Version::V0_1_5,
-            Symbol::Greater
-            | Symbol::Plus
-            | Symbol::Minus
-            | Symbol::PlusAssign
-            | Symbol::MinusAssign => Version::V0_1_7,
-            Symbol::LessEqual | Symbol::GreaterEqual | Symbol::Star | Symbol::Slash => {
-                Version::V0_1_18
-            }
-            Symbol::Arrow
-            | Symbol::Assign
-            | Symbol::Bang
-            | Symbol::BraceClose
-            | Symbol::BraceOpen
-            | Symbol::BracketClose
-            | Symbol::BracketOpen
-            | Symbol::Colon
-            | Symbol::Comma
-            | Symbol::Dot
-            | Symbol::Equal
-            | Symbol::NotEqual
-            | Symbol::ParenClose
-            | Symbol::ParenOpen => Version::V0_1_0,
+            Punctuation::Less => Version::V0_1_5,
+            Punctuation::Greater
+            | Punctuation::Plus
+            | Punctuation::Minus
+            | Punctuation::PlusAssign
+            | Punctuation::MinusAssign => Version::V0_1_7,
+            Punctuation::LessEqual
+            | Punctuation::GreaterEqual
+            | Punctuation::Star
+            | Punctuation::Slash => Version::V0_1_18,
+            Punctuation::Arrow
+            | Punctuation::Assign
+            | Punctuation::Bang
+            | Punctuation::BraceClose
+            | Punctuation::BraceOpen
+            | Punctuation::BracketClose
+            | Punctuation::BracketOpen
+            | Punctuation::Colon
+            | Punctuation::Comma
+            | Punctuation::Dot
+            | Punctuation::Equal
+            | Punctuation::NotEqual
+            | Punctuation::ParenClose
+            | Punctuation::ParenOpen => Version::V0_1_0,
         };
         self.since(since)
     }
@@ -289,13 +290,13 @@ impl fmt::Display for Dialect {
 fn has_return_block(tokens: &[Token]) -> bool {
     let generates = tokens
         .windows(2)
-        .any(|pair| pair[0].is_word(Word::Generate) && pair[1].is(Symbol::ParenOpen));
+        .any(|pair| pair[0].is_word(Word::Generate) && pair[1].is(Punctuation::ParenOpen));
     generates
         && tokens.windows(4).any(|four| {
-            four[0].is(Symbol::ParenClose)
-                && four[1].is(Symbol::BraceOpen)
+            four[0].is(Punctuation::ParenClose)
+                && four[1].is(Punctuation::BraceOpen)
                 && four[2].is_word(Word::Return)
-                && four[3].is(Symbol::BraceOpen)
+                && four[3].is(Punctuation::BraceOpen)
         })
 }
 
@@ -312,10 +313,10 @@ fn has_less_limit(tokens: &[Token]) -> bool {
         }
         match token.kind {
             TokenKind::Name(word @ (Word::Use | Word::For | Word::Loop)) => head = Some(word),
-            TokenKind::Symbol(Symbol::BraceOpen | Symbol::BraceClose) => head = None,
-            TokenKind::Symbol(Symbol::Less) => {
+            TokenKind::Symbol(Punctuation::BraceOpen | Punctuation::BraceClose) => head = None,
+            TokenKind::Symbol(Punctuation::Less) => {
                 let number = tokens.get(at + 1).is_some_and(|next| next.kind == TokenKind::Number);
-                let brace = tokens.get(at + 2).is_some_and(|next| next.is(Symbol::BraceOpen));
+                let brace = tokens.get(at + 2).is_some_and(|next| next.is(Punctuation::BraceOpen));
                 if number && (head == Some(Word::Use) || (head.is_some() && brace)) {
                     return true;
                 }

@@ -1,8 +1,8 @@
 //! What can go wrong with a program that compiled.
 
-use agentic_replay::{Failure, Position};
+use agentic_replay::{Failure, ProgramPosition};
 
-use crate::load::Finding;
+use crate::load::FileFinding;
 
 /// The code of the failure of a run that an error in the program ended.
 pub const PROGRAM_FAILED: &str = "program";
@@ -16,7 +16,7 @@ pub enum Error {
     #[error("the program has {} faults", findings.len())]
     Faulty {
         /// All of them.
-        findings: Vec<Finding>,
+        findings: Vec<FileFinding>,
     },
     /// The entry names an agent that is not there.
     #[error("the program has no agent `{agent}`")]
@@ -48,14 +48,14 @@ pub struct RunFault {
     /// Which of the module's sources.
     pub file: usize,
     /// The place in it, from 1.
-    pub position: Position,
+    pub position: ProgramPosition,
 }
 
 impl RunFault {
     /// Reads the fault out of the failure with which a run of this language ended.
     pub fn of(failure: &Failure) -> Option<RunFault> {
         let number = |key| failure.details.get(key)?.as_int();
-        let position = Position {
+        let position = ProgramPosition {
             line: u32::try_from(number("line")?).ok()?,
             column: u32::try_from(number("column")?).ok()?,
         };

@@ -7,9 +7,9 @@
 use agentic_diag::{Diagnostic, Source, Span};
 
 use crate::dialect::Dialect;
-use crate::lexer::{self, Symbol, Token, TokenKind};
+use crate::lexer::{self, Punctuation, Token, TokenKind};
 use crate::parser;
-use crate::syntax::Fault;
+use crate::syntax::SyntaxFault;
 
 /// The indentation of one level.
 const INDENT: &str = "    ";
@@ -21,10 +21,11 @@ const INDENT: &str = "    ";
 pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagnostic>> {
     let dialect = dialect.unwrap_or_else(|| Dialect::detect(text));
     parser::parse(Source::new("", text), dialect).map_err(|(_, fault)| fault.into_diagnostic())?;
-    let lexed = lexer::lex(text, dialect).map_err(Fault::into_diagnostic)?;
-    let comments = lexed.comments.iter().map(|span| Piece::Comment(*span));
+    let lexed = lexer::lex(text, dialect).map_err(SyntaxFault::into_diagnostic)?;
+    let comments = lexed.comments.iter().map(|span| FormatPiece::Comment(*span));
     let tokens = lexed.tokens.iter().filter(|token| token.kind != TokenKind::End);
-    let mut pieces: Vec<Piece> = tokens.map(|token| Piece::Token(*token)).chain(comments).collect();
+    let mut pieces: Vec<FormatPiece> =
+        tokens.map(|token| FormatPiece::Token(*token)).chain(comments).collect();
     pieces.sort_by_key(|piece| piece.span().start);
     let mut printer = Printer { text, out: String::new(), open: Vec::new(), line: 0, last: None };
     for at in 0..pieces.len() {
@@ -37,27 +38,27 @@ pub fn format(text: &str, dialect: Option<Dialect>) -> Result<String, Box<Diagno
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Piece {
+enum FormatPiece {
     Token(Token),
     Comment(Span),
 }
 
-impl Piece {
+impl FormatPiece {
     fn span(self) -> Span {
         match self {
-            Piece::Token(token) => token.span,
-            Piece::Comment(span) => span,
+            FormatPiece::Token(token) => token.span,
+            FormatPiece::Comment(span) => span,
         }
     }
 
     fn is_number(self) -> bool {
-        matches!(self, Piece::Token(Token { kind: TokenKind::Number, .. }))
+        matches!(self, FormatPiece::Token(Token { kind: TokenKind::Number, .. }))
     }
 
-    fn symbol(self) -> Option<Symbol> {
+    fn symbol(self) -> Option<Punctuation> {
         match self {
-            Piece::Token(Token { kind: TokenKind::Symbol(symbol), .. }) => Some(symbol),
-            Piece::Token(_) | Piece::Comment(_) => None,
+            FormatPiece::Token(Token { kind: TokenKind::Symbol(symbol), .. }) => Some(symbol),
+            FormatPiece::Token(_) | FormatPiece::Comment(_) => None,
         }
     }
 }
@@ -68,12 +69,12 @@ struct Printer<'a> {
     /// The lines in which the brackets around this place were opened.
     open: Vec<usize>,
     line: usize,
-    last: Option<Piece>,
+    last: Option<FormatPiece>,
 }
 
 impl Printer<'_> {
     /// Writes the first of the pieces that are left.
-    fn piece(&mut self, left: &[Piece]) {
+    fn piece(&mut self, left: &[FormatPiece]) {
         let piece = left[0];
         let symbol = piece.symbol();
         if let Some(last) = self.last {
@@ -84,8 +85,8 @@ impl Printer<'_> {
         }
         let shown = &self.text[piece.span().start..piece.span().end];
         match piece {
-            Piece::Comment(_) => self.out.push_str(shown.trim_end()),
-            Piece::Token(_) => self.out.push_str(shown),
+            FormatPiece::Comment(_) => self.out.push_str(shown.trim_end()),
+            FormatPiece::Token(_) => self.out.push_str(shown),
         }
         if opens(symbol) {
             self.open.push(self.line);
@@ -94,7 +95,7 @@ impl Printer<'_> {
     }
 
     /// Writes what stands between two pieces: line breaks and indentation, or one blank, or none.
-    fn gap(&mut self, last: Piece, left: &[Piece]) {
+    fn gap(&mut self, last: FormatPiece, left: &[FormatPiece]) {
         let next = left[0];
         let between = &self.text[last.span().end..next.span().start];
         let breaks = between.bytes().filter(|byte| *byte == b'\n').count();
@@ -120,7 +121,7 @@ impl Printer<'_> {
 
 impl Printer<'_> {
     /// Counts the brackets that close at the very beginning of a line.
-    fn closers_on_line(&self, line: &[Piece]) -> usize {
+    fn closers_on_line(&self, line: &[FormatPiece]) -> usize {
         let mut end = line[0].span().start;
         let closers = line.iter().take_while(|piece| {
             let span = piece.span();
@@ -132,52 +133,62 @@ impl Printer<'_> {
     }
 }
 
-fn opens(symbol: Option<Symbol>) -> bool {
-    matches!(symbol, Some(Symbol::BraceOpen | Symbol::BracketOpen | Symbol::ParenOpen))
+fn opens(symbol: Option<Punctuation>) -> bool {
+    matches!(
+        symbol,
+        Some(Punctuation::BraceOpen | Punctuation::BracketOpen | Punctuation::ParenOpen)
+    )
 }
 
-fn closes(symbol: Option<Symbol>) -> bool {
-    matches!(symbol, Some(Symbol::BraceClose | Symbol::BracketClose | Symbol::ParenClose))
+fn closes(symbol: Option<Punctuation>) -> bool {
+    matches!(
+        symbol,
+        Some(Punctuation::BraceClose | Punctuation::BracketClose | Punctuation::ParenClose)
+    )
 }
 
 /// Tells whether a line that begins like this goes on with the one before.
-fn continues(piece: Piece) -> bool {
+fn continues(piece: FormatPiece) -> bool {
     match piece.symbol() {
         Some(symbol) => matches!(
             symbol,
-            Symbol::Dot
-                | Symbol::Plus
-                | Symbol::Minus
-                | Symbol::Star
-                | Symbol::Slash
-                | Symbol::Equal
-                | Symbol::NotEqual
-                | Symbol::Less
-                | Symbol::LessEqual
-                | Symbol::Greater
-                | Symbol::GreaterEqual
-                | Symbol::Arrow
+            Punctuation::Dot
+                | Punctuation::Plus
+                | Punctuation::Minus
+                | Punctuation::Star
+                | Punctuation::Slash
+                | Punctuation::Equal
+                | Punctuation::NotEqual
+                | Punctuation::Less
+                | Punctuation::LessEqual
+                | Punctuation::Greater
+                | Punctuation::GreaterEqual
+                | Punctuation::Arrow
         ),
         None => false,
     }
 }
 
-fn needs_blank(last: Piece, next: Piece, had_blank: bool) -> bool {
-    if matches!(last, Piece::Comment(_)) || matches!(next, Piece::Comment(_)) {
+fn needs_blank(last: FormatPiece, next: FormatPiece, had_blank: bool) -> bool {
+    if matches!(last, FormatPiece::Comment(_)) || matches!(next, FormatPiece::Comment(_)) {
         return true;
     }
     match (last.symbol(), next.symbol()) {
         // `1 .sum` is a call, `1.sum` a number that is none.
-        (None, Some(Symbol::Dot)) if last.is_number() => had_blank,
-        (Some(Symbol::BraceOpen), Some(Symbol::BraceClose)) => false,
-        (Some(Symbol::ParenOpen | Symbol::BracketOpen | Symbol::Dot), _) => false,
-        (_, Some(Symbol::ParenClose | Symbol::BracketClose | Symbol::Dot)) => false,
-        (_, Some(Symbol::Comma | Symbol::Colon)) => false,
-        (None | Some(Symbol::ParenClose | Symbol::BracketClose), Some(Symbol::ParenOpen)) => false,
+        (None, Some(Punctuation::Dot)) if last.is_number() => had_blank,
+        (Some(Punctuation::BraceOpen), Some(Punctuation::BraceClose)) => false,
+        (Some(Punctuation::ParenOpen | Punctuation::BracketOpen | Punctuation::Dot), _) => false,
+        (_, Some(Punctuation::ParenClose | Punctuation::BracketClose | Punctuation::Dot)) => false,
+        (_, Some(Punctuation::Comma | Punctuation::Colon)) => false,
+        (
+            None | Some(Punctuation::ParenClose | Punctuation::BracketClose),
+            Some(Punctuation::ParenOpen),
+        ) => false,
         // `a [0]` and `a[0]` differ where commas are optional.
-        (None | Some(Symbol::ParenClose | Symbol::BracketClose), Some(Symbol::BracketOpen)) => {
-            had_blank
-        }
+        (
+            None | Some(Punctuation::ParenClose | Punctuation::BracketClose),
+            Some(Punctuation::BracketOpen),
+        ) => had_blank,
         _ => true,
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use agentic_model::Value;
 
 pub use crate::json::number::number_to_text;
-pub use crate::json::ordered::Ordered;
+pub use crate::json::ordered::OrderedMap;
 pub(crate) use crate::json::parse::parse_within;
 pub use crate::json::parse::{JsonFault, parse};
 pub(crate) use crate::json::print::pretty_sized;
@@ -44,7 +44,7 @@ pub enum Json {
     /// A list, in order.
     List(Vec<Json>),
     /// An object, in insertion order.
-    Object(Ordered<Json>),
+    Object(OrderedMap<Json>),
 }
 
 impl Json {
@@ -94,7 +94,7 @@ impl Json {
     }
 
     /// Returns the object, if this is one.
-    pub fn as_object(&self) -> Option<&Ordered<Json>> {
+    pub fn as_object(&self) -> Option<&OrderedMap<Json>> {
         match self {
             Json::Object(entries) => Some(entries),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::List(_) => None,

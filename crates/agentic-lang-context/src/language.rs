@@ -22,7 +22,7 @@ use crate::module::{
     Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, compile,
 };
 use crate::provider;
-use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, Run, TOOL_REQUEST};
+use crate::run::{ContextRun, INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 use crate::{LANGUAGE, SEMANTICS_OLDEST, SEMANTICS_VERSION};
 
 /// The language of agents that declare what a model may see.
@@ -194,7 +194,7 @@ impl ContextFlow {
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(&self, module: &Module, tracing: Tracing) -> Result<Run, Error> {
+    pub fn run(&self, module: &Module, tracing: Tracing) -> Result<ContextRun, Error> {
         let entry = self.entry.as_deref().map(EntryPoint::parse).unwrap_or_default();
         let variant = self.variant.clone();
         let mut options = RunOptions { variant, tracing, ..RunOptions::default() };

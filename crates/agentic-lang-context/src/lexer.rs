@@ -6,7 +6,7 @@
 use agentic_diag::Span;
 
 use crate::dialect::Dialect;
-use crate::syntax::Fault;
+use crate::syntax::SyntaxFault;
 
 /// The largest source text that is read, in bytes: 16 MiB.
 pub const SOURCE_BYTES_MAX: usize = 16 << 20;
@@ -17,7 +17,7 @@ pub(crate) enum TokenKind {
     Name(Word),
     Number,
     Text,
-    Symbol(Symbol),
+    Symbol(Punctuation),
     End,
 }
 
@@ -69,7 +69,7 @@ pub(crate) enum Word {
 
 /// Punctuation and operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Symbol {
+pub(crate) enum Punctuation {
     Arrow,
     Assign,
     Bang,
@@ -98,13 +98,13 @@ pub(crate) enum Symbol {
 
 /// The tokens of a text, closed by one [`TokenKind::End`], and its comments.
 #[derive(Debug)]
-pub(crate) struct Lexed {
+pub(crate) struct LexedText {
     pub tokens: Vec<Token>,
     pub comments: Vec<Span>,
 }
 
 impl Token {
-    pub fn is(&self, symbol: Symbol) -> bool {
+    pub fn is(&self, symbol: Punctuation) -> bool {
         self.kind == TokenKind::Symbol(symbol)
     }
 
@@ -114,7 +114,7 @@ impl Token {
 }
 
 /// Splits a text into tokens.
-pub(crate) fn lex(text: &str, dialect: Dialect) -> Result<Lexed, Fault> {
+pub(crate) fn lex(text: &str, dialect: Dialect) -> Result<LexedText, SyntaxFault> {
     if text.len() > SOURCE_BYTES_MAX {
         return Err(too_long(text.len()));
     }
@@ -134,7 +134,7 @@ struct Lexer<'a> {
 }
 
 impl Lexer<'_> {
-    fn run(mut self) -> Result<Lexed, Fault> {
+    fn run(mut self) -> Result<LexedText, SyntaxFault> {
         let mut comments = Vec::new();
         while let Some(&byte) = self.bytes.get(self.at) {
             match byte {
@@ -155,7 +155,7 @@ impl Lexer<'_> {
         }
         let end = self.text.len();
         self.push(TokenKind::End, end, end);
-        Ok(Lexed { tokens: self.tokens, comments })
+        Ok(LexedText { tokens: self.tokens, comments })
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -177,7 +177,7 @@ impl Lexer<'_> {
         Span::new(start, self.at)
     }
 
-    fn string(&mut self, quote: u8) -> Result<(), Fault> {
+    fn string(&mut self, quote: u8) -> Result<(), SyntaxFault> {
         let start = self.at;
         let mut end = start + 1;
         loop {
@@ -222,7 +222,7 @@ impl Lexer<'_> {
         from + self.bytes[from..].iter().take_while(|byte| accept(byte)).count()
     }
 
-    fn symbol(&mut self, byte: u8) -> Result<(), Fault> {
+    fn symbol(&mut self, byte: u8) -> Result<(), SyntaxFault> {
         let start = self.at;
         if let Some(symbol) = self.peek(1).and_then(|next| double_symbol(byte, next)) {
             self.push(TokenKind::Symbol(symbol), start, start + 2);
@@ -235,7 +235,7 @@ impl Lexer<'_> {
         let found = self.text[start..].chars().next().expect("a byte remains");
         let span = Span::new(start, start + found.len_utf8());
         let shown = found.escape_debug();
-        Err(Fault::new(span, format!("the character `{shown}` has no meaning here"))
+        Err(SyntaxFault::new(span, format!("the character `{shown}` has no meaning here"))
             .because("not part of the language outside texts and comments")
             .hint("remove it, or put it into a quoted text"))
     }
@@ -245,14 +245,14 @@ fn is_name_byte(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || *byte == b'_'
 }
 
-fn too_long(length: usize) -> Fault {
+fn too_long(length: usize) -> SyntaxFault {
     let message = format!("the text has {length} bytes, more than {SOURCE_BYTES_MAX}");
-    Fault::new(Span::new(0, 0), message)
+    SyntaxFault::new(Span::new(0, 0), message)
         .hint("split the program over several files with `import agent`")
 }
 
-fn unterminated(start: usize, message: &str) -> Fault {
-    Fault::new(Span::new(start, start + 1), message)
+fn unterminated(start: usize, message: &str) -> SyntaxFault {
+    SyntaxFault::new(Span::new(start, start + 1), message)
         .because("opened here")
         .hint("close it with the same quotation mark")
 }
@@ -294,38 +294,38 @@ fn word(text: &str) -> Word {
     }
 }
 
-fn double_symbol(first: u8, second: u8) -> Option<Symbol> {
+fn double_symbol(first: u8, second: u8) -> Option<Punctuation> {
     Some(match (first, second) {
-        (b'=', b'=') => Symbol::Equal,
-        (b'!', b'=') => Symbol::NotEqual,
-        (b'<', b'=') => Symbol::LessEqual,
-        (b'>', b'=') => Symbol::GreaterEqual,
-        (b'-', b'>') => Symbol::Arrow,
-        (b'+', b'=') => Symbol::PlusAssign,
-        (b'-', b'=') => Symbol::MinusAssign,
+        (b'=', b'=') => Punctuation::Equal,
+        (b'!', b'=') => Punctuation::NotEqual,
+        (b'<', b'=') => Punctuation::LessEqual,
+        (b'>', b'=') => Punctuation::GreaterEqual,
+        (b'-', b'>') => Punctuation::Arrow,
+        (b'+', b'=') => Punctuation::PlusAssign,
+        (b'-', b'=') => Punctuation::MinusAssign,
         _ => return None,
     })
 }
 
-fn single_symbol(byte: u8) -> Option<Symbol> {
+fn single_symbol(byte: u8) -> Option<Punctuation> {
     Some(match byte {
-        b'{' => Symbol::BraceOpen,
-        b'}' => Symbol::BraceClose,
-        b'(' => Symbol::ParenOpen,
-        b')' => Symbol::ParenClose,
-        b'[' => Symbol::BracketOpen,
-        b']' => Symbol::BracketClose,
-        b'.' => Symbol::Dot,
-        b',' => Symbol::Comma,
-        b':' => Symbol::Colon,
-        b'=' => Symbol::Assign,
-        b'!' => Symbol::Bang,
-        b'<' => Symbol::Less,
-        b'>' => Symbol::Greater,
-        b'+' => Symbol::Plus,
-        b'-' => Symbol::Minus,
-        b'*' => Symbol::Star,
-        b'/' => Symbol::Slash,
+        b'{' => Punctuation::BraceOpen,
+        b'}' => Punctuation::BraceClose,
+        b'(' => Punctuation::ParenOpen,
+        b')' => Punctuation::ParenClose,
+        b'[' => Punctuation::BracketOpen,
+        b']' => Punctuation::BracketClose,
+        b'.' => Punctuation::Dot,
+        b',' => Punctuation::Comma,
+        b':' => Punctuation::Colon,
+        b'=' => Punctuation::Assign,
+        b'!' => Punctuation::Bang,
+        b'<' => Punctuation::Less,
+        b'>' => Punctuation::Greater,
+        b'+' => Punctuation::Plus,
+        b'-' => Punctuation::Minus,
+        b'*' => Punctuation::Star,
+        b'/' => Punctuation::Slash,
         _ => return None,
     })
 }

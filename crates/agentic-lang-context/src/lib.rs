@@ -5,11 +5,11 @@
 //! declared sources and nothing else. Every contact with the world is a recorded request, so a run
 //! can be replayed, resumed and audited.
 //!
-//! This crate is pure: texts come in through a [`Resolver`], a run is an [`agentic_replay::Program`],
-//! and whoever drives it performs its requests.
+//! This crate is pure: texts come in through a [`TextResolver`], a run is an
+//! [`agentic_replay::Program`], and whoever drives it performs its requests.
 //!
 //! - [`check`] says what is wrong with a program of any published version;
-//! - [`compile`] makes a [`Module`], and [`Module::run`] a [`Run`] of it;
+//! - [`compile`] makes a [`Module`], and [`Module::run`] a [`ContextRun`] of it;
 //! - [`format`](fn@format) lays a text out anew;
 //! - [`trace`] reads and prints what a run reported;
 //! - [`provider`] performs requests without a world: mocks, scripts, memories, a workspace in
@@ -30,14 +30,14 @@ pub use crate::error::{Error, LIMIT, PROGRAM_FAILED, RunFault};
 pub use crate::format::format;
 pub use crate::language::{Cast, ContextFlow, ContextLanguage, Models, Tools};
 pub use crate::lexer::SOURCE_BYTES_MAX;
-pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, Finding, IMPORT_CHAIN_MAX, Resolver};
+pub use crate::load::{DATA_BYTES_MAX, FILES_MAX, FileFinding, IMPORT_CHAIN_MAX, TextResolver};
 pub use crate::module::{
     Calls, CheckOptions, Checked, EntryPoint, Module, RunOptions, Tracing, check, compile,
 };
 pub use crate::outline::{Declaration, Outline, Sort, outline};
 pub use crate::parser::{HEIGHT_MAX, NESTING_MAX};
 pub use crate::run::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
-pub use crate::run::{DEBUG_EVENT, Run, TRACE_BYTES_MAX, TRACE_EVENT};
+pub use crate::run::{ContextRun, DEBUG_EVENT, TRACE_BYTES_MAX, TRACE_EVENT};
 pub use crate::run::{INPUT_REQUEST, MEMORY_REQUEST, MODEL_REQUEST, TOOL_REQUEST};
 pub use crate::value::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
 

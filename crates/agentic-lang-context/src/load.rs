@@ -1,6 +1,6 @@
 //! From one text to everything that it imports.
 //!
-//! The crate reads no files: whoever loads a program hands over a [`Resolver`]. Imported agents
+//! The crate reads no files: whoever loads a program hands over a [`TextResolver`]. Imported agents
 //! join one table of agents, their imports one table of imports.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agentic_diag::{Diagnostic, Source, Span};
 
-use crate::ast::{File, ImportKind};
+use crate::ast::{ContextFile, ImportKind};
 use crate::dialect::Dialect;
 use crate::json::{self, Json};
 use crate::parser;
@@ -30,11 +30,11 @@ pub const IMPORTS_BYTES_MAX: usize = 128 << 20;
 
 /// Reads the text at a path that is relative to where the program starts, `/` between components;
 /// or says why it cannot.
-pub type Resolver<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
+pub type TextResolver<'a> = &'a mut dyn FnMut(&str) -> Result<String, String>;
 
 /// One finding and the file that it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct FileFinding {
     /// Which of the program's sources.
     pub file: usize,
     /// What was found.
@@ -43,8 +43,8 @@ pub struct Finding {
 
 /// A program with all that it imports.
 #[derive(Debug, Default)]
-pub(crate) struct Loaded {
-    pub files: Vec<File>,
+pub(crate) struct LoadedProgram {
+    pub files: Vec<ContextFile>,
     /// Tools, models, files and memories, by name in order of import.
     pub resources: Vec<ImportedResource>,
     /// Every agent of the program: file and place in it. Those of the first file come first.
@@ -62,11 +62,11 @@ pub(crate) struct ImportedResource {
 }
 
 /// What loading gave: the sources in any case, the tree if every text could be read.
-pub(crate) struct Outcome {
-    pub loaded: Loaded,
+pub(crate) struct LoadOutcome {
+    pub loaded: LoadedProgram,
     /// Texts that do not parse, by their file number.
     pub broken: BTreeMap<usize, Source>,
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FileFinding>,
 }
 
 /// The code of an import that cannot be loaded.
@@ -77,12 +77,16 @@ const CIRCULAR_IMPORT: &str = "CIRCULAR_IMPORT";
 pub(crate) const DUPLICATE_IMPORT: &str = "DUPLICATE_IMPORT";
 
 /// Loads a program; without a dialect every file gets the one that its text shows.
-pub(crate) fn load(root: Source, dialect: Option<Dialect>, resolver: Resolver<'_>) -> Outcome {
+pub(crate) fn load(
+    root: Source,
+    dialect: Option<Dialect>,
+    resolver: TextResolver<'_>,
+) -> LoadOutcome {
     let mut loader = Loader {
         dialect,
         resolver,
-        outcome: Outcome {
-            loaded: Loaded::default(),
+        outcome: LoadOutcome {
+            loaded: LoadedProgram::default(),
             broken: BTreeMap::new(),
             findings: Vec::new(),
         },
@@ -100,8 +104,8 @@ pub(crate) fn load(root: Source, dialect: Option<Dialect>, resolver: Resolver<'_
 
 struct Loader<'a> {
     dialect: Option<Dialect>,
-    resolver: Resolver<'a>,
-    outcome: Outcome,
+    resolver: TextResolver<'a>,
+    outcome: LoadOutcome,
     /// Files by path; nothing for one that could not be parsed.
     by_path: BTreeMap<String, Option<usize>>,
     loading: BTreeSet<String>,
@@ -116,7 +120,7 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     fn report(&mut self, file: usize, diagnostic: Diagnostic) {
-        self.outcome.findings.push(Finding { file, diagnostic });
+        self.outcome.findings.push(FileFinding { file, diagnostic });
     }
 
     /// Parses a file and follows its imports; returns its number in the table of files.
@@ -158,17 +162,19 @@ impl Loader<'_> {
                 continue;
             }
             match kind {
-                ImportKind::Agent => self.agent(at, number, &Asked { name, uri, span, chain }),
+                ImportKind::Agent => {
+                    self.agent(at, number, &ImportRequest { name, uri, span, chain })
+                }
                 ImportKind::Tool | ImportKind::Llm | ImportKind::File | ImportKind::Memory => {
                     let from = file.source.name();
                     let uri = resolved_uri(kind, from, &uri);
-                    self.resource(number, kind, Named { name, uri, span, name_span });
+                    self.resource(number, kind, NamedFile { name, uri, span, name_span });
                 }
             }
         }
     }
 
-    fn resource(&mut self, number: usize, kind: ImportKind, named: Named) {
+    fn resource(&mut self, number: usize, kind: ImportKind, named: NamedFile) {
         let name: Arc<str> = named.name.into();
         if let Some(known) = self.by_name.get(&name) {
             let known = &self.outcome.loaded.resources[*known];
@@ -223,7 +229,7 @@ impl Loader<'_> {
         })
     }
 
-    fn agent(&mut self, importer: usize, number: usize, asked: &Asked) {
+    fn agent(&mut self, importer: usize, number: usize, asked: &ImportRequest) {
         let from = self.outcome.loaded.files[importer].source.name();
         let path = resolve(from, &asked.uri);
         if !self.asked.insert((path.clone(), asked.name.clone())) {
@@ -250,7 +256,7 @@ impl Loader<'_> {
         }
     }
 
-    fn agent_file(&mut self, number: usize, path: &str, asked: &Asked) -> Option<usize> {
+    fn agent_file(&mut self, number: usize, path: &str, asked: &ImportRequest) -> Option<usize> {
         if self.sources >= FILES_MAX || asked.chain >= IMPORT_CHAIN_MAX {
             let reason = format!(
                 "more than {FILES_MAX} files, or a chain of more than {IMPORT_CHAIN_MAX} imports"
@@ -267,7 +273,7 @@ impl Loader<'_> {
         }
     }
 
-    fn expect_agent(&mut self, number: usize, at: usize, asked: &Asked) {
+    fn expect_agent(&mut self, number: usize, at: usize, asked: &ImportRequest) {
         let file = &self.outcome.loaded.files[at];
         let found = file.program.agents.iter().any(|agent| file.agent_name(agent) == asked.name);
         if !found {
@@ -278,14 +284,14 @@ impl Loader<'_> {
     }
 }
 
-struct Asked {
+struct ImportRequest {
     name: String,
     uri: String,
     span: Span,
     chain: usize,
 }
 
-struct Named {
+struct NamedFile {
     name: String,
     uri: String,
     span: Span,

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use agentic_diag::Source;
 
 use crate::analyze;
-use crate::code::{Code, Op, Place};
+use crate::code::{CodePlace, ContextCode, Op};
 use crate::dialect::Dialect;
 use crate::error::{Error, RunFault};
-use crate::load::{self, Finding, Loaded, Resolver};
-use crate::run::Run;
+use crate::load::{self, FileFinding, LoadedProgram, TextResolver};
+use crate::run::ContextRun;
 
 /// How many instructions a run may take where nothing else is said.
 pub const STEPS_MAX: u64 = 500_000_000;
@@ -43,20 +43,20 @@ pub struct Checked {
     /// Every text that was read, the program itself first.
     pub sources: Vec<Source>,
     /// What is wrong; nothing if the program may run.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<FileFinding>,
 }
 
 /// A compiled program: immutable, shared by any number of runs.
 #[derive(Debug, Clone)]
 pub struct Module {
-    shared: Arc<Shared>,
+    shared: Arc<ModuleShared>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ModuleShared {
     pub sources: Vec<Source>,
     pub dialects: Vec<Dialect>,
-    pub code: Code,
+    pub code: ContextCode,
     pub calls: Calls,
 }
 
@@ -121,7 +121,7 @@ impl Default for RunOptions {
 /// anything.
 ///
 /// The name of `root` is its path; imports resolve from there and are read by `resolver`.
-pub fn check(root: Source, options: &CheckOptions, resolver: Resolver<'_>) -> Checked {
+pub fn check(root: Source, options: &CheckOptions, resolver: TextResolver<'_>) -> Checked {
     let (loaded, sources, findings) = read(root, options, resolver);
     let sources = sources.unwrap_or_else(|| sources_of(loaded).0);
     Checked { sources, findings }
@@ -134,7 +134,7 @@ pub fn check(root: Source, options: &CheckOptions, resolver: Resolver<'_>) -> Ch
 pub fn compile(
     root: Source,
     options: &CheckOptions,
-    resolver: Resolver<'_>,
+    resolver: TextResolver<'_>,
 ) -> Result<Module, Checked> {
     let (loaded, sources, findings) = read(root, options, resolver);
     if let Some(sources) = sources {
@@ -145,17 +145,17 @@ pub fn compile(
     }
     let code = crate::compile::compile(&loaded);
     let (sources, dialects) = sources_of(loaded);
-    Ok(Module { shared: Arc::new(Shared { sources, dialects, code, calls: options.calls }) })
+    Ok(Module { shared: Arc::new(ModuleShared { sources, dialects, code, calls: options.calls }) })
 }
 
 /// Loads and analyzes; the sources come back apart when a text could not be parsed.
 fn read(
     root: Source,
     options: &CheckOptions,
-    resolver: Resolver<'_>,
-) -> (Loaded, Option<Vec<Source>>, Vec<Finding>) {
+    resolver: TextResolver<'_>,
+) -> (LoadedProgram, Option<Vec<Source>>, Vec<FileFinding>) {
     let outcome = load::load(root, options.dialect, resolver);
-    let load::Outcome { loaded, broken, mut findings } = outcome;
+    let load::LoadOutcome { loaded, broken, mut findings } = outcome;
     if broken.is_empty() {
         findings.extend(analyze::analyze(&loaded, &options.authorized_tools));
         if findings.is_empty() && options.calls == Calls::Children {
@@ -169,12 +169,12 @@ fn read(
     loop {
         match broken.remove(&sources.len()).or_else(|| files.next()) {
             Some(source) => sources.push(source),
-            None => return (Loaded::default(), Some(sources), findings),
+            None => return (LoadedProgram::default(), Some(sources), findings),
         }
     }
 }
 
-fn sources_of(loaded: Loaded) -> (Vec<Source>, Vec<Dialect>) {
+fn sources_of(loaded: LoadedProgram) -> (Vec<Source>, Vec<Dialect>) {
     loaded.files.into_iter().map(|file| (file.source, file.dialect)).unzip()
 }
 
@@ -222,9 +222,9 @@ impl Module {
     ///
     /// # Errors
     /// Fails when the entry point is not there.
-    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<Run, Error> {
+    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<ContextRun, Error> {
         let function = self.entry_function(entry)?;
-        Ok(Run::new(self.shared.clone(), function, options))
+        Ok(ContextRun::new(self.shared.clone(), function, options))
     }
 
     fn entry_function(&self, entry: &EntryPoint) -> Result<u32, Error> {
@@ -249,9 +249,9 @@ impl Module {
     }
 }
 
-impl Shared {
+impl ModuleShared {
     /// Returns line and column of a place.
-    pub(crate) fn position(&self, place: Place) -> agentic_diag::Position {
+    pub(crate) fn position(&self, place: CodePlace) -> agentic_diag::LineColumn {
         self.sources[place.file as usize].position(place.start as usize)
     }
 }

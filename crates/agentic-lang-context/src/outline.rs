@@ -1,7 +1,7 @@
 //! What a person has typed so far, for whoever reads programs piece by piece.
 
 use crate::dialect::Dialect;
-use crate::lexer::{self, Symbol, Token, TokenKind, Word};
+use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
 
 /// How many tokens an import has.
 const IMPORT_TOKENS: usize = 5;
@@ -64,8 +64,12 @@ pub fn outline(text: &str, dialect: Dialect) -> Outline {
 
 fn depth_of(token: Token) -> i64 {
     match token.kind {
-        TokenKind::Symbol(Symbol::BraceOpen | Symbol::BracketOpen | Symbol::ParenOpen) => 1,
-        TokenKind::Symbol(Symbol::BraceClose | Symbol::BracketClose | Symbol::ParenClose) => -1,
+        TokenKind::Symbol(
+            Punctuation::BraceOpen | Punctuation::BracketOpen | Punctuation::ParenOpen,
+        ) => 1,
+        TokenKind::Symbol(
+            Punctuation::BraceClose | Punctuation::BracketClose | Punctuation::ParenClose,
+        ) => -1,
         TokenKind::Symbol(_)
         | TokenKind::Name(_)
         | TokenKind::Number

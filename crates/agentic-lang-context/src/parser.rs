@@ -11,10 +11,10 @@ mod statement;
 
 use agentic_diag::{Source, Span};
 
-use crate::ast::{Expr, ExprId, ExprKind, File, Program};
+use crate::ast::{ContextFile, ContextTree, Expr, ExprId, ExprKind};
 use crate::dialect::{Commas, Dialect};
-use crate::lexer::{self, Symbol, Token, TokenKind, Word};
-use crate::syntax::Fault;
+use crate::lexer::{self, Punctuation, Token, TokenKind, Word};
+use crate::syntax::SyntaxFault;
 
 /// How deep blocks, brackets and operators may nest in a source text.
 pub const NESTING_MAX: u32 = 100;
@@ -23,22 +23,25 @@ pub const NESTING_MAX: u32 = 100;
 pub const HEIGHT_MAX: u16 = 250;
 
 /// Parses one file.
-pub(crate) fn parse(source: Source, dialect: Dialect) -> Result<File, (Source, Fault)> {
+pub(crate) fn parse(
+    source: Source,
+    dialect: Dialect,
+) -> Result<ContextFile, (Source, SyntaxFault)> {
     match parse_text(source.text(), dialect) {
-        Ok(program) => Ok(File { source, dialect, program }),
+        Ok(program) => Ok(ContextFile { source, dialect, program }),
         Err(diagnostic) => Err((source, diagnostic)),
     }
 }
 
-fn parse_text(text: &str, dialect: Dialect) -> Result<Program, Fault> {
+fn parse_text(text: &str, dialect: Dialect) -> Result<ContextTree, SyntaxFault> {
     let tokens = lexer::lex(text, dialect)?.tokens;
     let exprs = Vec::with_capacity(tokens.len() / 3);
     let mut parser = Parser { text, tokens, at: 0, dialect, exprs, depth: 0 };
     let (imports, agents) = parser.program()?;
-    Ok(Program { imports, agents, exprs: parser.exprs })
+    Ok(ContextTree { imports, agents, exprs: parser.exprs })
 }
 
-type Parsed<T> = Result<T, Fault>;
+type ParsedText<T> = Result<T, SyntaxFault>;
 
 struct Parser<'a> {
     text: &'a str,
@@ -71,7 +74,7 @@ impl<'a> Parser<'a> {
         &self.text[span.start..span.end]
     }
 
-    fn at_symbol(&self, symbol: Symbol) -> bool {
+    fn at_symbol(&self, symbol: Punctuation) -> bool {
         self.token().is(symbol)
     }
 
@@ -79,7 +82,7 @@ impl<'a> Parser<'a> {
         self.token().is_word(word)
     }
 
-    fn take_symbol(&mut self, symbol: Symbol) -> Option<Token> {
+    fn take_symbol(&mut self, symbol: Punctuation) -> Option<Token> {
         self.at_symbol(symbol).then(|| self.advance())
     }
 
@@ -87,7 +90,7 @@ impl<'a> Parser<'a> {
         self.at_word(word).then(|| self.advance())
     }
 
-    fn expect_symbol(&mut self, symbol: Symbol, shown: &str) -> Parsed<Token> {
+    fn expect_symbol(&mut self, symbol: Punctuation, shown: &str) -> ParsedText<Token> {
         let found = self.token();
         self.take_symbol(symbol).ok_or_else(|| {
             self.fault(found, format!("`{shown}` is expected"))
@@ -95,7 +98,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn expect_word(&mut self, word: Word, shown: &str) -> Parsed<Token> {
+    fn expect_word(&mut self, word: Word, shown: &str) -> ParsedText<Token> {
         let found = self.token();
         self.take_word(word).ok_or_else(|| {
             self.fault(found, format!("`{shown}` is expected"))
@@ -103,7 +106,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn expect_name(&mut self, what: &str) -> Parsed<Span> {
+    fn expect_name(&mut self, what: &str) -> ParsedText<Span> {
         let found = self.token();
         match found.kind {
             TokenKind::Name(_) => Ok(self.advance().span),
@@ -116,7 +119,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Makes a fault at a token, which says what was found there.
-    fn fault(&self, found: Token, message: impl Into<String>) -> Fault {
+    fn fault(&self, found: Token, message: impl Into<String>) -> SyntaxFault {
         let reason = match found.kind {
             TokenKind::End => "the text ends here".to_owned(),
             TokenKind::Name(_) | TokenKind::Number | TokenKind::Text | TokenKind::Symbol(_) => {
@@ -124,12 +127,12 @@ impl<'a> Parser<'a> {
                 format!("`{}` was found instead", shown.escape_debug())
             }
         };
-        Fault::new(found.span, message).because(reason)
+        SyntaxFault::new(found.span, message).because(reason)
     }
 
     /// Takes the comma between two entries, where there is one; `close` ends the entries.
-    fn separate(&mut self, commas: Commas, close: Symbol, shown: &str) -> Parsed<()> {
-        if self.take_symbol(Symbol::Comma).is_some() || self.at_symbol(close) {
+    fn separate(&mut self, commas: Commas, close: Punctuation, shown: &str) -> ParsedText<()> {
+        if self.take_symbol(Punctuation::Comma).is_some() || self.at_symbol(close) {
             return Ok(());
         }
         match commas {
@@ -144,7 +147,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Runs a part of the parser one level further in.
-    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> ParsedText<T>) -> ParsedText<T> {
         if self.depth >= NESTING_MAX {
             let found = self.token();
             let message = format!("the program nests deeper than {NESTING_MAX} levels");
@@ -168,11 +171,11 @@ impl<'a> Parser<'a> {
 
     /// Adds an expression that begins at `start`, ends at the last token taken, and is one higher
     /// than `below`.
-    fn add(&mut self, start: usize, below: u16, kind: ExprKind) -> Parsed<ExprId> {
+    fn add(&mut self, start: usize, below: u16, kind: ExprKind) -> ParsedText<ExprId> {
         let span = self.span_from(start);
         if below >= HEIGHT_MAX {
             let message = format!("an expression is higher than {HEIGHT_MAX} levels");
-            return Err(Fault::new(span, message)
+            return Err(SyntaxFault::new(span, message)
                 .because("this chain of operators, members or calls is too long")
                 .hint("assign a part of it to a name first"));
         }

@@ -18,17 +18,17 @@ use crate::json::{self, Json};
 
 pub use crate::provider::dry_run::dry_run;
 pub use crate::provider::effect::effect_class;
-pub use crate::provider::memory::{Memory, MemoryFault, MockMemory, Records};
+pub use crate::provider::memory::{LocalMemories, LocalMemoryFault, MockMemory, Records};
 pub use crate::provider::mock::{MockModel, mock_tool};
-pub use crate::provider::scripted::{Reply, ScriptedModel};
-pub use crate::provider::workspace::Workspace;
+pub use crate::provider::scripted::{PreparedReply, ScriptedModel};
+pub use crate::provider::workspace::TextTree;
 
 /// The code of the failure of a request that a provider refused.
 pub const REFUSED: &str = "refused";
 
 /// What identifies an effect: the same wherever and however often it is replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp<'a> {
+pub struct EffectStamp<'a> {
     /// The id of the request.
     pub request_id: &'a RequestId,
     /// The time of the effect.

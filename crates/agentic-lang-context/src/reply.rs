@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use crate::ast::Type;
-use crate::code::{ContractCode, Place, Validation};
-use crate::json::{self, Json, Ordered};
+use crate::ast::TypeExpr;
+use crate::code::{CodePlace, ContractCode, Validation};
+use crate::json::{self, Json, OrderedMap};
 
 /// The longest reply that is read, in bytes: 32 MiB.
 pub(crate) const REPLY_BYTES_MAX: usize = 32 << 20;
@@ -19,7 +19,7 @@ const SHOWN_MAX: usize = 160;
 pub(crate) struct Misfit {
     pub message: String,
     /// The field it is about; nothing for the reply as a whole.
-    pub place: Option<Place>,
+    pub place: Option<CodePlace>,
 }
 
 /// Finds the JSON in a reply: the whole text, a fenced block, or the first balanced object.
@@ -105,20 +105,27 @@ pub(crate) fn coerce(reply: Json, contract: &ContractCode) -> Json {
             },
         )
     });
-    Json::Object(converted.collect::<Ordered<Json>>())
+    Json::Object(converted.collect::<OrderedMap<Json>>())
 }
 
-fn coerce_to(value: Json, kind: &Type) -> Json {
+fn coerce_to(value: Json, kind: &TypeExpr) -> Json {
     match (value, kind) {
-        (Json::Text(text), Type::Number) => match clean_number(text.trim()) {
+        (Json::Text(text), TypeExpr::Number) => match clean_number(text.trim()) {
             Some(number) => Json::Number(number),
             None => Json::Text(text),
         },
-        (Json::Text(text), Type::Boolean) => clean_boolean(text),
-        (Json::List(items), Type::List(Some(kind))) => {
+        (Json::Text(text), TypeExpr::Boolean) => clean_boolean(text),
+        (Json::List(items), TypeExpr::List(Some(kind))) => {
             Json::List(items.into_iter().map(|item| coerce_to(item, kind)).collect())
         }
-        (value, Type::Text | Type::Number | Type::Boolean | Type::Json | Type::List(_)) => value,
+        (
+            value,
+            TypeExpr::Text
+            | TypeExpr::Number
+            | TypeExpr::Boolean
+            | TypeExpr::Json
+            | TypeExpr::List(_),
+        ) => value,
     }
 }
 
@@ -178,24 +185,24 @@ pub(crate) fn validate(
 /// Names the type that a value should have, if it has another.
 pub(crate) fn wrong_type(
     value: &Json,
-    kind: &Type,
+    kind: &TypeExpr,
     validation: Validation,
 ) -> Option<&'static str> {
     match (kind, value) {
-        (Type::Json, _)
-        | (Type::Text, Json::Text(_))
-        | (Type::Number, Json::Number(_))
-        | (Type::Boolean, Json::Bool(_))
-        | (Type::List(None), Json::List(_)) => None,
-        (Type::Text, _) => Some("string"),
-        (Type::Number, _) => Some("number"),
-        (Type::Boolean, _) => Some("boolean"),
-        (Type::List(Some(kind)), Json::List(items)) => {
+        (TypeExpr::Json, _)
+        | (TypeExpr::Text, Json::Text(_))
+        | (TypeExpr::Number, Json::Number(_))
+        | (TypeExpr::Boolean, Json::Bool(_))
+        | (TypeExpr::List(None), Json::List(_)) => None,
+        (TypeExpr::Text, _) => Some("string"),
+        (TypeExpr::Number, _) => Some("number"),
+        (TypeExpr::Boolean, _) => Some("boolean"),
+        (TypeExpr::List(Some(kind)), Json::List(items)) => {
             items.iter().find_map(|item| wrong_type(item, kind, validation))
         }
         // Lenient replies were never held to a bare `list`; programs rely on it.
-        (Type::List(None), _) if validation == Validation::Lenient => None,
-        (Type::List(_), _) => Some("list"),
+        (TypeExpr::List(None), _) if validation == Validation::Lenient => None,
+        (TypeExpr::List(_), _) => Some("list"),
     }
 }
 

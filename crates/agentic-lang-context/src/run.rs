@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Value as Data};
 use agentic_replay::{
-    Delivery, End, Event, Failure, Path, Position, Program, Request, Start, Turn,
+    Delivery, End, Event, Failure, Path, Program, ProgramPosition, Request, Start, Turn,
 };
 
 pub use self::child::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
@@ -38,14 +38,14 @@ pub use self::kept::TRACE_BYTES_MAX;
 pub use self::resource::{MEMORY_REQUEST, TOOL_REQUEST};
 pub(crate) use self::trace::{camel, left_out};
 
-use crate::code::Place;
+use crate::code::CodePlace;
 use crate::json::{self, Json};
-use crate::module::{RunOptions, Shared, Tracing};
-use crate::value::Value;
+use crate::module::{ModuleShared, RunOptions, Tracing};
+use crate::value::ContextValue;
 
-use self::fault::Fault;
-use self::meaning::Meaning;
-use self::task::{Task, TaskId};
+use self::fault::TaskFault;
+use self::meaning::DialectMeaning;
+use self::task::{ContextTask, TaskId};
 
 /// The kind of events that carry one event of the language's trace.
 pub const TRACE_EVENT: &str = "trace";
@@ -53,10 +53,10 @@ pub const TRACE_EVENT: &str = "trace";
 pub const DEBUG_EVENT: &str = "debug";
 
 /// One run of a program.
-pub struct Run {
-    world: World,
+pub struct ContextRun {
+    world: RunWorld,
     function: u32,
-    tasks: BTreeMap<TaskId, Task>,
+    tasks: BTreeMap<TaskId, ContextTask>,
     next_task: TaskId,
     /// Tasks that can go on, in the order in which they became ready.
     ready: VecDeque<TaskId>,
@@ -66,14 +66,14 @@ pub struct Run {
 }
 
 /// What all tasks of a run share.
-struct World {
-    module: Arc<Shared>,
+struct RunWorld {
+    module: Arc<ModuleShared>,
     options: RunOptions,
-    meaning: Meaning,
+    meaning: DialectMeaning,
     /// The data of imported files, shared by reference like any value.
-    files: Vec<Value>,
+    files: Vec<ContextValue>,
     /// The candidate of every `use`, and the hint that named none of them.
-    picked: Vec<Picked>,
+    picked: Vec<PickedCandidate>,
     opened: Vec<Request>,
     events: Vec<Event>,
     now: Instant,
@@ -90,13 +90,13 @@ struct World {
 
 /// Which candidate of a `use` a run takes, and why.
 #[derive(Debug, Clone)]
-struct Picked {
+struct PickedCandidate {
     candidate: usize,
-    reason: Reason,
+    reason: PickReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Reason {
+enum PickReason {
     /// There was nothing to choose.
     Plain,
     Trial,
@@ -114,18 +114,18 @@ enum Pause {
     Forked,
     /// It made so much that all values of the run have to be measured.
     Grown,
-    Ended(Value),
-    Failed(Fault),
+    Ended(ContextValue),
+    Failed(TaskFault),
 }
 
-impl Run {
-    pub(crate) fn new(module: Arc<Shared>, function: u32, options: RunOptions) -> Run {
+impl ContextRun {
+    pub(crate) fn new(module: Arc<ModuleShared>, function: u32, options: RunOptions) -> ContextRun {
         let picked = module.code.uses.iter().map(|site| pick(site, &options)).collect();
         let steps_left = options.steps_max;
-        let world = World {
+        let world = RunWorld {
             module,
             options,
-            meaning: Meaning::of(crate::SEMANTICS_VERSION),
+            meaning: DialectMeaning::of(crate::SEMANTICS_VERSION),
             files: Vec::new(),
             picked,
             opened: Vec::new(),
@@ -137,7 +137,7 @@ impl Run {
             held_bytes: 0,
             child_depth: 0,
         };
-        Run {
+        ContextRun {
             world,
             function,
             tasks: BTreeMap::new(),
@@ -148,7 +148,7 @@ impl Run {
         }
     }
 
-    fn add_task(&mut self, task: Task) -> TaskId {
+    fn add_task(&mut self, task: ContextTask) -> TaskId {
         let id = self.next_task;
         self.next_task += 1;
         self.tasks.insert(id, task);
@@ -215,12 +215,12 @@ impl Run {
     }
 }
 
-impl Program for Run {
+impl Program for ContextRun {
     fn start(&mut self, start: &Start) -> Turn {
         self.world.now = start.at;
         let resources = &self.world.module.code.resources;
         self.world.files =
-            resources.iter().map(|resource| Value::from_json(&resource.data)).collect();
+            resources.iter().map(|resource| ContextValue::from_json(&resource.data)).collect();
         match self.world.entry_task(self.function, start) {
             Ok(task) => {
                 self.add_task(task);
@@ -249,7 +249,7 @@ impl Program for Run {
     }
 
     fn mean_as(&mut self, semantics: u32) {
-        self.world.meaning = Meaning::of(semantics);
+        self.world.meaning = DialectMeaning::of(semantics);
     }
 
     fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {
@@ -261,8 +261,8 @@ impl Program for Run {
     }
 }
 
-impl World {
-    fn result(&self, value: &Value) -> End {
+impl RunWorld {
+    fn result(&self, value: &ContextValue) -> End {
         match value.to_json(&self.module.code) {
             Ok(json) => End::Done(json::to_value(&json)),
             Err(unshowable) => {
@@ -274,11 +274,11 @@ impl World {
     }
 
     /// Opens a request at the next place of the task's context.
-    fn ask(&mut self, task: &mut Task, place: Place, kind: &str, payload: Data) -> Path {
+    fn ask(&mut self, task: &mut ContextTask, place: CodePlace, kind: &str, payload: Data) -> Path {
         let path = task.context_mut().scope.next_path();
         let position = self.module.position(place);
         let mut request = Request::new(path.clone(), kind, payload);
-        request.position = Some(Position {
+        request.position = Some(ProgramPosition {
             line: u32::try_from(position.line).unwrap_or(u32::MAX),
             column: u32::try_from(position.column).unwrap_or(u32::MAX),
         });
@@ -291,7 +291,7 @@ impl World {
     }
 
     /// Adds an event to the trace of the task's context; that of the outermost goes out at once.
-    fn trace(&mut self, task: &mut Task, event: Json) {
+    fn trace(&mut self, task: &mut ContextTask, event: Json) {
         if task.is_outermost() {
             self.events.push(Event { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
         } else {
@@ -301,19 +301,22 @@ impl World {
 }
 
 /// Chooses the candidate of a `use`: the hint, the selected one, or the first.
-fn pick(site: &crate::code::UseSite, options: &RunOptions) -> Picked {
+fn pick(site: &crate::code::UseSite, options: &RunOptions) -> PickedCandidate {
     let Some(choice) = &site.choice else {
-        return Picked { candidate: 0, reason: Reason::Plain };
+        return PickedCandidate { candidate: 0, reason: PickReason::Plain };
     };
     if let Some(hint) = options.variant.get(&*choice.site_id) {
         let named = site.candidates.iter().position(|candidate| *candidate.name == **hint);
         return match named {
-            Some(candidate) => Picked { candidate, reason: Reason::Trial },
-            None => Picked { candidate: 0, reason: Reason::UnknownHint(hint.as_str().into()) },
+            Some(candidate) => PickedCandidate { candidate, reason: PickReason::Trial },
+            None => PickedCandidate {
+                candidate: 0,
+                reason: PickReason::UnknownHint(hint.as_str().into()),
+            },
         };
     }
     match choice.selected {
-        Some(candidate) => Picked { candidate, reason: Reason::Selected },
-        None => Picked { candidate: 0, reason: Reason::First },
+        Some(candidate) => PickedCandidate { candidate, reason: PickReason::Selected },
+        None => PickedCandidate { candidate: 0, reason: PickReason::First },
     }
 }

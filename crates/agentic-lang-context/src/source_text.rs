@@ -1,13 +1,13 @@
 //! The text by which a context source is known: its expression, printed again.
 
-use crate::ast::{ExprId, ExprKind, File};
+use crate::ast::{ContextFile, ExprId, ExprKind};
 use crate::json::write_text;
 
 /// The longest text that is printed, in bytes; a longer one is cut.
 const SOURCE_TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Prints an expression the way prompts and traces name it.
-pub(crate) fn source_text(file: &File, id: ExprId) -> String {
+pub(crate) fn source_text(file: &ContextFile, id: ExprId) -> String {
     let mut out = String::new();
     write(file, id, &mut out);
     if out.len() > SOURCE_TEXT_BYTES_MAX {
@@ -17,7 +17,7 @@ pub(crate) fn source_text(file: &File, id: ExprId) -> String {
     out
 }
 
-fn write(file: &File, id: ExprId, out: &mut String) {
+fn write(file: &ContextFile, id: ExprId, out: &mut String) {
     let expr = file.expr(id);
     match &expr.kind {
         ExprKind::Text => write_text(&file.name(expr.span), out),
@@ -74,7 +74,7 @@ fn write(file: &File, id: ExprId, out: &mut String) {
     }
 }
 
-fn write_items(file: &File, items: &[ExprId], out: &mut String) {
+fn write_items(file: &ContextFile, items: &[ExprId], out: &mut String) {
     for (at, item) in items.iter().enumerate() {
         out.push_str(if at > 0 { ", " } else { "" });
         write(file, *item, out);

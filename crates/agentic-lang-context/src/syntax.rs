@@ -8,26 +8,26 @@ const SYNTAX: &str = "SYNTAX";
 /// The first place at which a text is not of the language. Small, because every step of a parser
 /// returns one or none.
 #[derive(Debug)]
-pub(crate) struct Fault(Box<Diagnostic>);
+pub(crate) struct SyntaxFault(Box<Diagnostic>);
 
-impl Fault {
-    pub fn new(span: Span, message: impl Into<String>) -> Fault {
-        Fault(Box::new(Diagnostic::error(SYNTAX, span, message)))
+impl SyntaxFault {
+    pub fn new(span: Span, message: impl Into<String>) -> SyntaxFault {
+        SyntaxFault(Box::new(Diagnostic::error(SYNTAX, span, message)))
     }
 
     /// Adds why it is wrong.
-    pub fn because(self, reason: impl Into<String>) -> Fault {
-        Fault(Box::new(self.0.because(reason)))
+    pub fn because(self, reason: impl Into<String>) -> SyntaxFault {
+        SyntaxFault(Box::new(self.0.because(reason)))
     }
 
     /// Adds a place that explains it.
-    pub fn see(self, span: Span, text: impl Into<String>) -> Fault {
-        Fault(Box::new(self.0.see(span, text)))
+    pub fn see(self, span: Span, text: impl Into<String>) -> SyntaxFault {
+        SyntaxFault(Box::new(self.0.see(span, text)))
     }
 
     /// Adds what to do next.
-    pub fn hint(self, hint: impl Into<String>) -> Fault {
-        Fault(Box::new(self.0.hint(hint)))
+    pub fn hint(self, hint: impl Into<String>) -> SyntaxFault {
+        SyntaxFault(Box::new(self.0.hint(hint)))
     }
 
     pub fn into_diagnostic(self) -> Box<Diagnostic> {

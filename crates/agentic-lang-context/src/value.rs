@@ -8,26 +8,26 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ast::ImportKind;
-use crate::code::Code;
-use crate::json::{Json, Ordered};
+use crate::code::ContextCode;
+use crate::json::{Json, OrderedMap};
 
 mod walk;
 
-pub(crate) use self::walk::{Entered, Seen, Unshowable, Walk};
 pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
+pub(crate) use self::walk::{Unshowable, ValueWalk, WalkEntry, WalkMeasure};
 
 /// What stands for a container where it is inside itself.
 pub(crate) const CIRCULAR: &str = "[Circular]";
 
 #[derive(Debug, Clone, Default)]
-pub(crate) enum Value {
+pub(crate) enum ContextValue {
     #[default]
     Null,
     Bool(bool),
     Number(f64),
     Text(Arc<str>),
-    List(Rc<List>),
-    Object(Rc<Object>),
+    List(Rc<ContextList>),
+    Object(Rc<ContextObject>),
     Handle(Handle),
 }
 
@@ -50,64 +50,67 @@ pub(crate) enum Handle {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct List {
-    pub items: RefCell<Vec<Value>>,
+pub(crate) struct ContextList {
+    pub items: RefCell<Vec<ContextValue>>,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Object {
-    pub entries: RefCell<Ordered<Value>>,
+pub(crate) struct ContextObject {
+    pub entries: RefCell<OrderedMap<ContextValue>>,
 }
 
-impl Value {
-    pub fn list(items: Vec<Value>) -> Value {
-        Value::List(Rc::new(List { items: RefCell::new(items) }))
+impl ContextValue {
+    pub fn list(items: Vec<ContextValue>) -> ContextValue {
+        ContextValue::List(Rc::new(ContextList { items: RefCell::new(items) }))
     }
 
-    pub fn object(entries: Ordered<Value>) -> Value {
-        Value::Object(Rc::new(Object { entries: RefCell::new(entries) }))
+    pub fn object(entries: OrderedMap<ContextValue>) -> ContextValue {
+        ContextValue::Object(Rc::new(ContextObject { entries: RefCell::new(entries) }))
     }
 
     /// Takes finished data into the program; containers become new, unshared ones.
-    pub fn from_json(json: &Json) -> Value {
+    pub fn from_json(json: &Json) -> ContextValue {
         match json {
-            Json::Null => Value::Null,
-            Json::Bool(truth) => Value::Bool(*truth),
-            Json::Number(number) => Value::Number(*number),
-            Json::Text(text) => Value::Text(text.clone()),
-            Json::List(items) => Value::list(items.iter().map(Value::from_json).collect()),
+            Json::Null => ContextValue::Null,
+            Json::Bool(truth) => ContextValue::Bool(*truth),
+            Json::Number(number) => ContextValue::Number(*number),
+            Json::Text(text) => ContextValue::Text(text.clone()),
+            Json::List(items) => {
+                ContextValue::list(items.iter().map(ContextValue::from_json).collect())
+            }
             Json::Object(entries) => {
                 let entries = entries.iter();
-                let entries = entries.map(|(key, item)| (key.clone(), Value::from_json(item)));
-                Value::object(entries.collect())
+                let entries =
+                    entries.map(|(key, item)| (key.clone(), ContextValue::from_json(item)));
+                ContextValue::object(entries.collect())
             }
         }
     }
 
     pub fn is_true(&self) -> bool {
         match self {
-            Value::Null => false,
-            Value::Bool(truth) => *truth,
-            Value::Number(number) => *number != 0.0,
-            Value::Text(text) => !text.is_empty(),
-            Value::List(list) => !list.items.borrow().is_empty(),
-            Value::Object(_) | Value::Handle(_) => true,
+            ContextValue::Null => false,
+            ContextValue::Bool(truth) => *truth,
+            ContextValue::Number(number) => *number != 0.0,
+            ContextValue::Text(text) => !text.is_empty(),
+            ContextValue::List(list) => !list.items.borrow().is_empty(),
+            ContextValue::Object(_) | ContextValue::Handle(_) => true,
         }
     }
 
     /// Copies the value as data: handles become descriptions, a container inside itself becomes a
     /// mark.
-    pub fn to_json(&self, code: &Code) -> Result<Json, Unshowable> {
+    pub fn to_json(&self, code: &ContextCode) -> Result<Json, Unshowable> {
         self.to_json_counted(code, Addresses::Shown).map(|(json, _)| json)
     }
 
     /// Does the same, and counts what was copied.
     pub fn to_json_counted(
         &self,
-        code: &Code,
+        code: &ContextCode,
         addresses: Addresses,
-    ) -> Result<(Json, Seen), Unshowable> {
-        let mut shower = Shower { code, addresses, walk: Walk::default() };
+    ) -> Result<(Json, WalkMeasure), Unshowable> {
+        let mut shower = Shower { code, addresses, walk: ValueWalk::default() };
         let json = shower.show(self)?;
         Ok((json, shower.walk.seen()))
     }
@@ -116,45 +119,47 @@ impl Value {
     pub fn first_to_json(
         &self,
         count: usize,
-        code: &Code,
+        code: &ContextCode,
         addresses: Addresses,
     ) -> Result<Json, Unshowable> {
-        let mut shower = Shower { code, addresses, walk: Walk::default() };
+        let mut shower = Shower { code, addresses, walk: ValueWalk::default() };
         match self {
-            Value::List(list) => shower.show_list(list, count),
-            Value::Object(object) => shower.show_object(object, count),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
-                shower.show(self)
-            }
+            ContextValue::List(list) => shower.show_list(list, count),
+            ContextValue::Object(object) => shower.show_object(object, count),
+            ContextValue::Null
+            | ContextValue::Bool(_)
+            | ContextValue::Number(_)
+            | ContextValue::Text(_)
+            | ContextValue::Handle(_) => shower.show(self),
         }
     }
 }
 
 struct Shower<'a> {
-    code: &'a Code,
+    code: &'a ContextCode,
     addresses: Addresses,
-    walk: Walk,
+    walk: ValueWalk,
 }
 
 impl Shower<'_> {
-    fn show(&mut self, value: &Value) -> Result<Json, Unshowable> {
+    fn show(&mut self, value: &ContextValue) -> Result<Json, Unshowable> {
         self.walk.see_value()?;
         Ok(match value {
-            Value::Null => Json::Null,
-            Value::Bool(truth) => Json::Bool(*truth),
-            Value::Number(number) => Json::Number(*number),
-            Value::Text(text) => {
+            ContextValue::Null => Json::Null,
+            ContextValue::Bool(truth) => Json::Bool(*truth),
+            ContextValue::Number(number) => Json::Number(*number),
+            ContextValue::Text(text) => {
                 self.walk.see_text(text)?;
                 Json::Text(text.clone())
             }
-            Value::List(list) => self.show_list(list, usize::MAX)?,
-            Value::Object(object) => self.show_object(object, usize::MAX)?,
-            Value::Handle(handle) => describe(*handle, self.code, self.addresses),
+            ContextValue::List(list) => self.show_list(list, usize::MAX)?,
+            ContextValue::Object(object) => self.show_object(object, usize::MAX)?,
+            ContextValue::Handle(handle) => describe(*handle, self.code, self.addresses),
         })
     }
 
-    fn show_list(&mut self, list: &Rc<List>, count: usize) -> Result<Json, Unshowable> {
-        if self.walk.enter(Rc::as_ptr(list).cast())? == Entered::InsideItself {
+    fn show_list(&mut self, list: &Rc<ContextList>, count: usize) -> Result<Json, Unshowable> {
+        if self.walk.enter(Rc::as_ptr(list).cast())? == WalkEntry::InsideItself {
             return Ok(Json::text(CIRCULAR));
         }
         let items = list.items.borrow();
@@ -164,8 +169,12 @@ impl Shower<'_> {
         Ok(Json::List(items))
     }
 
-    fn show_object(&mut self, object: &Rc<Object>, count: usize) -> Result<Json, Unshowable> {
-        if self.walk.enter(Rc::as_ptr(object).cast())? == Entered::InsideItself {
+    fn show_object(
+        &mut self,
+        object: &Rc<ContextObject>,
+        count: usize,
+    ) -> Result<Json, Unshowable> {
+        if self.walk.enter(Rc::as_ptr(object).cast())? == WalkEntry::InsideItself {
             return Ok(Json::text(CIRCULAR));
         }
         let entries = object.entries.borrow();
@@ -175,12 +184,12 @@ impl Shower<'_> {
             shown.push((key.clone(), self.show(item)?));
         }
         self.walk.leave();
-        Ok(Json::Object(Ordered::from_distinct(shown)))
+        Ok(Json::Object(OrderedMap::from_distinct(shown)))
     }
 }
 
 /// Returns what is shown of something that acts.
-pub(crate) fn describe(handle: Handle, code: &Code, addresses: Addresses) -> Json {
+pub(crate) fn describe(handle: Handle, code: &ContextCode, addresses: Addresses) -> Json {
     match handle {
         Handle::Resource(at) => {
             let resource = &code.resources[at as usize];
@@ -212,7 +221,7 @@ pub(crate) fn describe(handle: Handle, code: &Code, addresses: Addresses) -> Jso
     }
 }
 
-impl Drop for List {
+impl Drop for ContextList {
     fn drop(&mut self) {
         let items = self.items.get_mut();
         if items.iter().any(is_container) {
@@ -221,7 +230,7 @@ impl Drop for List {
     }
 }
 
-impl Drop for Object {
+impl Drop for ContextObject {
     fn drop(&mut self) {
         let entries = self.entries.get_mut();
         if entries.iter().any(|(_, item)| is_container(item)) {
@@ -231,26 +240,29 @@ impl Drop for Object {
     }
 }
 
-fn is_container(value: &Value) -> bool {
-    matches!(value, Value::List(_) | Value::Object(_))
+fn is_container(value: &ContextValue) -> bool {
+    matches!(value, ContextValue::List(_) | ContextValue::Object(_))
 }
 
 /// Frees values level by level instead of by recursion.
-fn free(mut waiting: Vec<Value>) {
+fn free(mut waiting: Vec<ContextValue>) {
     while let Some(value) = waiting.pop() {
         match value {
-            Value::List(mut list) => {
+            ContextValue::List(mut list) => {
                 if let Some(list) = Rc::get_mut(&mut list) {
                     waiting.append(list.items.get_mut());
                 }
             }
-            Value::Object(mut object) => {
+            ContextValue::Object(mut object) => {
                 if let Some(object) = Rc::get_mut(&mut object) {
                     waiting.extend(object.entries.get_mut().drain_values());
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) | Value::Handle(_) => {
-            }
+            ContextValue::Null
+            | ContextValue::Bool(_)
+            | ContextValue::Number(_)
+            | ContextValue::Text(_)
+            | ContextValue::Handle(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The syntax tree. Spans stand on every node and value; equality ignores them.
 
 use agentic_diag::Span;
-use agentic_plan::{Backend, Mode};
+use agentic_plan::{Backend, ResolutionMode};
 
 /// Where a piece of syntax stands. All sites are equal, so that two trees are equal when they say
 /// the same.
@@ -16,20 +16,20 @@ impl PartialEq for Site {
 
 /// A whole source: one block or more.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Script {
+pub struct PipelineSource {
     /// Its blocks, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<PipelineBlock>,
 }
 
 /// A pipeline with its annotations.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct PipelineBlock {
     /// Where it runs.
     pub backend: Backend,
     /// When it is resolved.
-    pub mode: Mode,
+    pub mode: ResolutionMode,
     /// What it does.
-    pub body: Node,
+    pub body: PipelineNode,
     /// The whole of it.
     pub site: Site,
     /// Its two keywords.
@@ -38,26 +38,26 @@ pub struct Block {
 
 /// A piece of a pipeline.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Node {
+pub enum PipelineNode {
     /// Two stages or more, none of which is a pipeline itself.
-    Pipeline(Vec<Node>, Site),
+    Pipeline(Vec<PipelineNode>, Site),
     /// Two branches or more.
-    Parallel(Vec<Node>, Site),
+    Parallel(Vec<PipelineNode>, Site),
     /// A call.
-    Call(Call),
+    Call(BuiltinCall),
     /// A block inside a block.
-    Nested(Box<Block>),
+    Nested(Box<PipelineBlock>),
 }
 
 /// A call of a builtin.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct BuiltinCall {
     /// Its name.
     pub name: String,
     /// Where the name stands.
     pub name_site: Site,
     /// Values by position.
-    pub positional: Vec<Argument>,
+    pub positional: Vec<WrittenValue>,
     /// Values by name; nothing if there are no parentheses, which is not the same as empty ones.
     pub named: Option<Vec<NamedArgument>>,
     /// The whole of it.
@@ -72,12 +72,12 @@ pub struct NamedArgument {
     /// Where the name stands.
     pub name_site: Site,
     /// The value.
-    pub argument: Argument,
+    pub argument: WrittenValue,
 }
 
 /// A value as written.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Argument {
+pub struct WrittenValue {
     /// What it is.
     pub literal: Literal,
     /// Where it stands.
@@ -98,16 +98,16 @@ pub enum Literal {
     /// The name of a builtin.
     Ref(String),
     /// A list.
-    List(Vec<Argument>),
+    List(Vec<WrittenValue>),
 }
 
-impl Node {
+impl PipelineNode {
     /// Returns the whole of it.
     pub fn span(&self) -> Span {
         match self {
-            Node::Pipeline(_, site) | Node::Parallel(_, site) => site.0,
-            Node::Call(call) => call.site.0,
-            Node::Nested(block) => block.site.0,
+            PipelineNode::Pipeline(_, site) | PipelineNode::Parallel(_, site) => site.0,
+            PipelineNode::Call(call) => call.site.0,
+            PipelineNode::Nested(block) => block.site.0,
         }
     }
 }

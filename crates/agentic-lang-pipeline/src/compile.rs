@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use agentic_diag::Span;
-use agentic_plan::{Plan, Registry, SourceMap, Work};
+use agentic_plan::{NodeWork, Plan, Registry, SourceMap};
 
-use crate::ast::Script;
-use crate::finding::{Finding, FindingKind, Findings};
+use crate::ast::PipelineSource;
+use crate::finding::{FindingKind, Findings, PipelineFinding};
 use crate::locator::Locator;
 use crate::lower::{PlannedBlock, finalize, lower, validate};
 use crate::parser::parse;
-use crate::phase::Phase;
-use crate::resolve::{Resolved, resolve};
+use crate::phase::CompilerPhase;
+use crate::resolve::{ResolvedScript, resolve};
 
 /// A compiled source: a plan for every block, and the registry it was compiled against.
 #[derive(Debug, Clone)]
@@ -36,7 +36,9 @@ pub struct CompiledBlock {
 /// # Errors
 /// Returns the first error of the syntax, or all errors of the first phase that has any.
 pub fn compile(text: &str, registry: Arc<Registry>) -> Result<Compiled, Findings> {
-    let names = |script: Script| -> Result<Resolved, Findings> { resolve(&script, &registry) };
+    let names = |script: PipelineSource| -> Result<ResolvedScript, Findings> {
+        resolve(&script, &registry)
+    };
     let phases = parse.then(names).then(lower).then(finalize).then(validate);
     let planned: Vec<PlannedBlock> = phases.run(text)?;
     let locator = Locator::new(text);
@@ -49,7 +51,8 @@ pub fn compile(text: &str, registry: Arc<Registry>) -> Result<Compiled, Findings
 /// # Errors
 /// Fails as [`compile`] does.
 pub fn check(text: &str, registry: &Registry) -> Result<(), Findings> {
-    let names = |script: Script| -> Result<Resolved, Findings> { resolve(&script, registry) };
+    let names =
+        |script: PipelineSource| -> Result<ResolvedScript, Findings> { resolve(&script, registry) };
     parse.then(names).then(lower).then(finalize).then(validate).run(text).map(drop)
 }
 
@@ -62,14 +65,14 @@ pub fn source_text(bytes: &[u8]) -> Result<&str, Findings> {
         let at = error.valid_up_to();
         let message = format!("byte {at} is not part of a UTF-8 text");
         let kind = FindingKind::UnexpectedChar;
-        vec![Finding::new(kind, Span::new(at, at), message).because("not UTF-8")]
+        vec![PipelineFinding::new(kind, Span::new(at, at), message).because("not UTF-8")]
     })
 }
 
 fn with_map(block: PlannedBlock, locator: &Locator<'_>) -> CompiledBlock {
     let PlannedBlock { plan, sites, .. } = block;
     let mut source_map = SourceMap::default();
-    let calls = plan.nodes().iter().filter(|node| node.work != Work::Join);
+    let calls = plan.nodes().iter().filter(|node| node.work != NodeWork::Join);
     // Calls stand in a plan in the order in which they were numbered.
     for (node, span) in calls.zip(sites) {
         source_map.insert(node.id.clone(), locator.place(span));

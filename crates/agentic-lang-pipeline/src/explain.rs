@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use agentic_model::{Value, json};
 use agentic_plan::{
-    AgentId, AuthSource, Backend, BuiltinSpec, Call, CallKind, Implementation, Mode, Node, Plan,
-    Registry, SourceMap, Type, Work,
+    AgentId, AuthSource, Backend, BuiltinSpec, CallKind, GraphNode, Implementation, NodeWork,
+    ParameterType, Plan, PlanCall, Registry, ResolutionMode, SourceMap,
 };
 
 use crate::ast;
@@ -63,7 +63,7 @@ impl Needs {
         let mut needs = Needs::default();
         for block in &compiled.blocks {
             for node in block.plan.nodes() {
-                if let Work::Call(call) = &node.work {
+                if let NodeWork::Call(call) = &node.work {
                     needs.add_call(call, &compiled.registry);
                 }
             }
@@ -71,7 +71,7 @@ impl Needs {
         needs
     }
 
-    fn add_call(&mut self, call: &Call, registry: &Registry) {
+    fn add_call(&mut self, call: &PlanCall, registry: &Registry) {
         match call.kind {
             CallKind::Hold => self.n_holds += 1,
             CallKind::Dynamic => {
@@ -90,13 +90,13 @@ impl Needs {
         }
     }
 
-    fn add_program(&mut self, body: &ast::Node, registry: &Registry) {
+    fn add_program(&mut self, body: &ast::PipelineNode, registry: &Registry) {
         match body {
-            ast::Node::Pipeline(parts, _) | ast::Node::Parallel(parts, _) => {
+            ast::PipelineNode::Pipeline(parts, _) | ast::PipelineNode::Parallel(parts, _) => {
                 parts.iter().for_each(|part| self.add_program(part, registry));
             }
-            ast::Node::Nested(block) => self.add_program(&block.body, registry),
-            ast::Node::Call(call) => {
+            ast::PipelineNode::Nested(block) => self.add_program(&block.body, registry),
+            ast::PipelineNode::Call(call) => {
                 if let Some(spec) = registry.get(&call.name) {
                     self.add_agent(&spec.agent, registry);
                     self.add_references(call, registry);
@@ -109,7 +109,7 @@ impl Needs {
     }
 
     /// Adds the agents that a call in a program names as its arguments.
-    fn add_references(&mut self, call: &ast::Call, registry: &Registry) {
+    fn add_references(&mut self, call: &ast::BuiltinCall, registry: &Registry) {
         let named = call.named.iter().flatten().map(|named| &named.argument.literal);
         let mut todo: Vec<&ast::Literal> =
             call.positional.iter().map(|argument| &argument.literal).chain(named).collect();
@@ -130,10 +130,11 @@ impl Needs {
     }
 
     /// Adds the agents that a call in a program names by leaving an argument out.
-    fn add_defaults(&mut self, call: &ast::Call, spec: &BuiltinSpec, registry: &Registry) {
+    fn add_defaults(&mut self, call: &ast::BuiltinCall, spec: &BuiltinSpec, registry: &Registry) {
         for param in spec.schema.params.iter().skip(call.positional.len()) {
             let is_given = call.named.iter().flatten().any(|named| named.name == param.name);
-            let default = param.default.as_ref().filter(|_| !is_given && param.kind == Type::Ref);
+            let default =
+                param.default.as_ref().filter(|_| !is_given && param.kind == ParameterType::Ref);
             let agent = default.and_then(Value::as_text).map(AgentId::parse);
             if let Some(Ok(agent)) = agent {
                 self.add_agent(&agent, registry);
@@ -194,8 +195,8 @@ fn texts(value: &Value) -> Vec<&str> {
 fn explain_plan(out: &mut String, plan: &Plan, places: &SourceMap, registry: &Registry) {
     let backend = place_of(plan.backend());
     let when = match plan.mode() {
-        Mode::Static => "its plan is fixed now",
-        Mode::Dynamic => "its plan is made when it runs",
+        ResolutionMode::Static => "its plan is fixed now",
+        ResolutionMode::Dynamic => "its plan is made when it runs",
     };
     let _ = writeln!(out, "{backend}; {when}.");
     for node in plan.nodes() {
@@ -213,13 +214,13 @@ fn place_of(backend: Backend) -> &'static str {
     }
 }
 
-fn explain_node(node: &Node, registry: &Registry) -> String {
+fn explain_node(node: &GraphNode, registry: &Registry) -> String {
     let call = match &node.work {
-        Work::Join => {
+        NodeWork::Join => {
             let sources: Vec<&str> = node.requires.iter().map(|id| id.as_str()).collect();
             return format!("waits for {} and makes a list of what they give", sources.join(", "));
         }
-        Work::Call(call) => call,
+        NodeWork::Call(call) => call,
     };
     let spec = registry.by_agent(&call.agent);
     let name = spec.map_or(call.agent.as_str(), |spec| &spec.name);

@@ -12,7 +12,7 @@ pub const RENDERED_MAX: usize = 20;
 const SHOWN_CHARS_MAX: usize = 60;
 
 /// What a phase reports instead of a result: one finding or more, in source order.
-pub type Findings = Vec<Finding>;
+pub type Findings = Vec<PipelineFinding>;
 
 /// A phase of the compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,7 +78,7 @@ pub enum FindingKind {
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct PipelineFinding {
     /// What sort.
     pub kind: FindingKind,
     /// Where, why and what to do.
@@ -172,10 +172,14 @@ fn plan_code(kind: PlanErrorKind) -> &'static str {
     }
 }
 
-impl Finding {
+impl PipelineFinding {
     /// Makes a finding without further facts.
-    pub(crate) fn new(kind: FindingKind, span: Span, message: impl Into<String>) -> Finding {
-        Finding {
+    pub(crate) fn new(
+        kind: FindingKind,
+        span: Span,
+        message: impl Into<String>,
+    ) -> PipelineFinding {
+        PipelineFinding {
             kind,
             diagnostic: Diagnostic::error(kind.code(), span, message),
             expected: Vec::new(),
@@ -185,37 +189,37 @@ impl Finding {
         }
     }
 
-    pub(crate) fn because(mut self, reason: impl Into<String>) -> Finding {
+    pub(crate) fn because(mut self, reason: impl Into<String>) -> PipelineFinding {
         self.diagnostic = self.diagnostic.because(reason);
         self
     }
 
-    pub(crate) fn see(mut self, span: Span, text: impl Into<String>) -> Finding {
+    pub(crate) fn see(mut self, span: Span, text: impl Into<String>) -> PipelineFinding {
         self.diagnostic = self.diagnostic.see(span, text);
         self
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Finding {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> PipelineFinding {
         self.diagnostic = self.diagnostic.hint(hint);
         self
     }
 
-    pub(crate) fn expecting(mut self, expected: &[&str]) -> Finding {
+    pub(crate) fn expecting(mut self, expected: &[&str]) -> PipelineFinding {
         self.expected = expected.iter().map(|text| (*text).to_owned()).collect();
         self
     }
 
-    pub(crate) fn about(mut self, name: &str) -> Finding {
+    pub(crate) fn about(mut self, name: &str) -> PipelineFinding {
         self.name = Some(shown(name));
         self
     }
 
-    pub(crate) fn of_param(mut self, param: &str) -> Finding {
+    pub(crate) fn of_param(mut self, param: &str) -> PipelineFinding {
         self.param = Some(param.to_owned());
         self
     }
 
-    pub(crate) fn on(mut self, backend: Backend) -> Finding {
+    pub(crate) fn on(mut self, backend: Backend) -> PipelineFinding {
         self.backend = Some(backend);
         self
     }
@@ -227,12 +231,12 @@ impl Finding {
 }
 
 /// Returns findings as data, one map each: the lines of `--diagnostics json`.
-pub fn findings_to_values(source: &Source, findings: &[Finding]) -> Vec<Value> {
+pub fn findings_to_values(source: &Source, findings: &[PipelineFinding]) -> Vec<Value> {
     let locator = Locator::new(source.text());
     findings.iter().map(|finding| to_value(source.name(), &locator, finding)).collect()
 }
 
-fn to_value(file: &str, locator: &Locator<'_>, finding: &Finding) -> Value {
+fn to_value(file: &str, locator: &Locator<'_>, finding: &PipelineFinding) -> Value {
     let place = locator.place(finding.span());
     let number = |number: u32| Value::Int(i64::from(number));
     let mut map = Map::from([
@@ -268,7 +272,7 @@ fn to_value(file: &str, locator: &Locator<'_>, finding: &Finding) -> Value {
 
 /// Renders findings with excerpt, caret, reason and hint. Beyond [`RENDERED_MAX`] they are only
 /// counted.
-pub fn render_findings(source: &Source, findings: &[Finding], style: Style) -> String {
+pub fn render_findings(source: &Source, findings: &[PipelineFinding], style: Style) -> String {
     let shown = findings.iter().take(RENDERED_MAX);
     let mut parts: Vec<String> =
         shown.map(|finding| finding.diagnostic.render(source, style)).collect();

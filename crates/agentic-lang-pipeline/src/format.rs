@@ -21,21 +21,21 @@ const INDENT: usize = 2;
 pub fn format(text: &str) -> Result<String, Findings> {
     parse(text)?;
     let pieces = pieces_of(text).map_err(|finding| vec![finding])?;
-    let mut layout = Layout { out: String::new(), column: 0, after_comment: false };
+    let mut layout = TokenLayout { out: String::new(), column: 0, after_comment: false };
     layout.script(&pieces);
     Ok(layout.out)
 }
 
 /// A token, a comment or something in brackets.
-enum Piece<'a> {
-    Token { text: &'a str, role: Role },
+enum LayoutPiece<'a> {
+    Token { text: &'a str, role: TokenRole },
     Comment { text: &'a str, stands: Stands },
-    Group { open: &'a str, inner: Vec<Piece<'a>>, close: &'a str },
+    Group { open: &'a str, inner: Vec<LayoutPiece<'a>>, close: &'a str },
 }
 
 /// What a token is for, as far as layout cares.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum TokenRole {
     /// `>=>` or `<*>`: begins a line.
     Operator,
     /// `:` or `,`: clings to what is before it.
@@ -56,19 +56,19 @@ enum Stands {
 }
 
 /// Groups tokens by their brackets. The source is known to parse.
-fn pieces_of(text: &str) -> Result<Vec<Piece<'_>>, crate::finding::Finding> {
+fn pieces_of(text: &str) -> Result<Vec<LayoutPiece<'_>>, crate::finding::PipelineFinding> {
     let mut lexer = Lexer::new(text);
-    let mut open: Vec<(&str, Vec<Piece<'_>>)> = vec![("", Vec::new())];
+    let mut open: Vec<(&str, Vec<LayoutPiece<'_>>)> = vec![("", Vec::new())];
     let mut end_before: Option<usize> = None;
     loop {
         let token = lexer.next()?;
-        let level = |open: &mut Vec<(&str, Vec<Piece<'_>>)>| open.len() - 1;
+        let level = |open: &mut Vec<(&str, Vec<LayoutPiece<'_>>)>| open.len() - 1;
         for comment in lexer.take_comments() {
             let Span { start, end } = comment.span;
             let follows = end_before.is_some_and(|before| !text[before..start].contains('\n'));
             let stands = if follows { Stands::Behind } else { Stands::Alone };
             let at = level(&mut open);
-            open[at].1.push(Piece::Comment { text: text[start..end].trim_end(), stands });
+            open[at].1.push(LayoutPiece::Comment { text: text[start..end].trim_end(), stands });
             end_before = Some(end);
         }
         let written = &text[token.span.start..token.span.end];
@@ -80,22 +80,24 @@ fn pieces_of(text: &str) -> Result<Vec<Piece<'_>>, crate::finding::Finding> {
             TokenKind::Close | TokenKind::ListClose => {
                 let (mark, inner) = open.pop().expect("the source parses, so brackets match");
                 let at = level(&mut open);
-                open[at].1.push(Piece::Group { open: mark, inner, close: written });
+                open[at].1.push(LayoutPiece::Group { open: mark, inner, close: written });
             }
             TokenKind::Colon => {
                 let name = open[at].1.iter_mut().rev().find_map(|piece| match piece {
-                    Piece::Token { role, .. } => Some(role),
-                    Piece::Comment { .. } | Piece::Group { .. } => None,
+                    LayoutPiece::Token { role, .. } => Some(role),
+                    LayoutPiece::Comment { .. } | LayoutPiece::Group { .. } => None,
                 });
-                *name.expect("a name stands before its colon") = Role::ArgumentName;
-                open[at].1.push(Piece::Token { text: written, role: Role::Mark });
+                *name.expect("a name stands before its colon") = TokenRole::ArgumentName;
+                open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Mark });
             }
             TokenKind::Then | TokenKind::Beside => {
-                open[at].1.push(Piece::Token { text: written, role: Role::Operator });
+                open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Operator });
             }
-            TokenKind::Comma => open[at].1.push(Piece::Token { text: written, role: Role::Mark }),
+            TokenKind::Comma => {
+                open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Mark })
+            }
             TokenKind::Name(_) | TokenKind::Text(_) | TokenKind::Int(_) | TokenKind::Float(_) => {
-                open[at].1.push(Piece::Token { text: written, role: Role::Word });
+                open[at].1.push(LayoutPiece::Token { text: written, role: TokenRole::Word });
             }
         }
     }
@@ -110,19 +112,19 @@ enum Before {
 }
 
 /// Text under layout.
-struct Layout {
+struct TokenLayout {
     out: String,
     column: usize,
     /// A comment was the last thing, so a line must begin.
     after_comment: bool,
 }
 
-impl Layout {
-    fn script(&mut self, pieces: &[Piece<'_>]) {
+impl TokenLayout {
+    fn script(&mut self, pieces: &[LayoutPiece<'_>]) {
         let mut before = Before::Line;
         let mut block_ended = false;
         for piece in pieces {
-            let is_behind = matches!(piece, Piece::Comment { stands: Stands::Behind, .. });
+            let is_behind = matches!(piece, LayoutPiece::Comment { stands: Stands::Behind, .. });
             if block_ended && !is_behind {
                 self.out.push_str(if self.out.ends_with('\n') { "\n" } else { "\n\n" });
                 block_ended = false;
@@ -130,15 +132,15 @@ impl Layout {
             }
             self.piece(piece, before, 0);
             before = Before::Blank;
-            block_ended |= matches!(piece, Piece::Group { .. });
+            block_ended |= matches!(piece, LayoutPiece::Group { .. });
         }
         self.out.push('\n');
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, before: Before, indent: usize) {
+    fn piece(&mut self, piece: &LayoutPiece<'_>, before: Before, indent: usize) {
         match piece {
-            Piece::Token { text, .. } => self.put(text, before, indent),
-            Piece::Comment { text, stands } => {
+            LayoutPiece::Token { text, .. } => self.put(text, before, indent),
+            LayoutPiece::Comment { text, stands } => {
                 let before = match stands {
                     Stands::Alone => Before::Line,
                     Stands::Behind => Before::Blank,
@@ -146,7 +148,7 @@ impl Layout {
                 self.put(text, before, indent);
                 self.after_comment = true;
             }
-            Piece::Group { open, inner, close } => {
+            LayoutPiece::Group { open, inner, close } => {
                 let left = WIDTH.saturating_sub(self.column + 1);
                 match flat(piece, left) {
                     Some(line) => self.put(&line, before, indent),
@@ -161,19 +163,21 @@ impl Layout {
     }
 
     /// Lays out the inside of brackets, a line for each branch, stage, argument or item.
-    fn broken(&mut self, open: &str, inner: &[Piece<'_>], indent: usize) {
+    fn broken(&mut self, open: &str, inner: &[LayoutPiece<'_>], indent: usize) {
         let mut before = Before::Line;
         for piece in inner {
             let role = match piece {
-                Piece::Token { role, .. } => *role,
-                Piece::Comment { .. } | Piece::Group { .. } => Role::Word,
+                LayoutPiece::Token { role, .. } => *role,
+                LayoutPiece::Comment { .. } | LayoutPiece::Group { .. } => TokenRole::Word,
             };
             match role {
-                Role::Operator | Role::ArgumentName => self.piece(piece, Before::Line, indent),
-                Role::Mark => self.piece(piece, Before::Nothing, indent),
-                Role::Word => self.piece(piece, before, indent),
+                TokenRole::Operator | TokenRole::ArgumentName => {
+                    self.piece(piece, Before::Line, indent)
+                }
+                TokenRole::Mark => self.piece(piece, Before::Nothing, indent),
+                TokenRole::Word => self.piece(piece, before, indent),
             }
-            let is_item_end = open == "[" && role == Role::Mark;
+            let is_item_end = open == "[" && role == TokenRole::Mark;
             before = if is_item_end { Before::Line } else { Before::Blank };
         }
     }
@@ -203,23 +207,23 @@ impl Layout {
 }
 
 /// Puts a piece on one line; nothing if it does not fit, or holds a comment or a line break.
-fn flat(piece: &Piece<'_>, width: usize) -> Option<String> {
+fn flat(piece: &LayoutPiece<'_>, width: usize) -> Option<String> {
     let mut line = String::new();
     flatten(piece, width, &mut line)?;
     Some(line)
 }
 
-fn flatten(piece: &Piece<'_>, width: usize, line: &mut String) -> Option<()> {
+fn flatten(piece: &LayoutPiece<'_>, width: usize, line: &mut String) -> Option<()> {
     match piece {
-        Piece::Comment { .. } => return None,
-        Piece::Token { text, .. } if text.contains('\n') => return None,
-        Piece::Token { text, .. } => line.push_str(text),
-        Piece::Group { open, inner, close } => {
+        LayoutPiece::Comment { .. } => return None,
+        LayoutPiece::Token { text, .. } if text.contains('\n') => return None,
+        LayoutPiece::Token { text, .. } => line.push_str(text),
+        LayoutPiece::Group { open, inner, close } => {
             line.push_str(open);
             let pad = if *open == "(" && !inner.is_empty() { " " } else { "" };
             line.push_str(pad);
             for (index, part) in inner.iter().enumerate() {
-                let clings = matches!(part, Piece::Token { role: Role::Mark, .. });
+                let clings = matches!(part, LayoutPiece::Token { role: TokenRole::Mark, .. });
                 if index > 0 && !clings {
                     line.push(' ');
                 }

@@ -15,7 +15,9 @@ use agentic_replay::{Kinds, Language, Path, PinnedProgram, Places, Program, Prog
 
 use crate::compile::{Compiled, compile};
 use crate::planned::PlannedRun;
-use crate::run::{BlockOrder, Children, FlowProgram, Options, RunResult, add_kinds, inner_plans};
+use crate::run::{
+    BlockOrder, Children, FlowProgram, PipelineOptions, RunResult, add_kinds, inner_plans,
+};
 use crate::{LANGUAGE, SEMANTICS_OLDEST, SEMANTICS_VERSION};
 
 /// How many bytes of a source or a registry stand in the object of a run itself.
@@ -53,11 +55,11 @@ impl Language for PipelineLanguage {
         let flow = pinned.flow;
         let compiled = compiled(pinned)?;
         let text = |key: &str| flow.map().get(key).and_then(Value::as_text);
-        let options = Options {
+        let options = PipelineOptions {
             invoked_by: text("invoked_by").map(str::to_owned),
             blocks: text("blocks").and_then(BlockOrder::parse).unwrap_or(BlockOrder::Sequential),
             children: Children::Sessions,
-            ..Options::default()
+            ..PipelineOptions::default()
         };
         Ok(Box::new(FlowProgram::new(&compiled, options)))
     }

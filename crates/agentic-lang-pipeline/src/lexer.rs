@@ -2,12 +2,12 @@
 
 use agentic_diag::Span;
 
-use crate::finding::{Finding, FindingKind};
+use crate::finding::{FindingKind, PipelineFinding};
 use crate::token::{Token, TokenKind};
 
 /// A comment and where it stands; only the formatter wants them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Comment {
+pub(crate) struct PlacedComment {
     pub span: Span,
 }
 
@@ -15,7 +15,7 @@ pub(crate) struct Comment {
 pub(crate) struct Lexer<'a> {
     text: &'a str,
     at: usize,
-    comments: Vec<Comment>,
+    comments: Vec<PlacedComment>,
 }
 
 impl<'a> Lexer<'a> {
@@ -25,12 +25,12 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes the comments that were passed since the last call.
-    pub fn take_comments(&mut self) -> Vec<Comment> {
+    pub fn take_comments(&mut self) -> Vec<PlacedComment> {
         std::mem::take(&mut self.comments)
     }
 
     /// Reads the next token; at the end, the end again and again.
-    pub fn next(&mut self) -> Result<Token<'a>, Finding> {
+    pub fn next(&mut self) -> Result<Token<'a>, PipelineFinding> {
         self.skip_blanks();
         let start = self.at;
         let rest = &self.text[start..];
@@ -60,7 +60,7 @@ impl<'a> Lexer<'a> {
             other => {
                 let span = Span::new(start, start + other.len_utf8());
                 let message = format!("the character `{}` begins nothing", other.escape_debug());
-                Err(Finding::new(FindingKind::UnexpectedChar, span, message)
+                Err(PipelineFinding::new(FindingKind::UnexpectedChar, span, message)
                     .because("not part of the language"))
             }
         }
@@ -82,14 +82,14 @@ impl<'a> Lexer<'a> {
                 return;
             }
             let length = rest.find('\n').unwrap_or(rest.len());
-            self.comments.push(Comment { span: Span::new(self.at, self.at + length) });
+            self.comments.push(PlacedComment { span: Span::new(self.at, self.at + length) });
             self.at += length;
         }
     }
 
-    fn unterminated(&self, start: usize, mark: &str) -> Finding {
+    fn unterminated(&self, start: usize, mark: &str) -> PipelineFinding {
         let span = Span::new(start, start + mark.len());
-        Finding::new(FindingKind::UnterminatedString, span, "a string without an end")
+        PipelineFinding::new(FindingKind::UnterminatedString, span, "a string without an end")
             .because("begins here")
             .hint(match mark {
                 "\"" => "close it with `\"` on the same line, or use `\"\"\"` for several lines",
@@ -97,7 +97,7 @@ impl<'a> Lexer<'a> {
             })
     }
 
-    fn string(&mut self) -> Result<Token<'a>, Finding> {
+    fn string(&mut self) -> Result<Token<'a>, PipelineFinding> {
         let start = self.at;
         let mut value = String::new();
         let mut at = start + 1;
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Reads the escape at a backslash; returns its character and its length.
-    fn escape(&self, at: usize) -> Result<(char, usize), Finding> {
+    fn escape(&self, at: usize) -> Result<(char, usize), PipelineFinding> {
         let rest = &self.text[at + 1..];
         let c = rest.chars().next().expect("a character follows the backslash");
         let plain = match c {
@@ -143,13 +143,13 @@ impl<'a> Lexer<'a> {
         });
         unicode.ok_or_else(|| {
             let span = Span::new(at, at + 1 + c.len_utf8());
-            Finding::new(FindingKind::BadEscape, span, "this escape does not exist")
+            PipelineFinding::new(FindingKind::BadEscape, span, "this escape does not exist")
                 .because("not an escape")
                 .hint("write `\\\"`, `\\\\`, `\\n`, `\\t`, `\\r` or `\\u{1F600}`")
         })
     }
 
-    fn long_text(&mut self) -> Result<Token<'a>, Finding> {
+    fn long_text(&mut self) -> Result<Token<'a>, PipelineFinding> {
         let mark = "\"\"\"";
         let start = self.at;
         let inner = &self.text[start + mark.len()..];
@@ -159,7 +159,7 @@ impl<'a> Lexer<'a> {
         Ok(self.token(length + 2 * mark.len(), TokenKind::Text(value)))
     }
 
-    fn number(&mut self) -> Result<Token<'a>, Finding> {
+    fn number(&mut self) -> Result<Token<'a>, PipelineFinding> {
         let rest = &self.text[self.at..];
         let scan = scan_number(rest);
         let digits = rest[..scan.length].trim_start_matches('-');
@@ -170,8 +170,8 @@ impl<'a> Lexer<'a> {
         let glued = glued.unwrap_or(rest.len() - scan.length);
         let text = &rest[..scan.length];
         let kind = match scan.form {
-            Form::Whole => text.parse().ok().map(TokenKind::Int),
-            Form::Fraction => {
+            NumberForm::Whole => text.parse().ok().map(TokenKind::Int),
+            NumberForm::Fraction => {
                 let number = text.parse().ok().filter(|number: &f64| number.is_finite());
                 number.map(TokenKind::Float)
             }
@@ -186,25 +186,26 @@ impl<'a> Lexer<'a> {
             Some(kind) => Ok(self.token(scan.length, kind)),
             None => {
                 let span = Span::new(self.at, self.at + scan.length + glued);
-                Err(Finding::new(FindingKind::BadNumber, span, "not a number").because(reason))
+                Err(PipelineFinding::new(FindingKind::BadNumber, span, "not a number")
+                    .because(reason))
             }
         }
     }
 }
 
 /// Whether a number is written as a whole one.
-enum Form {
+enum NumberForm {
     Whole,
     Fraction,
 }
 
 /// The longest beginning of a text that looks like a number.
-struct Scan {
+struct NumberScan {
     length: usize,
-    form: Form,
+    form: NumberForm,
 }
 
-fn scan_number(text: &str) -> Scan {
+fn scan_number(text: &str) -> NumberScan {
     let bytes = text.as_bytes();
     let digits = |mut at: usize| {
         while bytes.get(at).is_some_and(u8::is_ascii_digit) {
@@ -213,18 +214,18 @@ fn scan_number(text: &str) -> Scan {
         at
     };
     let mut length = digits(usize::from(bytes[0] == b'-'));
-    let mut form = Form::Whole;
+    let mut form = NumberForm::Whole;
     if bytes.get(length) == Some(&b'.') && digits(length + 1) > length + 1 {
         length = digits(length + 1);
-        form = Form::Fraction;
+        form = NumberForm::Fraction;
     }
     if matches!(bytes.get(length), Some(b'e' | b'E')) {
         let sign = usize::from(matches!(bytes.get(length + 1), Some(b'+' | b'-')));
         let first = length + 1 + sign;
         if digits(first) > first {
             length = digits(first);
-            form = Form::Fraction;
+            form = NumberForm::Fraction;
         }
     }
-    Scan { length, form }
+    NumberScan { length, form }
 }

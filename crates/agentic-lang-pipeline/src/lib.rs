@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The compiler is a row of phases, each a pure function with its findings
-//! ([`Phase`]): parse, resolve, lower, finalize, validate. [`compile()`] is all of them. A compiled
-//! source is a [`Program`](agentic_replay::Program): [`run::FlowProgram`] runs it on any host,
+//! ([`CompilerPhase`]): parse, resolve, lower, finalize, validate. [`compile()`] is all of them. A
+//! compiled source is a [`Program`](agentic_replay::Program): [`run::FlowProgram`] runs it on any host,
 //! in memory or durably, and does not know which.
 //!
 //! This crate is pure: no clock, no randomness, no environment, no files, no threads. It has no
@@ -34,7 +34,8 @@ mod translate;
 pub use crate::compile::{Compiled, CompiledBlock, check, compile, source_text};
 pub use crate::explain::{Needs, explain, explain_stored};
 pub use crate::finding::{
-    Finding, FindingKind, Findings, PhaseName, RENDERED_MAX, findings_to_values, render_findings,
+    FindingKind, Findings, PhaseName, PipelineFinding, RENDERED_MAX, findings_to_values,
+    render_findings,
 };
 pub use crate::format::format;
 pub use crate::language::{Pinned, PipelineLanguage, part_of, pin, pinned_registry, place_of};
@@ -42,10 +43,10 @@ pub use crate::lower::{
     DYNAMIC_AGENT, FinalBlock, LoweredBlock, PlannedBlock, finalize, lower, validate,
 };
 pub use crate::parser::{NESTING_MAX, SOURCE_BYTES_MAX, parse, parse_program};
-pub use crate::phase::Phase;
+pub use crate::phase::CompilerPhase;
 pub use crate::planned::PlannedRun;
 pub use crate::printer::{canonical, canonical_program};
-pub use crate::resolve::{Resolved, ResolvedBlock, ResolvedNode, resolve, resolve_program};
+pub use crate::resolve::{ResolvedBlock, ResolvedNode, ResolvedScript, resolve, resolve_program};
 pub use crate::translate::{
     Complete, REPAIRS_DEFAULT, TranslateError, grammar, instructions, translate,
 };

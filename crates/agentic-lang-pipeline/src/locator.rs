@@ -10,18 +10,18 @@ const STRIDE_BYTES: usize = 64;
 /// A text with checkpoints.
 pub(crate) struct Locator<'a> {
     text: &'a str,
-    checkpoints: Vec<Checkpoint>,
+    checkpoints: Vec<LineCheckpoint>,
 }
 
 /// A place whose line and column are known.
 #[derive(Clone, Copy)]
-struct Checkpoint {
+struct LineCheckpoint {
     at: usize,
     line: u32,
     column: u32,
 }
 
-impl Checkpoint {
+impl LineCheckpoint {
     fn step(&mut self, c: char) {
         let is_mark = self.at == 0 && c == '\u{feff}';
         self.at += c.len_utf8();
@@ -35,7 +35,7 @@ impl Checkpoint {
 
 impl<'a> Locator<'a> {
     pub fn new(text: &'a str) -> Locator<'a> {
-        let mut here = Checkpoint { at: 0, line: 1, column: 1 };
+        let mut here = LineCheckpoint { at: 0, line: 1, column: 1 };
         let mut checkpoints = vec![here];
         let mut next = STRIDE_BYTES;
         for c in text.chars() {
@@ -58,12 +58,12 @@ impl<'a> Locator<'a> {
     }
 
     /// Returns the last checkpoint before a byte, or at it.
-    fn before(&self, at: usize) -> Checkpoint {
+    fn before(&self, at: usize) -> LineCheckpoint {
         let index = self.checkpoints.partition_point(|checkpoint| checkpoint.at <= at);
         self.checkpoints[index - 1]
     }
 
-    fn walk(&self, mut here: Checkpoint, at: usize) -> Checkpoint {
+    fn walk(&self, mut here: LineCheckpoint, at: usize) -> LineCheckpoint {
         for c in self.text[here.at..].chars() {
             if here.at >= at {
                 break;

@@ -3,11 +3,12 @@
 use agentic_diag::Span;
 use agentic_model::Value;
 use agentic_plan::{
-    AgentId, Backend, Call, CallKind, Closed, Fragment, Mode, Numbering, Plan, PlanError,
+    AgentId, Backend, CallKind, ClosedFragment, Fragment, Numbering, Plan, PlanCall, PlanError,
+    ResolutionMode,
 };
 
-use crate::finding::{Finding, FindingKind, Findings};
-use crate::resolve::{Resolved, ResolvedBlock, ResolvedNode};
+use crate::finding::{FindingKind, Findings, PipelineFinding};
+use crate::resolve::{ResolvedBlock, ResolvedNode, ResolvedScript};
 
 /// The agent of nodes that carry a program.
 pub const DYNAMIC_AGENT: &str = "sibyl/dynamic";
@@ -16,7 +17,7 @@ pub const DYNAMIC_AGENT: &str = "sibyl/dynamic";
 #[derive(Debug, Clone)]
 pub struct LoweredBlock {
     backend: Backend,
-    mode: Mode,
+    mode: ResolutionMode,
     fragment: Fragment,
     numbering: Numbering,
     /// Where each call stands, in the order of their numbers.
@@ -28,8 +29,8 @@ pub struct LoweredBlock {
 #[derive(Debug, Clone)]
 pub struct FinalBlock {
     backend: Backend,
-    mode: Mode,
-    closed: Closed,
+    mode: ResolutionMode,
+    closed: ClosedFragment,
     sites: Vec<Span>,
     span: Span,
 }
@@ -49,14 +50,14 @@ pub struct PlannedBlock {
 ///
 /// # Errors
 /// None.
-pub fn lower(resolved: Resolved) -> Result<Vec<LoweredBlock>, Findings> {
+pub fn lower(resolved: ResolvedScript) -> Result<Vec<LoweredBlock>, Findings> {
     Ok(resolved.blocks.into_iter().map(lower_block).collect())
 }
 
 fn lower_block(block: ResolvedBlock) -> LoweredBlock {
-    let mut lowering = Lowering::default();
+    let mut lowering = PlanLowering::default();
     let fragment = lowering.node(block.body);
-    let Lowering { numbering, sites } = lowering;
+    let PlanLowering { numbering, sites } = lowering;
     let ResolvedBlock { backend, mode, span, .. } = block;
     LoweredBlock { backend, mode, fragment, numbering, sites, span }
 }
@@ -84,7 +85,7 @@ pub fn validate(blocks: Vec<FinalBlock>) -> Result<Vec<PlannedBlock>, Findings> 
         match closed.validate(backend, mode) {
             Ok(plan) => planned.push(PlannedBlock { plan, sites, span }),
             Err(error) => findings.push(
-                Finding::new(FindingKind::Plan(error.kind()), span, error.to_string())
+                PipelineFinding::new(FindingKind::Plan(error.kind()), span, error.to_string())
                     .because("this block does not make a plan"),
             ),
         }
@@ -99,26 +100,26 @@ pub fn validate(blocks: Vec<FinalBlock>) -> Result<Vec<PlannedBlock>, Findings> 
 pub(crate) fn plan_of_program(
     body: ResolvedNode,
     backend: Backend,
-    mode: Mode,
+    mode: ResolutionMode,
 ) -> Result<Plan, PlanError> {
-    let mut lowering = Lowering::default();
+    let mut lowering = PlanLowering::default();
     let fragment = lowering.node(body);
     fragment.finish(&mut lowering.numbering).validate(backend, mode)
 }
 
 #[derive(Default)]
-struct Lowering {
+struct PlanLowering {
     numbering: Numbering,
     sites: Vec<Span>,
 }
 
-impl Lowering {
+impl PlanLowering {
     fn node(&mut self, node: ResolvedNode) -> Fragment {
         match node {
             ResolvedNode::Call(call, span) => self.leaf(*call, span),
             ResolvedNode::Dynamic { backend, mode, program, span } => {
                 let agent = AgentId::parse(DYNAMIC_AGENT).expect("the id is well-formed");
-                let mut call = Call::new(CallKind::Dynamic, agent);
+                let mut call = PlanCall::new(CallKind::Dynamic, agent);
                 call.params.insert("backend".to_owned(), Value::text(backend.as_str()));
                 call.params.insert("mode".to_owned(), Value::text(mode.as_str()));
                 call.params.insert("program".to_owned(), Value::Text(program));
@@ -142,7 +143,7 @@ impl Lowering {
         }
     }
 
-    fn leaf(&mut self, call: Call, span: Span) -> Fragment {
+    fn leaf(&mut self, call: PlanCall, span: Span) -> Fragment {
         self.sites.push(span);
         Fragment::call(&mut self.numbering, call)
     }

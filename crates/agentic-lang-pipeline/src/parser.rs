@@ -1,10 +1,13 @@
 //! Tokens to syntax. The first error is the only one.
 
 use agentic_diag::Span;
-use agentic_plan::{Backend, Mode, RESERVED_WORDS};
+use agentic_plan::{Backend, RESERVED_WORDS, ResolutionMode};
 
-use crate::ast::{Argument, Block, Call, Literal, NamedArgument, Node, Script, Site};
-use crate::finding::{Finding, FindingKind, Findings};
+use crate::ast::{
+    BuiltinCall, Literal, NamedArgument, PipelineBlock, PipelineNode, PipelineSource, Site,
+    WrittenValue,
+};
+use crate::finding::{FindingKind, Findings, PipelineFinding};
 use crate::lexer::Lexer;
 use crate::token::{Token, TokenKind};
 
@@ -20,7 +23,7 @@ const KEPT_WORDS: [&str; 2] = ["as", "with"];
 ///
 /// # Errors
 /// Returns the first thing that is wrong.
-pub fn parse(text: &str) -> Result<Script, Findings> {
+pub fn parse(text: &str) -> Result<PipelineSource, Findings> {
     parse_script(text).map_err(|finding| vec![finding])
 }
 
@@ -29,7 +32,7 @@ pub fn parse(text: &str) -> Result<Script, Findings> {
 ///
 /// # Errors
 /// Returns the first thing that is wrong.
-pub fn parse_program(text: &str) -> Result<Node, Findings> {
+pub fn parse_program(text: &str) -> Result<PipelineNode, Findings> {
     let parse = || {
         let mut parser = Parser::new(text)?;
         let body = parser.branches(0)?;
@@ -42,18 +45,18 @@ pub fn parse_program(text: &str) -> Result<Node, Findings> {
     parse().map_err(|finding| vec![finding])
 }
 
-fn parse_script(text: &str) -> Result<Script, Finding> {
+fn parse_script(text: &str) -> Result<PipelineSource, PipelineFinding> {
     let mut parser = Parser::new(text)?;
     if parser.token.kind == TokenKind::End {
         let message = "there is no block in this source";
-        return Err(Finding::new(FindingKind::EmptyScript, Span::new(0, 0), message)
+        return Err(PipelineFinding::new(FindingKind::EmptyScript, Span::new(0, 0), message)
             .hint("write, for instance, `memory static ( echo \"hello\" )`"));
     }
     let mut blocks = Vec::new();
     while parser.token.kind != TokenKind::End {
         blocks.push(parser.block()?);
     }
-    Ok(Script { blocks })
+    Ok(PipelineSource { blocks })
 }
 
 struct Parser<'a> {
@@ -66,11 +69,11 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Result<Parser<'a>, Finding> {
+    fn new(text: &'a str) -> Result<Parser<'a>, PipelineFinding> {
         if text.len() > SOURCE_BYTES_MAX {
             let message =
                 format!("the source has {} bytes, {SOURCE_BYTES_MAX} is the limit", text.len());
-            return Err(Finding::new(FindingKind::TooLarge, Span::new(0, 0), message));
+            return Err(PipelineFinding::new(FindingKind::TooLarge, Span::new(0, 0), message));
         }
         let mut lexer = Lexer::new(text);
         let token = lexer.next()?;
@@ -78,18 +81,18 @@ impl<'a> Parser<'a> {
     }
 
     /// Goes on to the next token and returns the one before.
-    fn advance(&mut self) -> Result<Token<'a>, Finding> {
+    fn advance(&mut self) -> Result<Token<'a>, PipelineFinding> {
         let next = self.lexer.next()?;
         Ok(std::mem::replace(&mut self.token, next))
     }
 
-    fn block(&mut self) -> Result<Block, Finding> {
+    fn block(&mut self) -> Result<PipelineBlock, PipelineFinding> {
         let start = self.token.span;
         let Some(backend) = self.keyword(Backend::parse) else {
             return Err(self.unexpected(&["`memory`", "`temporal`"]));
         };
         self.advance()?;
-        let Some(mode) = self.keyword(Mode::parse) else {
+        let Some(mode) = self.keyword(ResolutionMode::parse) else {
             return Err(self.unexpected(&["`static`", "`dynamic`"]).hint(
                 "both annotations are needed, as in `memory static ( … )`; there is no default",
             ));
@@ -100,7 +103,7 @@ impl<'a> Parser<'a> {
         }
         let (body, group) = self.group()?;
         let site = Site(start.to(group));
-        Ok(Block { backend, mode, body, site, head: Site(head) })
+        Ok(PipelineBlock { backend, mode, body, site, head: Site(head) })
     }
 
     fn keyword<T>(&self, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
@@ -108,7 +111,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a group, whose parenthesis is the current token; returns its span too.
-    fn group(&mut self) -> Result<(Node, Span), Finding> {
+    fn group(&mut self) -> Result<(PipelineNode, Span), PipelineFinding> {
         let open = self.token.span;
         if self.n_groups == NESTING_MAX {
             return Err(too_deep(open, "groups"));
@@ -117,8 +120,12 @@ impl<'a> Parser<'a> {
         self.open.push(open);
         self.advance()?;
         if self.token.kind == TokenKind::Close {
-            return Err(Finding::new(FindingKind::EmptyGroup, open, "a group without a stage")
-                .because("nothing stands in these parentheses"));
+            return Err(PipelineFinding::new(
+                FindingKind::EmptyGroup,
+                open,
+                "a group without a stage",
+            )
+            .because("nothing stands in these parentheses"));
         }
         let mut body = self.branches(open.start)?;
         if self.token.kind != TokenKind::Close {
@@ -126,7 +133,7 @@ impl<'a> Parser<'a> {
         }
         let span = open.to(self.close()?);
         self.n_groups -= 1;
-        if let Node::Parallel(_, site) = &mut body
+        if let PipelineNode::Parallel(_, site) = &mut body
             && site.0.start == open.start
         {
             site.0 = span;
@@ -135,13 +142,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Takes the closing bracket that is the current token.
-    fn close(&mut self) -> Result<Span, Finding> {
+    fn close(&mut self) -> Result<Span, PipelineFinding> {
         self.open.pop();
         Ok(self.advance()?.span)
     }
 
     /// Parses one pipeline or more; one leaves no trace of the group around it.
-    fn branches(&mut self, start: usize) -> Result<Node, Finding> {
+    fn branches(&mut self, start: usize) -> Result<PipelineNode, PipelineFinding> {
         let first = self.pipeline()?;
         if self.token.kind != TokenKind::Beside {
             return Ok(first);
@@ -152,18 +159,18 @@ impl<'a> Parser<'a> {
             branches.push(self.pipeline()?);
         }
         let end = branches.last().map_or(start, |branch| branch.span().end);
-        Ok(Node::Parallel(branches, Site(Span::new(start, end))))
+        Ok(PipelineNode::Parallel(branches, Site(Span::new(start, end))))
     }
 
-    fn pipeline(&mut self) -> Result<Node, Finding> {
+    fn pipeline(&mut self) -> Result<PipelineNode, PipelineFinding> {
         let mut stages = Vec::new();
         loop {
             match self.stage()? {
                 // A pipeline in parentheses is the same as its stages without them.
-                Node::Pipeline(inner, _) => stages.extend(inner),
-                stage @ (Node::Parallel(..) | Node::Call(_) | Node::Nested(_)) => {
-                    stages.push(stage)
-                }
+                PipelineNode::Pipeline(inner, _) => stages.extend(inner),
+                stage @ (PipelineNode::Parallel(..)
+                | PipelineNode::Call(_)
+                | PipelineNode::Nested(_)) => stages.push(stage),
             }
             if self.token.kind != TokenKind::Then {
                 break;
@@ -174,17 +181,17 @@ impl<'a> Parser<'a> {
             return Ok(stages.remove(0));
         }
         let span = stages[0].span().to(stages[stages.len() - 1].span());
-        Ok(Node::Pipeline(stages, Site(span)))
+        Ok(PipelineNode::Pipeline(stages, Site(span)))
     }
 
-    fn stage(&mut self) -> Result<Node, Finding> {
+    fn stage(&mut self) -> Result<PipelineNode, PipelineFinding> {
         match self.token.kind {
             TokenKind::Open => Ok(self.group()?.0),
             TokenKind::Name(name) if Backend::parse(name).is_some() => {
-                Ok(Node::Nested(Box::new(self.block()?)))
+                Ok(PipelineNode::Nested(Box::new(self.block()?)))
             }
             TokenKind::Name(name) if RESERVED_WORDS.contains(&name) => Err(self.reserved(name)),
-            TokenKind::Name(_) => self.call().map(Node::Call),
+            TokenKind::Name(_) => self.call().map(PipelineNode::Call),
             TokenKind::Then
             | TokenKind::Beside
             | TokenKind::Close
@@ -199,7 +206,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn call(&mut self) -> Result<Call, Finding> {
+    fn call(&mut self) -> Result<BuiltinCall, PipelineFinding> {
         let token = self.advance()?;
         let TokenKind::Name(name) = token.kind else {
             unreachable!("BUG: a call begins with a name")
@@ -217,11 +224,11 @@ impl<'a> Parser<'a> {
             named = Some(arguments);
         }
         let (name_site, site) = (Site(token.span), Site(span));
-        Ok(Call { name: name.to_owned(), name_site, positional, named, site })
+        Ok(BuiltinCall { name: name.to_owned(), name_site, positional, named, site })
     }
 
     /// Parses a literal, if one stands here.
-    fn literal(&mut self) -> Result<Option<Argument>, Finding> {
+    fn literal(&mut self) -> Result<Option<WrittenValue>, PipelineFinding> {
         let literal = match &mut self.token.kind {
             TokenKind::Text(text) => Literal::Text(std::mem::take(text)),
             TokenKind::Int(number) => Literal::Int(*number),
@@ -240,10 +247,10 @@ impl<'a> Parser<'a> {
             | TokenKind::End => return Ok(None),
         };
         let site = Site(self.advance()?.span);
-        Ok(Some(Argument { literal, site }))
+        Ok(Some(WrittenValue { literal, site }))
     }
 
-    fn named(&mut self) -> Result<(Vec<NamedArgument>, Span), Finding> {
+    fn named(&mut self) -> Result<(Vec<NamedArgument>, Span), PipelineFinding> {
         self.open.push(self.token.span);
         self.advance()?;
         let mut arguments = Vec::new();
@@ -281,7 +288,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Argument, Finding> {
+    fn value(&mut self, depth: usize) -> Result<WrittenValue, PipelineFinding> {
         if let Some(argument) = self.literal()? {
             return Ok(argument);
         }
@@ -289,7 +296,7 @@ impl<'a> Parser<'a> {
             TokenKind::ListOpen => self.list(depth),
             TokenKind::Name(name) if !RESERVED_WORDS.contains(&name) => {
                 let site = Site(self.advance()?.span);
-                Ok(Argument { literal: Literal::Ref(name.to_owned()), site })
+                Ok(WrittenValue { literal: Literal::Ref(name.to_owned()), site })
             }
             TokenKind::Then
             | TokenKind::Beside
@@ -306,7 +313,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn list(&mut self, depth: usize) -> Result<Argument, Finding> {
+    fn list(&mut self, depth: usize) -> Result<WrittenValue, PipelineFinding> {
         let open = self.token.span;
         if depth == NESTING_MAX {
             return Err(too_deep(open, "lists"));
@@ -333,11 +340,11 @@ impl<'a> Parser<'a> {
             }
         }
         let site = Site(open.to(self.close()?));
-        Ok(Argument { literal: Literal::List(items), site })
+        Ok(WrittenValue { literal: Literal::List(items), site })
     }
 
     /// Says that the current token cannot stand here.
-    fn unexpected(&self, expected: &[&str]) -> Finding {
+    fn unexpected(&self, expected: &[&str]) -> PipelineFinding {
         match self.token.kind {
             TokenKind::Name(name) if KEPT_WORDS.contains(&name) => self.reserved(name),
             TokenKind::End => self.ended(expected),
@@ -355,35 +362,36 @@ impl<'a> Parser<'a> {
             | TokenKind::Float(_) => {
                 let found = self.token.kind.in_words();
                 let message = format!("{found} cannot stand here");
-                Finding::new(FindingKind::UnexpectedToken, self.token.span, message)
+                PipelineFinding::new(FindingKind::UnexpectedToken, self.token.span, message)
                     .because(format!("expected {}", one_of(expected)))
                     .expecting(expected)
             }
         }
     }
 
-    fn ended(&self, expected: &[&str]) -> Finding {
+    fn ended(&self, expected: &[&str]) -> PipelineFinding {
         let end = Span::new(self.text.len(), self.text.len());
-        let finding = Finding::new(FindingKind::UnexpectedEof, end, "the source ends too early")
-            .because(format!("expected {}", one_of(expected)))
-            .expecting(expected);
+        let finding =
+            PipelineFinding::new(FindingKind::UnexpectedEof, end, "the source ends too early")
+                .because(format!("expected {}", one_of(expected)))
+                .expecting(expected);
         match self.open.last() {
             Some(open) => finding.see(*open, "this is never closed"),
             None => finding,
         }
     }
 
-    fn reserved(&self, name: &str) -> Finding {
+    fn reserved(&self, name: &str) -> PipelineFinding {
         let message = format!("`{name}` is a reserved word");
-        Finding::new(FindingKind::ReservedWord, self.token.span, message)
+        PipelineFinding::new(FindingKind::ReservedWord, self.token.span, message)
             .because("cannot be a name")
             .about(name)
     }
 }
 
-fn too_deep(at: Span, what: &str) -> Finding {
+fn too_deep(at: Span, what: &str) -> PipelineFinding {
     let message = format!("{what} nest deeper than {NESTING_MAX} levels");
-    Finding::new(FindingKind::TooDeep, at, message).because("one level too many")
+    PipelineFinding::new(FindingKind::TooDeep, at, message).because("one level too many")
 }
 
 fn one_of(expected: &[&str]) -> String {

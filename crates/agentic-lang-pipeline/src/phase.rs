@@ -6,7 +6,7 @@ use crate::finding::Findings;
 ///
 /// `then` is associative, and a phase that returns what it was given is its identity, so that
 /// phases can be wrapped, timed or stored without changing what a compiler means.
-pub trait Phase<A, B>: Sized {
+pub trait CompilerPhase<A, B>: Sized {
     /// Runs the phase.
     ///
     /// # Errors
@@ -14,12 +14,12 @@ pub trait Phase<A, B>: Sized {
     fn run(&self, input: A) -> Result<B, Findings>;
 
     /// Puts another phase behind this one; it is not run when this one has findings.
-    fn then<C>(self, next: impl Phase<B, C>) -> impl Phase<A, C> {
+    fn then<C>(self, next: impl CompilerPhase<B, C>) -> impl CompilerPhase<A, C> {
         move |input: A| next.run(self.run(input)?)
     }
 }
 
-impl<A, B, F> Phase<A, B> for F
+impl<A, B, F> CompilerPhase<A, B> for F
 where
     F: Fn(A) -> Result<B, Findings>,
 {

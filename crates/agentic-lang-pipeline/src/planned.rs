@@ -3,7 +3,7 @@
 use agentic_model::Value;
 
 use crate::compile::Compiled;
-use crate::run::{BlockOrder, Children, Options};
+use crate::run::{BlockOrder, Children, PipelineOptions};
 
 /// Plans with all that a run of them needs and that they do not say.
 #[derive(Debug, Clone)]
@@ -22,12 +22,12 @@ pub struct PlannedRun {
 
 impl PlannedRun {
     /// Returns how a host goes about the run.
-    pub fn options(&self, children: Children) -> Options {
-        Options {
+    pub fn options(&self, children: Children) -> PipelineOptions {
+        PipelineOptions {
             invoked_by: self.invoked_by.clone(),
             blocks: self.order,
             children,
-            ..Options::default()
+            ..PipelineOptions::default()
         }
     }
 }

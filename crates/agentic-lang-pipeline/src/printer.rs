@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 
-use crate::ast::{Argument, Block, Call, Literal, Node, Script};
+use crate::ast::{BuiltinCall, Literal, PipelineBlock, PipelineNode, PipelineSource, WrittenValue};
 
 /// Prints a script, one block a line. Parsing the result gives an equal script.
-pub fn canonical(script: &Script) -> String {
+pub fn canonical(script: &PipelineSource) -> String {
     let mut printer = Printer::default();
     for (index, block) in script.blocks.iter().enumerate() {
         if index > 0 {
@@ -18,7 +18,7 @@ pub fn canonical(script: &Script) -> String {
 }
 
 /// Prints the body of a block on one line, as `dynamic` nodes carry it.
-pub fn canonical_program(body: &Node) -> String {
+pub fn canonical_program(body: &PipelineNode) -> String {
     let mut printer = Printer::default();
     printer.node(body);
     printer.out
@@ -37,13 +37,13 @@ impl Printer {
         self.out.push_str(word);
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &PipelineBlock) {
         self.word(block.backend.as_str());
         self.word(block.mode.as_str());
         match &block.body {
             // Branches bring their own parentheses.
-            Node::Parallel(..) => self.node(&block.body),
-            Node::Pipeline(..) | Node::Call(_) | Node::Nested(_) => {
+            PipelineNode::Parallel(..) => self.node(&block.body),
+            PipelineNode::Pipeline(..) | PipelineNode::Call(_) | PipelineNode::Nested(_) => {
                 self.word("(");
                 self.node(&block.body);
                 self.word(")");
@@ -51,20 +51,20 @@ impl Printer {
         }
     }
 
-    fn node(&mut self, node: &Node) {
+    fn node(&mut self, node: &PipelineNode) {
         match node {
-            Node::Pipeline(stages, _) => self.separated(stages, ">=>"),
-            Node::Parallel(branches, _) => {
+            PipelineNode::Pipeline(stages, _) => self.separated(stages, ">=>"),
+            PipelineNode::Parallel(branches, _) => {
                 self.word("(");
                 self.separated(branches, "<*>");
                 self.word(")");
             }
-            Node::Call(call) => self.call(call),
-            Node::Nested(block) => self.block(block),
+            PipelineNode::Call(call) => self.call(call),
+            PipelineNode::Nested(block) => self.block(block),
         }
     }
 
-    fn separated(&mut self, nodes: &[Node], mark: &str) {
+    fn separated(&mut self, nodes: &[PipelineNode], mark: &str) {
         for (index, node) in nodes.iter().enumerate() {
             if index > 0 {
                 self.word(mark);
@@ -73,7 +73,7 @@ impl Printer {
         }
     }
 
-    fn call(&mut self, call: &Call) {
+    fn call(&mut self, call: &BuiltinCall) {
         self.word(&call.name);
         for argument in &call.positional {
             self.argument(argument);
@@ -89,7 +89,7 @@ impl Printer {
         }
     }
 
-    fn argument(&mut self, argument: &Argument) {
+    fn argument(&mut self, argument: &WrittenValue) {
         match &argument.literal {
             Literal::Text(text) => self.word(&quoted(text)),
             Literal::Int(number) => self.word(&number.to_string()),

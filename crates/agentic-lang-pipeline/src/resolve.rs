@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use agentic_diag::Span;
-use agentic_plan::{Backend, BuiltinKind, CallKind, Mode, Registry};
+use agentic_plan::{Backend, BuiltinKind, CallKind, Registry, ResolutionMode};
 
-use crate::ast::{Block, Call, Node, Script};
-use crate::finding::{Finding, FindingKind, Findings, shown};
+use crate::ast::{BuiltinCall, PipelineBlock, PipelineNode, PipelineSource};
+use crate::finding::{FindingKind, Findings, PipelineFinding, shown};
 use crate::printer::canonical_program;
 
 mod bind;
@@ -14,7 +14,7 @@ mod shape;
 
 /// A script whose names all mean something.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedScript {
     /// Its blocks, in order.
     pub blocks: Vec<ResolvedBlock>,
 }
@@ -25,7 +25,7 @@ pub struct ResolvedBlock {
     /// Where it runs.
     pub backend: Backend,
     /// When it is resolved.
-    pub mode: Mode,
+    pub mode: ResolutionMode,
     /// What it does.
     pub body: ResolvedNode,
     /// The whole of it.
@@ -40,13 +40,13 @@ pub enum ResolvedNode {
     /// Side by side.
     Fanout(Vec<ResolvedNode>),
     /// A call, with its arguments bound.
-    Call(Box<agentic_plan::Call>, Span),
+    Call(Box<agentic_plan::PlanCall>, Span),
     /// A block that is resolved when it is reached, as the program it carries.
     Dynamic {
         /// Where it runs.
         backend: Backend,
         /// When its inside is resolved.
-        mode: Mode,
+        mode: ResolutionMode,
         /// Its canonical source.
         program: String,
         /// The whole of it.
@@ -58,12 +58,12 @@ pub enum ResolvedNode {
 ///
 /// # Errors
 /// Returns everything that is wrong, in source order.
-pub fn resolve(script: &Script, registry: &Registry) -> Result<Resolved, Findings> {
-    let mut resolver = Resolver::new(registry);
+pub fn resolve(script: &PipelineSource, registry: &Registry) -> Result<ResolvedScript, Findings> {
+    let mut resolver = NameResolver::new(registry);
     let blocks: Vec<Option<ResolvedBlock>> =
         script.blocks.iter().map(|block| resolver.top_block(block)).collect();
     let blocks = blocks.into_iter().collect();
-    resolver.finish(blocks).map(|blocks| Resolved { blocks })
+    resolver.finish(blocks).map(|blocks| ResolvedScript { blocks })
 }
 
 /// Resolves the body of a block that runs on a backend.
@@ -71,25 +71,25 @@ pub fn resolve(script: &Script, registry: &Registry) -> Result<Resolved, Finding
 /// # Errors
 /// Returns everything that is wrong, in source order.
 pub fn resolve_program(
-    body: &Node,
+    body: &PipelineNode,
     backend: Backend,
     registry: &Registry,
 ) -> Result<ResolvedNode, Findings> {
-    let mut resolver = Resolver::new(registry);
+    let mut resolver = NameResolver::new(registry);
     shape::check(body, registry, &mut resolver.findings);
-    let node = resolver.node(body, backend, Mode::Static);
+    let node = resolver.node(body, backend, ResolutionMode::Static);
     resolver.finish(node)
 }
 
-struct Resolver<'a> {
+struct NameResolver<'a> {
     registry: &'a Registry,
     findings: Findings,
     suggestions: BTreeMap<String, Option<&'a str>>,
 }
 
-impl<'a> Resolver<'a> {
-    fn new(registry: &'a Registry) -> Resolver<'a> {
-        Resolver { registry, findings: Vec::new(), suggestions: BTreeMap::new() }
+impl<'a> NameResolver<'a> {
+    fn new(registry: &'a Registry) -> NameResolver<'a> {
+        NameResolver { registry, findings: Vec::new(), suggestions: BTreeMap::new() }
     }
 
     /// Gives the result if there is nothing to report.
@@ -103,55 +103,70 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn top_block(&mut self, block: &Block) -> Option<ResolvedBlock> {
+    fn top_block(&mut self, block: &PipelineBlock) -> Option<ResolvedBlock> {
         shape::check(&block.body, self.registry, &mut self.findings);
-        let Block { backend, mode, .. } = *block;
+        let PipelineBlock { backend, mode, .. } = *block;
         let body = match mode {
-            Mode::Static => self.node(&block.body, backend, mode),
-            Mode::Dynamic => self.carried(block),
+            ResolutionMode::Static => self.node(&block.body, backend, mode),
+            ResolutionMode::Dynamic => self.carried(block),
         };
         body.map(|body| ResolvedBlock { backend, mode, body, span: block.site.0 })
     }
 
-    fn node(&mut self, node: &Node, backend: Backend, mode: Mode) -> Option<ResolvedNode> {
+    fn node(
+        &mut self,
+        node: &PipelineNode,
+        backend: Backend,
+        mode: ResolutionMode,
+    ) -> Option<ResolvedNode> {
         match node {
-            Node::Pipeline(stages, _) => {
+            PipelineNode::Pipeline(stages, _) => {
                 self.all(stages, backend, mode).map(ResolvedNode::Sequence)
             }
-            Node::Parallel(branches, _) => {
+            PipelineNode::Parallel(branches, _) => {
                 self.all(branches, backend, mode).map(ResolvedNode::Fanout)
             }
-            Node::Call(call) => self.call(call, backend),
-            Node::Nested(block) => self.nested(block, backend, mode),
+            PipelineNode::Call(call) => self.call(call, backend),
+            PipelineNode::Nested(block) => self.nested(block, backend, mode),
         }
     }
 
     /// Resolves every part, also behind one that fails.
-    fn all(&mut self, nodes: &[Node], backend: Backend, mode: Mode) -> Option<Vec<ResolvedNode>> {
+    fn all(
+        &mut self,
+        nodes: &[PipelineNode],
+        backend: Backend,
+        mode: ResolutionMode,
+    ) -> Option<Vec<ResolvedNode>> {
         let resolved: Vec<Option<ResolvedNode>> =
             nodes.iter().map(|node| self.node(node, backend, mode)).collect();
         resolved.into_iter().collect()
     }
 
-    fn nested(&mut self, block: &Block, outer: Backend, mode: Mode) -> Option<ResolvedNode> {
+    fn nested(
+        &mut self,
+        block: &PipelineBlock,
+        outer: Backend,
+        mode: ResolutionMode,
+    ) -> Option<ResolvedNode> {
         if outer == Backend::Memory && block.backend == Backend::Temporal {
             let message = "a durable block cannot stand inside a block in memory";
             self.findings.push(
-                Finding::new(FindingKind::NestedBackend, block.head.0, message)
+                PipelineFinding::new(FindingKind::NestedBackend, block.head.0, message)
                     .because("the block around it does not survive its process")
                     .hint("make the outer block `temporal`, or this one `memory`")
                     .on(Backend::Temporal),
             );
         }
-        if (block.backend, block.mode) == (outer, mode) && mode == Mode::Static {
+        if (block.backend, block.mode) == (outer, mode) && mode == ResolutionMode::Static {
             return self.node(&block.body, outer, mode);
         }
         self.carried(block)
     }
 
     /// Resolves a block that its node carries as a program, to find what is wrong with it now.
-    fn carried(&mut self, block: &Block) -> Option<ResolvedNode> {
-        self.node(&block.body, block.backend, Mode::Static)?;
+    fn carried(&mut self, block: &PipelineBlock) -> Option<ResolvedNode> {
+        self.node(&block.body, block.backend, ResolutionMode::Static)?;
         Some(ResolvedNode::Dynamic {
             backend: block.backend,
             mode: block.mode,
@@ -160,7 +175,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    fn call(&mut self, call: &Call, backend: Backend) -> Option<ResolvedNode> {
+    fn call(&mut self, call: &BuiltinCall, backend: Backend) -> Option<ResolvedNode> {
         let span = call.name_site.0;
         let Some(spec) = self.registry.get(&call.name) else {
             self.unknown(FindingKind::UnknownBuiltin, &call.name, span);
@@ -176,12 +191,12 @@ impl<'a> Resolver<'a> {
             BuiltinKind::Workflow => CallKind::Workflow,
             BuiltinKind::Hold => CallKind::Hold,
         };
-        let call = agentic_plan::Call {
+        let call = agentic_plan::PlanCall {
             params: bound.params,
             args: bound.args,
             retry: spec.retry.clone(),
             timeout_ms: spec.timeout_ms,
-            ..agentic_plan::Call::new(kind, spec.agent.clone())
+            ..agentic_plan::PlanCall::new(kind, spec.agent.clone())
         };
         Some(ResolvedNode::Call(Box::new(call), span))
     }
@@ -193,7 +208,8 @@ impl<'a> Resolver<'a> {
             .entry(name.to_owned())
             .or_insert_with(|| agentic_diag::nearest(name, registry.names()));
         let message = format!("there is no builtin `{}`", shown(name));
-        let finding = Finding::new(kind, span, message).because("not in the registry").about(name);
+        let finding =
+            PipelineFinding::new(kind, span, message).because("not in the registry").about(name);
         self.findings.push(match suggestion {
             Some(suggestion) => finding.hint(format!("did you mean `{suggestion}`?")),
             None => finding.hint("`agentic flow explain` lists the builtins of the registry"),
@@ -207,7 +223,7 @@ impl<'a> Resolver<'a> {
             Backend::Temporal => Backend::Memory,
         };
         self.findings.push(
-            Finding::new(FindingKind::BackendUnsupported, span, message)
+            PipelineFinding::new(FindingKind::BackendUnsupported, span, message)
                 .because(format!("runs in `{other}` only"))
                 .hint(format!("put it into a `{other}` block"))
                 .about(name)

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use agentic_model::{Instant, Map, Value};
 use agentic_plan::{Plan, Registry, SourceMap};
-use agentic_replay::{Delivery, End, Failure, Path, Program, Scope, Start, Turn};
+use agentic_replay::{Delivery, End, Failure, Path, Program, RequestScope, Start, Turn};
 
 use crate::compile::Compiled;
 use crate::run::plan_run::PlanRun;
-use crate::run::prepare::Prepared;
-use crate::run::task::{Meaning, Routes, Step, Task, Turning, World};
-use crate::run::usage::Usage;
+use crate::run::prepare::PreparedPlan;
+use crate::run::task::{PipelineTask, PipelineWorld, Routes, TaskStep, TaskTurn, VersionMeaning};
+use crate::run::usage::AttemptUsage;
 
 mod attempts;
 mod call;
@@ -43,7 +43,7 @@ pub use crate::run::result::{BlockResult, RunResult, Status};
 
 /// How a run goes about its work. A host says the same for every replay of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Options {
+pub struct PipelineOptions {
     /// How many nodes of one plan work at once; further ones wait in the order of the plan.
     pub max_concurrency: usize,
     /// In which order the blocks of a source run.
@@ -89,9 +89,9 @@ impl BlockOrder {
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
-        Options {
+impl Default for PipelineOptions {
+    fn default() -> PipelineOptions {
+        PipelineOptions {
             max_concurrency: 256,
             blocks: BlockOrder::Sequential,
             invoked_by: None,
@@ -105,15 +105,15 @@ impl Default for Options {
 pub struct FlowProgram {
     plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
     registry: Arc<Registry>,
-    options: Options,
+    options: PipelineOptions,
     first_block: usize,
-    meaning: Meaning,
+    meaning: VersionMeaning,
     run: Option<FlowRun>,
 }
 
 /// A flow under way.
 struct FlowRun {
-    world: World,
+    world: PipelineWorld,
     blocks: Vec<BlockRun>,
     order: BlockOrder,
     /// Which block waits where, if several may run.
@@ -127,7 +127,7 @@ struct FlowRun {
 struct BlockRun {
     plan: PlanRun,
     decisions: Vec<Value>,
-    usage: Usage,
+    usage: AttemptUsage,
     started: Option<Instant>,
     ended: Option<Instant>,
     outcome: Option<Result<Value, Failure>>,
@@ -135,7 +135,7 @@ struct BlockRun {
 
 impl FlowProgram {
     /// Makes the program of all blocks of a source; block `n` runs in the context `bn`.
-    pub fn new(compiled: &Compiled, options: Options) -> FlowProgram {
+    pub fn new(compiled: &Compiled, options: PipelineOptions) -> FlowProgram {
         let blocks = compiled.blocks.iter();
         let plans = blocks.map(|block| (Arc::clone(&block.plan), Arc::clone(&block.source_map)));
         FlowProgram::of_plans(plans.collect(), Arc::clone(&compiled.registry), options)
@@ -143,7 +143,11 @@ impl FlowProgram {
 
     /// Makes the program of one block of a source, in the context it has in the whole. Nothing if
     /// there is no such block.
-    pub fn of_block(compiled: &Compiled, index: usize, options: Options) -> Option<FlowProgram> {
+    pub fn of_block(
+        compiled: &Compiled,
+        index: usize,
+        options: PipelineOptions,
+    ) -> Option<FlowProgram> {
         let block = compiled.blocks.get(index)?;
         let plans = vec![(Arc::clone(&block.plan), Arc::clone(&block.source_map))];
         let program = FlowProgram::of_plans(plans, Arc::clone(&compiled.registry), options);
@@ -151,7 +155,7 @@ impl FlowProgram {
     }
 
     /// Makes the program of a plan that came from elsewhere.
-    pub fn of_plan(plan: Plan, registry: Arc<Registry>, options: Options) -> FlowProgram {
+    pub fn of_plan(plan: Plan, registry: Arc<Registry>, options: PipelineOptions) -> FlowProgram {
         let plans = vec![(Arc::new(plan), Arc::default())];
         FlowProgram::of_plans(plans, registry, options)
     }
@@ -159,15 +163,15 @@ impl FlowProgram {
     fn of_plans(
         plans: Vec<(Arc<Plan>, Arc<SourceMap>)>,
         registry: Arc<Registry>,
-        options: Options,
+        options: PipelineOptions,
     ) -> FlowProgram {
-        let meaning = Meaning::of(crate::SEMANTICS_VERSION);
+        let meaning = VersionMeaning::of(crate::SEMANTICS_VERSION);
         FlowProgram { plans, registry, options, first_block: 0, meaning, run: None }
     }
 
     /// Prepares every block before the first node of any starts.
     fn prepare(&self, start: &Start) -> Result<FlowRun, Failure> {
-        let world = World {
+        let world = PipelineWorld {
             registry: Arc::clone(&self.registry),
             seed: start.seed,
             max_concurrency: self.options.max_concurrency.max(1),
@@ -178,14 +182,14 @@ impl FlowProgram {
         let input = Arc::new(start.input.clone());
         let mut blocks = Vec::with_capacity(self.plans.len());
         for (index, (plan, places)) in self.plans.iter().enumerate() {
-            let prepared = Prepared::of(Arc::clone(plan), &self.registry)?;
-            let scope = Scope::root().child(&format!("b{}", self.first_block + index));
+            let prepared = PreparedPlan::of(Arc::clone(plan), &self.registry)?;
+            let scope = RequestScope::root().child(&format!("b{}", self.first_block + index));
             let plan = PlanRun::new(Arc::new(prepared), scope, Arc::clone(&input));
             let plan = plan.with_places(Arc::clone(places));
             blocks.push(BlockRun {
                 plan,
                 decisions: Vec::new(),
-                usage: Usage::default(),
+                usage: AttemptUsage::default(),
                 started: None,
                 ended: None,
                 outcome: None,
@@ -203,7 +207,7 @@ impl FlowProgram {
     }
 
     /// Starts what may start and ends the run when nothing is left.
-    fn proceed(&mut self, turn: Turning) -> Turn {
+    fn proceed(&mut self, turn: TaskTurn) -> Turn {
         let mut turn = turn;
         let first_block = self.first_block;
         let n_at_once = match self.options.blocks {
@@ -233,7 +237,7 @@ impl FlowProgram {
 }
 
 impl FlowRun {
-    fn start_block(&mut self, turn: &mut Turning) {
+    fn start_block(&mut self, turn: &mut TaskTurn) {
         let index = self.n_started;
         self.n_started += 1;
         self.blocks[index].started = Some(turn.now);
@@ -252,7 +256,7 @@ impl FlowRun {
     }
 
     /// Withdraws everything that is still waited for.
-    fn withdraw_all(&mut self, turn: &mut Turning) {
+    fn withdraw_all(&mut self, turn: &mut TaskTurn) {
         match self.order {
             BlockOrder::Sequential => {
                 let running = self.n_started.checked_sub(1);
@@ -264,7 +268,7 @@ impl FlowRun {
         }
     }
 
-    fn absorb(&mut self, index: usize, mark: task::Mark, step: Step, turn: &mut Turning) {
+    fn absorb(&mut self, index: usize, mark: task::TurnMark, step: TaskStep, turn: &mut TaskTurn) {
         match self.order {
             BlockOrder::Sequential => {}
             BlockOrder::Parallel => self.routes.note(index, mark, turn),
@@ -272,7 +276,7 @@ impl FlowRun {
         let block = &mut self.blocks[index];
         block.decisions.append(&mut turn.decisions);
         block.usage.add(std::mem::take(&mut turn.usage));
-        let Step::Done(outcome) = step else { return };
+        let TaskStep::Done(outcome) = step else { return };
         block.ended = Some(turn.now);
         self.n_done += 1;
         if let Err(failure) = &outcome {
@@ -318,7 +322,7 @@ impl Program for FlowProgram {
         match self.prepare(start) {
             Ok(run) => {
                 self.run = Some(run);
-                self.proceed(Turning::at(start.at))
+                self.proceed(TaskTurn::at(start.at))
             }
             Err(failure) => Turn { end: Some(End::Failed(failure)), ..Turn::default() },
         }
@@ -327,7 +331,7 @@ impl Program for FlowProgram {
     fn deliver(&mut self, delivery: Delivery) -> Turn {
         let Some(run) = &mut self.run else { return Turn::default() };
         let Some(index) = run.block_at(&delivery.path) else { return Turn::default() };
-        let mut turn = Turning::at(delivery.at);
+        let mut turn = TaskTurn::at(delivery.at);
         let mark = turn.mark();
         let step = run.blocks[index].plan.deliver(delivery, &run.world, &mut turn);
         run.absorb(index, mark, step, &mut turn);
@@ -335,11 +339,11 @@ impl Program for FlowProgram {
     }
 
     fn mean_as(&mut self, semantics: u32) {
-        self.meaning = Meaning::of(semantics);
+        self.meaning = VersionMeaning::of(semantics);
     }
 
     fn cancel(&mut self, _reason: &str, at: Instant) -> Turn {
-        let mut turn = Turning::at(at);
+        let mut turn = TaskTurn::at(at);
         if let Some(mut run) = self.run.take() {
             run.withdraw_all(&mut turn);
         }
@@ -361,7 +365,7 @@ impl fmt::Debug for FlowProgram {
 /// Returns the plans of the programs in the nodes of a plan; none of one that cannot run.
 pub fn inner_plans(plan: &Arc<Plan>, registry: &Registry) -> Vec<Arc<Plan>> {
     let mut plans = Vec::new();
-    if let Ok(prepared) = Prepared::of(Arc::clone(plan), registry) {
+    if let Ok(prepared) = PreparedPlan::of(Arc::clone(plan), registry) {
         prepared.collect_inner(&mut plans);
     }
     plans

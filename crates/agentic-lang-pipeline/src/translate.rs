@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use agentic_diag::{Source, Style};
 use agentic_model::Value;
-use agentic_plan::{Backend, BuiltinSpec, Mode, Param, Registry};
+use agentic_plan::{AgentParameter, Backend, BuiltinSpec, Registry, ResolutionMode};
 
 use crate::compile::check;
 use crate::finding::{Findings, render_findings};
@@ -98,7 +98,7 @@ pub fn grammar(registry: &Registry) -> Value {
         ("version", Value::Int(i64::from(crate::SEMANTICS_VERSION))),
         ("operators", words(&[">=>", "<*>"])),
         ("backends", words(&[Backend::Memory.as_str(), Backend::Temporal.as_str()])),
-        ("modes", words(&[Mode::Static.as_str(), Mode::Dynamic.as_str()])),
+        ("modes", words(&[ResolutionMode::Static.as_str(), ResolutionMode::Dynamic.as_str()])),
         ("builtins", builtins),
     ])
 }
@@ -122,7 +122,7 @@ fn signature(spec: &BuiltinSpec) -> String {
     text
 }
 
-fn parameter(param: &Param) -> String {
+fn parameter(param: &AgentParameter) -> String {
     match &param.one_of {
         Some(choices) => format!("{}: {}", param.name, choices.join("|")),
         None => format!("{}: {}", param.name, param.kind),

@@ -1,6 +1,6 @@
 //! Briefings: what an agent is asked to do, as an object.
 
-use crate::object::{Fields, ObjectError};
+use crate::object::{ObjectError, ObjectFields};
 use crate::{Map, Object, Value};
 
 /// The object that seeds an agent.
@@ -34,7 +34,7 @@ impl Briefing {
     /// # Errors
     /// Fails when there is no text.
     pub fn from_object(object: &Object) -> Result<Briefing, ObjectError> {
-        let fields = Fields { kind: "briefing", map: object.map() };
+        let fields = ObjectFields { kind: "briefing", map: object.map() };
         let text = fields.text("text")?.to_owned();
         let rest = object.map().iter().filter(|(key, _)| !matches!(key.as_str(), "type" | "text"));
         Ok(Briefing { text, fields: rest.map(|(key, item)| (key.clone(), item.clone())).collect() })

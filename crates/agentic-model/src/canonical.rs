@@ -77,16 +77,16 @@ pub fn encode_entries(entries: &[(&str, Value)]) -> Result<Vec<u8>, CanonicalErr
     if !entries.iter().all(|(_, value)| is_finite(value)) {
         return Err(CanonicalError::NotFinite);
     }
-    let bytes = serde_ipld_dagcbor::to_vec(&Entries(entries))
+    let bytes = serde_ipld_dagcbor::to_vec(&MapEntries(entries))
         .expect("finite values of bounded depth always have a DAG-CBOR form");
     check_length(bytes.len())?;
     Ok(bytes)
 }
 
 /// The entries of a map, written as one.
-struct Entries<'e>(&'e [(&'e str, Value)]);
+struct MapEntries<'e>(&'e [(&'e str, Value)]);
 
-impl Serialize for Entries<'_> {
+impl Serialize for MapEntries<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
     }
@@ -103,7 +103,7 @@ pub fn decode(bytes: &[u8]) -> Result<Value, CanonicalError> {
 
 /// The value of an entry: texts and bytes where they stand, anything else as it is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Part<'b> {
+pub enum EntryPart<'b> {
     /// A text.
     Text(&'b str),
     /// Bytes.
@@ -112,13 +112,13 @@ pub enum Part<'b> {
     Other(Value),
 }
 
-impl Part<'_> {
+impl EntryPart<'_> {
     /// Returns the value, which keeps what it needs.
     pub fn into_value(self) -> Value {
         match self {
-            Part::Text(text) => Value::Text(text.to_owned()),
-            Part::Bytes(bytes) => Value::Bytes(bytes.to_owned()),
-            Part::Other(value) => value,
+            EntryPart::Text(text) => Value::Text(text.to_owned()),
+            EntryPart::Bytes(bytes) => Value::Bytes(bytes.to_owned()),
+            EntryPart::Other(value) => value,
         }
     }
 }
@@ -128,7 +128,7 @@ impl Part<'_> {
 ///
 /// # Errors
 /// Fails as [`decode`] does, and when the value is no map.
-pub fn decode_entries(bytes: &[u8]) -> Result<Vec<(&str, Part<'_>)>, CanonicalError> {
+pub fn decode_entries(bytes: &[u8]) -> Result<Vec<(&str, EntryPart<'_>)>, CanonicalError> {
     check_length(bytes.len())?;
     decode::entries(bytes)
 }

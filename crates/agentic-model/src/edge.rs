@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::object::{Fields, ObjectError};
+use crate::object::{ObjectError, ObjectFields};
 use crate::{AgentName, Instant, Kind, Map, Object, Value};
 
 /// One end of an edge: an agent, or a person written `user:<name>`.
@@ -110,7 +110,7 @@ impl Edge {
     /// # Errors
     /// Fails when a field is missing or has the wrong shape.
     pub fn from_object(object: &Object) -> Result<Edge, ObjectError> {
-        let fields = Fields { kind: "edge", map: object.map() };
+        let fields = ObjectFields { kind: "edge", map: object.map() };
         let party = |field: &'static str| {
             Party::parse(fields.text(field)?).map_err(|_| fields.wrong(field, "an agent or a user"))
         };

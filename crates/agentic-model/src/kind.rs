@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::object::{Fields, ObjectError};
+use crate::object::{ObjectError, ObjectFields};
 use crate::{Map, Object, Value};
 
 /// The longest kind name, in bytes.
@@ -97,7 +97,7 @@ impl KindEntry {
     /// # Errors
     /// Fails when a field is missing or has the wrong shape.
     pub fn from_object(object: &Object) -> Result<KindEntry, ObjectError> {
-        let fields = Fields { kind: "type", map: object.map() };
+        let fields = ObjectFields { kind: "type", map: object.map() };
         let kind = |field: &'static str, text: &str| {
             Kind::parse(text).map_err(|_| fields.wrong(field, "the name of a kind"))
         };

@@ -134,12 +134,12 @@ impl Object {
 }
 
 /// Reads fields of a built-in type, with one way of saying what is wrong.
-pub(crate) struct Fields<'a> {
+pub(crate) struct ObjectFields<'a> {
     pub kind: &'static str,
     pub map: &'a Map,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     pub fn text(&self, field: &'static str) -> Result<&'a str, ObjectError> {
         self.map.get(field).and_then(Value::as_text).ok_or(self.wrong(field, "text"))
     }

@@ -1,6 +1,6 @@
 //! Traces: what an agent saw and said, entry by entry, and the object that binds them to a commit.
 
-use crate::object::{Fields, OBJECT_BYTES_MAX, ObjectError};
+use crate::object::{OBJECT_BYTES_MAX, ObjectError, ObjectFields};
 use crate::{AgentName, Cid, Instant, Kind, Map, Object, Value};
 
 /// The most that one entry holds, in bytes: 256 KiB. Longer input becomes several pieces.
@@ -47,7 +47,7 @@ impl Entry {
     /// Fails when a field is missing or has the wrong shape.
     pub fn from_value(value: &Value) -> Result<Entry, ObjectError> {
         let map = value.as_map().ok_or(ObjectError::NotAMap { found: value.variant() })?;
-        let fields = Fields { kind: "console-trace", map };
+        let fields = ObjectFields { kind: "console-trace", map };
         let body = match map.get("body") {
             Some(body @ (Value::Text(_) | Value::Bytes(_))) => body.clone(),
             _ => return Err(fields.wrong("body", "text or bytes")),
@@ -132,7 +132,7 @@ impl ConsoleTrace {
         object: &Object,
         mut part: impl FnMut(Cid) -> Result<Object, E>,
     ) -> Result<ConsoleTrace, E> {
-        let fields = Fields { kind: "console-trace", map: object.map() };
+        let fields = ObjectFields { kind: "console-trace", map: object.map() };
         let agent = AgentName::parse(fields.text("agent")?)
             .map_err(|_| fields.wrong("agent", "the name of an agent"))?;
         let mut entries = Vec::new();
@@ -140,7 +140,7 @@ impl ConsoleTrace {
             for link in fields.list("parts")? {
                 let cid = link.as_link().ok_or(fields.wrong("parts", "a list of links"))?;
                 let object = part(cid)?;
-                let fields = Fields { kind: "console-trace", map: object.map() };
+                let fields = ObjectFields { kind: "console-trace", map: object.map() };
                 read_entries(fields.list("entries")?, &mut entries)?;
             }
         } else {

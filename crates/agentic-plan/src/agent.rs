@@ -4,7 +4,7 @@ use std::fmt;
 
 use agentic_model::{AgentName, Cid, Map, Value};
 
-use crate::fields::{Fields, ShapeError};
+use crate::fields::{PlanFields, ShapeError};
 
 /// The longest agent id, in bytes.
 pub const AGENT_ID_BYTES_MAX: usize = 128;
@@ -125,7 +125,7 @@ impl Implementation {
         if let Value::Text(name) = value {
             return native(name, at);
         }
-        let fields = Fields::of(value, at)?;
+        let fields = PlanFields::of(value, at)?;
         fields.only(&["native", "exec", "http", "agent", "model", "method", "flow", "system"])?;
         for (detail, target) in DETAILS {
             if fields.map().contains_key(detail) && !fields.map().contains_key(target) {
@@ -202,7 +202,7 @@ fn native(name: &str, at: &str) -> Result<Implementation, ShapeError> {
     Ok(Implementation::Native(name.to_owned()))
 }
 
-fn endpoint(fields: &Fields<'_>, url: &str) -> Result<Implementation, ShapeError> {
+fn endpoint(fields: &PlanFields<'_>, url: &str) -> Result<Implementation, ShapeError> {
     let has_host = ["http://", "https://"]
         .iter()
         .any(|scheme| url.strip_prefix(scheme).is_some_and(|rest| !rest.is_empty()));

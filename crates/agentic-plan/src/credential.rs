@@ -15,12 +15,12 @@ const PLACEHOLDER_PREFIX: &str = "secret-";
 
 /// A secret. It has no printed form.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct CredentialSecret(String);
 
-impl Secret {
+impl CredentialSecret {
     /// Takes a secret.
-    pub fn new(secret: impl Into<String>) -> Secret {
-        Secret(secret.into())
+    pub fn new(secret: impl Into<String>) -> CredentialSecret {
+        CredentialSecret(secret.into())
     }
 
     /// Returns the secret, for the moment of sending.
@@ -29,7 +29,7 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for CredentialSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }

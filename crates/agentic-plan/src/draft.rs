@@ -6,8 +6,10 @@ use agentic_model::{Map, Value};
 
 use crate::agent::AgentId;
 use crate::error::PlanError;
-use crate::fields::{Fields, ShapeError};
-use crate::node::{Backend, Call, CallKind, Mode, Node, NodeId, Retry, Work};
+use crate::fields::{PlanFields, ShapeError};
+use crate::node::{
+    Backend, CallKind, GraphNode, NodeId, NodeWork, PlanCall, ResolutionMode, RetryLimits,
+};
 use crate::plan::{PLAN_NODES_MAX, Plan};
 
 /// The version of the plan format.
@@ -30,7 +32,7 @@ pub struct PlanDraft {
     /// Where it runs.
     pub backend: Backend,
     /// When it is resolved.
-    pub mode: Mode,
+    pub mode: ResolutionMode,
     /// Its nodes.
     pub nodes: Vec<NodeDraft>,
     /// The nodes without requirements.
@@ -55,7 +57,7 @@ pub struct NodeDraft {
     /// The ids it requires.
     pub requires: Vec<String>,
     /// How often it is tried.
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryLimits>,
     /// How long one attempt may take.
     pub timeout_ms: Option<u64>,
     /// Advice about credentials.
@@ -68,14 +70,14 @@ impl PlanDraft {
     /// # Errors
     /// Fails on missing, unknown and ill-shaped fields.
     pub fn from_value(value: &Value) -> Result<PlanDraft, ShapeError> {
-        let fields = Fields::of(value, "")?;
+        let fields = PlanFields::of(value, "")?;
         fields.only(&["type", "v", "backend", "mode", "nodes", "entry", "exit"])?;
         if fields.optional_text("type")?.is_some_and(|kind| kind != "plan") {
             return Err(fields.wrong("type", "`plan`"));
         }
         let backend = Backend::parse(fields.text("backend")?)
             .ok_or_else(|| fields.wrong("backend", "`memory` or `temporal`"))?;
-        let mode = Mode::parse(fields.text("mode")?)
+        let mode = ResolutionMode::parse(fields.text("mode")?)
             .ok_or_else(|| fields.wrong("mode", "`static` or `dynamic`"))?;
         let nodes =
             fields.optional_list("nodes")?.ok_or_else(|| fields.wrong("nodes", "a list"))?;
@@ -135,16 +137,16 @@ impl NodeDraft {
     }
 
     /// Types a node whose id and kind are known to be valid.
-    fn into_node(self) -> Result<Node, PlanError> {
+    fn into_node(self) -> Result<GraphNode, PlanError> {
         let id = NodeId::parse(&self.id).expect("node ids were checked before");
         let work = match CallKind::parse(&self.kind) {
-            None => Work::Join,
+            None => NodeWork::Join,
             Some(kind) => {
                 let agent = self.activity.as_deref().map(AgentId::parse);
                 let Some(Ok(agent)) = agent else {
                     return Err(PlanError::NoActivity { id: self.id });
                 };
-                Work::Call(Box::new(Call {
+                NodeWork::Call(Box::new(PlanCall {
                     kind,
                     agent,
                     params: self.params,
@@ -156,12 +158,12 @@ impl NodeDraft {
             }
         };
         let requires = self.requires.into_iter().map(NodeId::mentioned).collect();
-        Ok(Node { id, work, requires })
+        Ok(GraphNode { id, work, requires })
     }
 }
 
 fn read_node(value: &Value, at: &str) -> Result<NodeDraft, ShapeError> {
-    let fields = Fields::of(value, at)?;
+    let fields = PlanFields::of(value, at)?;
     let known =
         ["id", "kind", "activity", "params", "args", "requires", "retry", "timeout_ms", "auth"];
     fields.only(&known)?;
@@ -179,17 +181,17 @@ fn read_node(value: &Value, at: &str) -> Result<NodeDraft, ShapeError> {
         requires: fields.optional_texts("requires")?.unwrap_or_default(),
         retry: match fields.map().get("retry") {
             None => None,
-            Some(retry) => Some(Retry::read(retry, &fields.place("retry"))?),
+            Some(retry) => Some(RetryLimits::read(retry, &fields.place("retry"))?),
         },
         timeout_ms: fields.optional_count("timeout_ms", DURATION_MS_MAX)?,
         auth: fields.optional_map("auth")?.cloned().map(Value::Map),
     })
 }
 
-impl Retry {
+impl RetryLimits {
     /// Reads a retry policy; what is absent is the default of activities.
-    pub(crate) fn read(value: &Value, at: &str) -> Result<Retry, ShapeError> {
-        let fields = Fields::of(value, at)?;
+    pub(crate) fn read(value: &Value, at: &str) -> Result<RetryLimits, ShapeError> {
+        let fields = PlanFields::of(value, at)?;
         fields.only(&[
             "max_attempts",
             "initial_ms",
@@ -201,7 +203,7 @@ impl Retry {
         if !(1.0..=BACKOFF_MAX).contains(&backoff) {
             return Err(fields.wrong("backoff", format!("a number from 1 to {BACKOFF_MAX}")));
         }
-        Ok(Retry {
+        Ok(RetryLimits {
             max_attempts: fields.optional_count("max_attempts", RETRY_ATTEMPTS_MAX)?.unwrap_or(3),
             initial_ms: fields.optional_count("initial_ms", DURATION_MS_MAX)?.unwrap_or(1_000),
             backoff,

@@ -20,15 +20,15 @@ impl ShapeError {
 }
 
 /// A map under reading.
-pub(crate) struct Fields<'a> {
+pub(crate) struct PlanFields<'a> {
     map: &'a Map,
     at: &'a str,
 }
 
-impl<'a> Fields<'a> {
-    pub fn of(value: &'a Value, at: &'a str) -> Result<Fields<'a>, ShapeError> {
+impl<'a> PlanFields<'a> {
+    pub fn of(value: &'a Value, at: &'a str) -> Result<PlanFields<'a>, ShapeError> {
         let map = value.as_map().ok_or_else(|| ShapeError::new(at, "a map"))?;
-        Ok(Fields { map, at })
+        Ok(PlanFields { map, at })
     }
 
     pub fn map(&self) -> &'a Map {

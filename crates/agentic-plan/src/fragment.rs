@@ -5,7 +5,7 @@
 //! pairs are never wired up by guessing.
 
 use crate::error::PlanError;
-use crate::node::{Backend, Call, Mode, Node, NodeId, Work};
+use crate::node::{Backend, GraphNode, NodeId, NodeWork, PlanCall, ResolutionMode};
 use crate::plan::Plan;
 
 /// Gives the nodes of one plan their ids: `n0, n1, …` for calls, `j0, j1, …` for joins.
@@ -19,29 +19,29 @@ pub struct Numbering {
 /// None of the three is ever empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragment {
-    nodes: Vec<Node>,
+    nodes: Vec<GraphNode>,
     inputs: Vec<usize>,
     outputs: Vec<usize>,
 }
 
 /// A piece with one output, ready to become a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Closed {
-    nodes: Vec<Node>,
+pub struct ClosedFragment {
+    nodes: Vec<GraphNode>,
     exit: NodeId,
 }
 
-impl Closed {
+impl ClosedFragment {
     /// Checks the whole and makes the plan.
     ///
     /// # Errors
     /// Fails when the plan is too large.
-    pub fn validate(self, backend: Backend, mode: Mode) -> Result<Plan, PlanError> {
+    pub fn validate(self, backend: Backend, mode: ResolutionMode) -> Result<Plan, PlanError> {
         Plan::new(backend, mode, self.nodes, self.exit)
     }
 
     /// Returns the nodes, in order.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[GraphNode] {
         &self.nodes
     }
 }
@@ -60,9 +60,9 @@ impl Numbering {
 
 impl Fragment {
     /// Makes a fragment of one call.
-    pub fn call(numbering: &mut Numbering, call: Call) -> Fragment {
-        let work = Work::Call(Box::new(call));
-        let node = Node { id: numbering.next_call(), work, requires: Vec::new() };
+    pub fn call(numbering: &mut Numbering, call: PlanCall) -> Fragment {
+        let work = NodeWork::Call(Box::new(call));
+        let node = GraphNode { id: numbering.next_call(), work, requires: Vec::new() };
         Fragment { nodes: vec![node], inputs: vec![0], outputs: vec![0] }
     }
 
@@ -94,14 +94,14 @@ impl Fragment {
     }
 
     /// Closes the fragment: several free outputs are joined, the one that is left is the exit.
-    pub fn finish(self, numbering: &mut Numbering) -> Closed {
+    pub fn finish(self, numbering: &mut Numbering) -> ClosedFragment {
         let closed = self.closed(numbering);
         let exit = closed.nodes[closed.outputs[0]].id.clone();
-        Closed { nodes: closed.nodes, exit }
+        ClosedFragment { nodes: closed.nodes, exit }
     }
 
     /// Returns the nodes, in order.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[GraphNode] {
         &self.nodes
     }
 
@@ -110,7 +110,11 @@ impl Fragment {
         if self.outputs.len() > 1 {
             let requires = self.outputs.iter().map(|at| self.nodes[*at].id.clone()).collect();
             self.outputs = vec![self.nodes.len()];
-            self.nodes.push(Node { id: numbering.next_join(), work: Work::Join, requires });
+            self.nodes.push(GraphNode {
+                id: numbering.next_join(),
+                work: NodeWork::Join,
+                requires,
+            });
         }
         self
     }

@@ -29,21 +29,22 @@ mod text;
 mod validate;
 
 pub use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
-pub use crate::credential::{CredentialError, MASKED_BYTES_MIN, Secret, placeholder};
+pub use crate::credential::{CredentialError, CredentialSecret, MASKED_BYTES_MIN, placeholder};
 pub use crate::draft::{NodeDraft, PLAN_VERSION, PlanDraft};
 pub use crate::error::{PlanError, PlanErrorKind};
 pub use crate::fields::ShapeError;
-pub use crate::fragment::{Closed, Fragment, Numbering};
-pub use crate::message::{Action, ActionStyle, Message, SNOOZE, Severity};
+pub use crate::fragment::{ClosedFragment, Fragment, Numbering};
+pub use crate::message::{ActionStyle, Message, MessageChoice, SNOOZE, Severity};
 pub use crate::node::{
-    Backend, Call, CallKind, InvalidNodeId, Mode, NODE_ID_BYTES_MAX, Node, NodeId, Retry, Work,
+    Backend, CallKind, GraphNode, InvalidNodeId, NODE_ID_BYTES_MAX, NodeId, NodeWork, PlanCall,
+    ResolutionMode, RetryLimits,
 };
 pub use crate::plan::{PLAN_NODES_MAX, Plan};
 pub use crate::redactor::Redactor;
 pub use crate::registry::{
-    ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec, Condition, Param,
-    Presence, RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX, Test, Type, ValueShape,
-    Verdict, is_identifier, standard_registry,
+    AgentParameter, ArgSchema, AuthSource, BUILTINS_MAX, BindError, BuiltinKind, BuiltinSpec,
+    Condition, ParameterType, Presence, RESERVED_WORDS, Registry, RegistryError, TYPE_NESTING_MAX,
+    ValueShape, VerdictComparison, VerdictQuestion, is_identifier, standard_registry,
 };
 pub use crate::render::NotExportable;
 pub use crate::route::{Destination, Identities, Route, Router, is_identity};

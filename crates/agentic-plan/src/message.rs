@@ -70,7 +70,7 @@ pub struct Message {
     /// What there is to look at.
     pub evidence: Vec<Value>,
     /// What may be chosen.
-    pub actions: Vec<Action>,
+    pub actions: Vec<MessageChoice>,
     /// Where more can be read: names with addresses.
     pub links: Vec<(String, String)>,
     /// The run that tells or asks, as its engine names it.
@@ -81,7 +81,7 @@ pub struct Message {
 
 /// Something that may be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Action {
+pub struct MessageChoice {
     /// The choice.
     pub id: String,
     /// What people read.
@@ -101,15 +101,15 @@ pub enum ActionStyle {
     Default,
 }
 
-impl Action {
+impl MessageChoice {
     /// Makes the action of a choice; the standard ones have their own style.
-    pub fn of_choice(choice: &str) -> Action {
+    pub fn of_choice(choice: &str) -> MessageChoice {
         let style = match choice {
             ACCEPT => ActionStyle::Primary,
             REJECT => ActionStyle::Danger,
             _ => ActionStyle::Default,
         };
-        Action { id: choice.to_owned(), label: choice.to_owned(), style }
+        MessageChoice { id: choice.to_owned(), label: choice.to_owned(), style }
     }
 
     fn to_value(&self) -> Value {
@@ -128,14 +128,14 @@ impl Action {
 
 impl Message {
     /// Returns the choices of a question: those that it offers, `accept`, `reject` and `snooze`.
-    pub fn actions_of(offered: &[&str]) -> Vec<Action> {
+    pub fn actions_of(offered: &[&str]) -> Vec<MessageChoice> {
         let mut choices: Vec<&str> = Vec::new();
         for choice in [ACCEPT, REJECT].iter().chain(offered).chain(&[SNOOZE]) {
             if !choices.contains(choice) {
                 choices.push(choice);
             }
         }
-        choices.into_iter().map(Action::of_choice).collect()
+        choices.into_iter().map(MessageChoice::of_choice).collect()
     }
 
     /// Returns the message as data. Texts and evidence that are too long are cut; who wants all of
@@ -153,7 +153,10 @@ impl Message {
             ("body", Value::Text(clipped(&self.body, BODY_CHARS_MAX))),
             ("severity", Value::text(self.severity.as_str())),
             ("evidence", self.evidence.iter().map(shortened).collect::<Vec<_>>().into()),
-            ("actions", self.actions.iter().map(Action::to_value).collect::<Vec<_>>().into()),
+            (
+                "actions",
+                self.actions.iter().map(MessageChoice::to_value).collect::<Vec<_>>().into(),
+            ),
             ("links", self.links.iter().map(link).collect::<Vec<_>>().into()),
             ("run", Value::text(&self.run)),
             ("metadata", Value::Map(self.metadata.clone())),

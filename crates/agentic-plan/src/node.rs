@@ -20,7 +20,7 @@ pub enum Backend {
 
 /// When a block is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mode {
+pub enum ResolutionMode {
     /// Once, when it is compiled.
     Static,
     /// When it is reached.
@@ -42,18 +42,20 @@ impl Backend {
     }
 }
 
-impl Mode {
+impl ResolutionMode {
     /// Returns the keyword.
     pub fn as_str(self) -> &'static str {
         match self {
-            Mode::Static => "static",
-            Mode::Dynamic => "dynamic",
+            ResolutionMode::Static => "static",
+            ResolutionMode::Dynamic => "dynamic",
         }
     }
 
     /// Reads the keyword back.
-    pub fn parse(text: &str) -> Option<Mode> {
-        [Mode::Static, Mode::Dynamic].into_iter().find(|mode| mode.as_str() == text)
+    pub fn parse(text: &str) -> Option<ResolutionMode> {
+        [ResolutionMode::Static, ResolutionMode::Dynamic]
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
     }
 }
 
@@ -63,7 +65,7 @@ impl fmt::Display for Backend {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ResolutionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -128,27 +130,27 @@ impl fmt::Display for NodeId {
 
 /// One node of a plan.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Node {
+pub struct GraphNode {
     /// Its id.
     pub id: NodeId,
     /// What it does.
-    pub work: Work,
+    pub work: NodeWork,
     /// The nodes whose outputs it needs, in order.
     pub requires: Vec<NodeId>,
 }
 
 /// What a node does.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Work {
+pub enum NodeWork {
     /// Makes a list of the outputs it requires.
     Join,
     /// Calls an agent.
-    Call(Box<Call>),
+    Call(Box<PlanCall>),
 }
 
 /// A call of an agent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Call {
+pub struct PlanCall {
     /// What sort of call.
     pub kind: CallKind,
     /// Whom it calls.
@@ -158,7 +160,7 @@ pub struct Call {
     /// The values beyond the parameters.
     pub args: Vec<Value>,
     /// How often it is tried; nothing means the default.
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryLimits>,
     /// How long one attempt may take; nothing means the default.
     pub timeout_ms: Option<u64>,
     /// A copy of the registry's advice about credentials, for tools.
@@ -199,7 +201,7 @@ impl CallKind {
 
 /// How often a call is tried, and how long the pauses are.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Retry {
+pub struct RetryLimits {
     /// How many attempts there are, the first included.
     pub max_attempts: u64,
     /// The first pause.
@@ -212,10 +214,10 @@ pub struct Retry {
     pub non_retryable: Vec<String>,
 }
 
-impl Call {
+impl PlanCall {
     /// Makes a call without parameters and with the defaults for everything else.
-    pub fn new(kind: CallKind, agent: AgentId) -> Call {
-        Call {
+    pub fn new(kind: CallKind, agent: AgentId) -> PlanCall {
+        PlanCall {
             kind,
             agent,
             params: Map::new(),

@@ -5,7 +5,7 @@ use agentic_model::{Cid, Map, Object, Value, json};
 
 use crate::draft::{PLAN_VERSION, PlanDraft};
 use crate::error::PlanError;
-use crate::node::{Backend, Mode, Node, NodeId, Work};
+use crate::node::{Backend, GraphNode, NodeId, NodeWork, ResolutionMode};
 use crate::validate::{self, Links};
 
 /// The most nodes of one plan.
@@ -16,8 +16,8 @@ pub const PLAN_NODES_MAX: usize = 2_000;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     backend: Backend,
-    mode: Mode,
-    nodes: Vec<Node>,
+    mode: ResolutionMode,
+    nodes: Vec<GraphNode>,
     entry: Vec<NodeId>,
     exit: usize,
     links: Links,
@@ -27,8 +27,8 @@ pub struct Plan {
 /// A plan whose inner edges are valid and whose ends are still to be said.
 pub(crate) struct Inner {
     backend: Backend,
-    mode: Mode,
-    nodes: Vec<Node>,
+    mode: ResolutionMode,
+    nodes: Vec<GraphNode>,
     links: Links,
 }
 
@@ -45,8 +45,8 @@ impl Plan {
     /// Fails when the plan cannot run.
     pub fn new(
         backend: Backend,
-        mode: Mode,
-        nodes: Vec<Node>,
+        mode: ResolutionMode,
+        nodes: Vec<GraphNode>,
         exit: NodeId,
     ) -> Result<Plan, PlanError> {
         let entry = nodes.iter().filter(|node| node.requires.is_empty());
@@ -73,8 +73,8 @@ impl Plan {
 
     pub(crate) fn with_nodes(
         backend: Backend,
-        mode: Mode,
-        nodes: Vec<Node>,
+        mode: ResolutionMode,
+        nodes: Vec<GraphNode>,
     ) -> Result<Inner, PlanError> {
         let links = validate::link(&nodes)?;
         Ok(Inner { backend, mode, nodes, links })
@@ -86,12 +86,12 @@ impl Plan {
     }
 
     /// Returns when it is resolved.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ResolutionMode {
         self.mode
     }
 
     /// Returns its nodes, in the order they were given.
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[GraphNode] {
         &self.nodes
     }
 
@@ -164,8 +164,8 @@ impl Exiting {
 
 fn to_object(
     backend: Backend,
-    mode: Mode,
-    nodes: &[Node],
+    mode: ResolutionMode,
+    nodes: &[GraphNode],
     entry: &[NodeId],
     exit: &NodeId,
 ) -> Result<Object, PlanError> {
@@ -192,13 +192,13 @@ fn ids_value(ids: &[NodeId]) -> Value {
 }
 
 /// Turns a node into data. What is empty is left out, so that every plan has one form.
-fn node_value(node: &Node) -> Value {
+fn node_value(node: &GraphNode) -> Value {
     let mut map = Map::from([("id".to_owned(), Value::text(node.id.as_str()))]);
     match &node.work {
-        Work::Join => {
+        NodeWork::Join => {
             map.insert("kind".to_owned(), Value::text("join"));
         }
-        Work::Call(call) => {
+        NodeWork::Call(call) => {
             map.insert("kind".to_owned(), Value::text(call.kind.as_str()));
             map.insert("activity".to_owned(), Value::text(call.agent.as_str()));
             if !call.params.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentic_model::{Map, Value, json};
 
-use crate::credential::{MASKED_BYTES_MIN, Secret};
+use crate::credential::{CredentialSecret, MASKED_BYTES_MIN};
 use crate::disguise::end_of;
 
 /// Masks secrets in texts and values, each with the placeholder that stands for it. A secret is
@@ -12,7 +12,7 @@ use crate::disguise::end_of;
 #[derive(Debug, Clone)]
 pub struct Redactor {
     /// Longest first, so that a secret inside another does not tear it apart.
-    masks: Vec<(Secret, String)>,
+    masks: Vec<(CredentialSecret, String)>,
     /// The shortest secret that is masked inside texts.
     bytes_min: usize,
 }
@@ -20,8 +20,8 @@ pub struct Redactor {
 impl Redactor {
     /// Takes secrets with their placeholders. One shorter than [`MASKED_BYTES_MIN`] is masked only
     /// where it is the whole of a text.
-    pub fn new(secrets: impl IntoIterator<Item = (Secret, String)>) -> Redactor {
-        let mut masks: Vec<(Secret, String)> =
+    pub fn new(secrets: impl IntoIterator<Item = (CredentialSecret, String)>) -> Redactor {
+        let mut masks: Vec<(CredentialSecret, String)> =
             secrets.into_iter().filter(|(secret, _)| !secret.expose().is_empty()).collect();
         masks.sort_by(|(left, _), (right, _)| {
             let (left, right) = (left.expose(), right.expose());
@@ -32,7 +32,9 @@ impl Redactor {
     }
 
     /// Masks secrets of any length inside texts, for those who know that they are no words.
-    pub fn of_any_length(secrets: impl IntoIterator<Item = (Secret, String)>) -> Redactor {
+    pub fn of_any_length(
+        secrets: impl IntoIterator<Item = (CredentialSecret, String)>,
+    ) -> Redactor {
         Redactor { bytes_min: 1, ..Redactor::new(secrets) }
     }
 
@@ -52,7 +54,7 @@ impl Redactor {
         if let Some(mask) = self.whole(bytes) {
             return mask.as_bytes().to_vec();
         }
-        let is_long = |secret: &Secret| secret.expose().len() >= self.bytes_min;
+        let is_long = |secret: &CredentialSecret| secret.expose().len() >= self.bytes_min;
         let long = || self.masks.iter().filter(|(secret, _)| is_long(secret));
         let mut out = Vec::with_capacity(bytes.len());
         let mut at = 0;

@@ -10,7 +10,7 @@ use agentic_model::{Map, Value, json};
 
 use crate::agent::{AgentId, Effect, Implementation, InvalidAgentId};
 use crate::fields::ShapeError;
-use crate::node::{Backend, Retry};
+use crate::node::{Backend, RetryLimits};
 
 mod read;
 mod schema;
@@ -18,9 +18,11 @@ mod standard;
 mod verdict;
 mod write;
 
-pub use crate::registry::schema::{ArgSchema, BindError, Param, Presence, TYPE_NESTING_MAX, Type};
+pub use crate::registry::schema::{
+    AgentParameter, ArgSchema, BindError, ParameterType, Presence, TYPE_NESTING_MAX,
+};
 pub use crate::registry::standard::standard_registry;
-pub use crate::registry::verdict::{Condition, Test, Verdict};
+pub use crate::registry::verdict::{Condition, VerdictComparison, VerdictQuestion};
 
 /// Words that cannot name builtins or parameters.
 pub const RESERVED_WORDS: [&str; 8] =
@@ -110,11 +112,11 @@ pub struct BuiltinSpec {
     /// What repeating it may do; nothing means that it may happen once only.
     pub effect: Option<Effect>,
     /// How often its calls are tried; nothing means the default.
-    pub retry: Option<Retry>,
+    pub retry: Option<RetryLimits>,
     /// How long one attempt may take; nothing means the default.
     pub timeout_ms: Option<u64>,
     /// What a human is asked about its output; nothing means that it goes on by itself.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<VerdictQuestion>,
 }
 
 /// The table of builtins.
@@ -291,12 +293,12 @@ impl Registry {
     }
 
     /// Fits a value to a type; names of builtins become agent ids.
-    fn fit(&self, kind: &Type, value: &Value) -> Option<Value> {
+    fn fit(&self, kind: &ParameterType, value: &Value) -> Option<Value> {
         match (kind, value) {
-            (Type::Ref, Value::Text(name)) => {
+            (ParameterType::Ref, Value::Text(name)) => {
                 self.get(name).map(|spec| Value::text(spec.agent.as_str()))
             }
-            (Type::List(kind), Value::List(items)) => {
+            (ParameterType::List(kind), Value::List(items)) => {
                 let items: Option<Vec<Value>> =
                     items.iter().map(|item| self.fit(kind, item)).collect();
                 items.map(Value::List)

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use agentic_model::{Map, Value};
 
-use crate::node::{Call, CallKind, Node, Work};
+use crate::node::{CallKind, GraphNode, NodeWork, PlanCall};
 use crate::plan::Plan;
 use crate::registry::Registry;
 
@@ -36,8 +36,8 @@ impl Plan {
         let mut out = String::from("digraph plan {\n  rankdir=LR;\n");
         for node in self.nodes() {
             let (label, shape) = match &node.work {
-                Work::Join => ("join".to_owned(), "point"),
-                Work::Call(call) => (call.agent.to_string(), shape_of(call.kind)),
+                NodeWork::Join => ("join".to_owned(), "point"),
+                NodeWork::Call(call) => (call.agent.to_string(), shape_of(call.kind)),
             };
             let rim = if node.id == *self.exit() { ", peripheries=2" } else { "" };
             let _ = writeln!(
@@ -65,11 +65,11 @@ fn shape_of(kind: CallKind) -> &'static str {
     }
 }
 
-fn sibyl_node(node: &Node, registry: &Registry) -> Result<Value, NotExportable> {
+fn sibyl_node(node: &GraphNode, registry: &Registry) -> Result<Value, NotExportable> {
     let mut map = Map::from([("id".to_owned(), Value::text(node.id.as_str()))]);
     let (activity, args) = match &node.work {
-        Work::Join => ("sibyl/join", Vec::new()),
-        Work::Call(call) => (call.agent.as_str(), sibyl_args(node, call, registry)?),
+        NodeWork::Join => ("sibyl/join", Vec::new()),
+        NodeWork::Call(call) => (call.agent.as_str(), sibyl_args(node, call, registry)?),
     };
     map.insert("activity".to_owned(), Value::text(activity));
     if !args.is_empty() {
@@ -82,7 +82,11 @@ fn sibyl_node(node: &Node, registry: &Registry) -> Result<Value, NotExportable> 
     Ok(Value::Map(map))
 }
 
-fn sibyl_args(node: &Node, call: &Call, registry: &Registry) -> Result<Vec<Value>, NotExportable> {
+fn sibyl_args(
+    node: &GraphNode,
+    call: &PlanCall,
+    registry: &Registry,
+) -> Result<Vec<Value>, NotExportable> {
     let refuse = |reason: String| NotExportable { node: node.id.to_string(), reason };
     if call.kind != CallKind::Activity {
         return Err(refuse(format!("it is of kind `{}`", call.kind.as_str())));

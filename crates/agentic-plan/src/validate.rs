@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::PlanError;
-use crate::node::{Node, NodeId, Work};
+use crate::node::{GraphNode, NodeId, NodeWork};
 use crate::plan::PLAN_NODES_MAX;
 
 /// The edges of a plan, by index.
@@ -59,16 +59,16 @@ impl Links {
 }
 
 /// Finds nodes by their ids.
-struct Index<'a> {
-    nodes: &'a [Node],
+struct NodeIndex<'a> {
+    nodes: &'a [GraphNode],
     by_id: Vec<usize>,
 }
 
-impl<'a> Index<'a> {
-    fn new(nodes: &'a [Node]) -> Index<'a> {
+impl<'a> NodeIndex<'a> {
+    fn new(nodes: &'a [GraphNode]) -> NodeIndex<'a> {
         let mut by_id: Vec<usize> = (0..nodes.len()).collect();
         by_id.sort_by(|left, right| nodes[*left].id.cmp(&nodes[*right].id).then(left.cmp(right)));
-        Index { nodes, by_id }
+        NodeIndex { nodes, by_id }
     }
 
     fn find(&self, id: &NodeId) -> Option<usize> {
@@ -85,14 +85,14 @@ impl<'a> Index<'a> {
 }
 
 /// Checks ids and edges and resolves them to indices.
-pub(crate) fn link(nodes: &[Node]) -> Result<Links, PlanError> {
+pub(crate) fn link(nodes: &[GraphNode]) -> Result<Links, PlanError> {
     if nodes.is_empty() {
         return Err(PlanError::Empty);
     }
     if nodes.len() > PLAN_NODES_MAX {
         return Err(PlanError::TooLarge { found: format!("{} nodes", nodes.len()) });
     }
-    let index = Index::new(nodes);
+    let index = NodeIndex::new(nodes);
     if let Some(at) = index.first_duplicate() {
         return Err(PlanError::DuplicateId { id: nodes[at].id.to_string() });
     }
@@ -114,11 +114,11 @@ pub(crate) fn link(nodes: &[Node]) -> Result<Links, PlanError> {
 }
 
 /// Checks the number of edges of each node, one rule after the other over all nodes.
-fn check_edges(nodes: &[Node]) -> Result<(), PlanError> {
-    let id = |node: &Node| node.id.to_string();
+fn check_edges(nodes: &[GraphNode]) -> Result<(), PlanError> {
+    let id = |node: &GraphNode| node.id.to_string();
     for node in nodes {
         let found = node.requires.len();
-        if node.work == Work::Join && found < 2 {
+        if node.work == NodeWork::Join && found < 2 {
             return Err(PlanError::JoinArity { id: id(node), found });
         }
     }
@@ -132,7 +132,7 @@ fn check_edges(nodes: &[Node]) -> Result<(), PlanError> {
     }
     for node in nodes {
         let found = node.requires.len();
-        if node.work != Work::Join && found > 1 {
+        if node.work != NodeWork::Join && found > 1 {
             return Err(PlanError::FanIn { id: id(node), found });
         }
     }
@@ -141,7 +141,7 @@ fn check_edges(nodes: &[Node]) -> Result<(), PlanError> {
 
 /// Takes away nodes without open requirements until none is left; what stays lies on or behind a
 /// circle.
-fn check_cycles(nodes: &[Node], links: &Links) -> Result<(), PlanError> {
+fn check_cycles(nodes: &[GraphNode], links: &Links) -> Result<(), PlanError> {
     let mut open: Vec<usize> = (0..nodes.len()).map(|at| links.required(at).len()).collect();
     let mut ready: Vec<usize> = (0..nodes.len()).filter(|at| open[*at] == 0).collect();
     let mut n_taken = 0;
@@ -177,7 +177,7 @@ fn check_cycles(nodes: &[Node], links: &Links) -> Result<(), PlanError> {
 }
 
 /// Checks that the entries are exactly the nodes without requirements.
-pub(crate) fn check_entry(nodes: &[Node], entry: &[NodeId]) -> Result<(), PlanError> {
+pub(crate) fn check_entry(nodes: &[GraphNode], entry: &[NodeId]) -> Result<(), PlanError> {
     let free = nodes.iter().filter(|node| node.requires.is_empty()).map(|node| &node.id);
     let mut missing: BTreeSet<&NodeId> = free.collect();
     for id in entry {
@@ -192,7 +192,11 @@ pub(crate) fn check_entry(nodes: &[Node], entry: &[NodeId]) -> Result<(), PlanEr
 }
 
 /// Checks that everything leads to the exit.
-pub(crate) fn check_orphans(nodes: &[Node], links: &Links, exit: usize) -> Result<(), PlanError> {
+pub(crate) fn check_orphans(
+    nodes: &[GraphNode],
+    links: &Links,
+    exit: usize,
+) -> Result<(), PlanError> {
     let mut reached = vec![false; nodes.len()];
     reached[exit] = true;
     let mut open = vec![exit];

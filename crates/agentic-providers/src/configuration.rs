@@ -23,7 +23,7 @@ use self::loosening::{Loosening, Withheld};
 use self::people::{FileChannel, FilePeople, FileRoute};
 use crate::Error;
 use crate::model::{
-    AGENT_MODEL_VARIABLE, Adapter, Address, RetryRule, TIME_LIMIT_DEFAULT, TIMEOUT_VARIABLE,
+    AGENT_MODEL_VARIABLE, Adapter, ModelAddress, RetryRule, TIME_LIMIT_DEFAULT, TIMEOUT_VARIABLE,
 };
 use crate::secret::SecretSource;
 use crate::tool::RESULTS_VARIABLE;
@@ -107,7 +107,7 @@ impl Examined {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelEntry {
     /// Where it is.
-    pub address: Address,
+    pub address: ModelAddress,
     /// The address as it was written.
     pub uri: String,
     /// The address of its server, where that is not the usual one.
@@ -193,7 +193,7 @@ impl Configuration {
     /// Fails on text that is no TOML, on keys that mean nothing and on entries that cannot be
     /// used.
     pub fn parse(text: &str, path: &Path) -> Result<Configuration, Error> {
-        let file: File = toml::from_str(text).map_err(|error| Error::Malformed {
+        let file: ConfigurationFile = toml::from_str(text).map_err(|error| Error::Malformed {
             path: path.to_owned(),
             line: error.span().map_or(1, |span| line_of(text, span.start)),
             reason: error.message().to_owned(),
@@ -263,7 +263,7 @@ impl Configuration {
 /// The file as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct ConfigurationFile {
     default_model: Option<String>,
     #[serde(default)]
     plain: Vec<String>,
@@ -315,7 +315,7 @@ struct FileMcp {
 
 impl FileModel {
     fn check(self) -> Result<ModelEntry, String> {
-        let address = Address::parse(&self.uri).map_err(|fault| fault.message)?;
+        let address = ModelAddress::parse(&self.uri).map_err(|fault| fault.message)?;
         if let Some(server) = &self.base_url {
             check_server(server)?;
         }

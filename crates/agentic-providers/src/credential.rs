@@ -5,10 +5,10 @@
 //! comes back is masked before anybody else reads it. Nobody is ever taken for somebody else: a
 //! call in a person's name without that person fails.
 
-use agentic_plan::{AuthSource, CredentialError, Redactor, Secret, placeholder};
+use agentic_plan::{AuthSource, CredentialError, CredentialSecret, Redactor, placeholder};
 
-use crate::credential::oauth::{Provider, Server, Tokens};
-use crate::credential::store::{Sealed, TokenStore};
+use crate::credential::oauth::{AuthorizationServer, GrantedTokens, TimedServer};
+use crate::credential::store::{SealedTokens, TokenStore};
 use crate::host::CancelFlag;
 
 mod authorization;
@@ -78,7 +78,7 @@ pub struct Keyring {
 /// A credential that was looked up for one call.
 #[derive(Debug, Clone)]
 pub struct Credential {
-    secret: Secret,
+    secret: CredentialSecret,
     redactor: Redactor,
 }
 
@@ -134,7 +134,12 @@ impl Keyring {
         }
     }
 
-    fn token(&self, provider: &str, freshness: Freshness, cancel: &CancelFlag) -> Result<Secret> {
+    fn token(
+        &self,
+        provider: &str,
+        freshness: Freshness,
+        cancel: &CancelFlag,
+    ) -> Result<CredentialSecret> {
         let identity = self
             .identity
             .clone()
@@ -150,13 +155,16 @@ impl Keyring {
             return Ok(sealed.tokens.access);
         }
         let Some(renewal) = &sealed.tokens.refresh else { return Err(missing().into()) };
-        let server = Server { provider: &Provider::configured(&self.settings, provider)?, cancel };
+        let server = TimedServer {
+            provider: &AuthorizationServer::configured(&self.settings, provider)?,
+            cancel,
+        };
         let renewed = server.refresh(renewal, self.settings.now())?;
         // A server that sends no new renewal means the old one to stay.
         let refresh = renewed.refresh.clone().or(sealed.tokens.refresh.clone());
-        let tokens = Tokens { refresh, ..renewed };
+        let tokens = GrantedTokens { refresh, ..renewed };
         let access = tokens.access.clone();
-        store.put(&Sealed { tokens, ..sealed })?;
+        store.put(&SealedTokens { tokens, ..sealed })?;
         Ok(access)
     }
 
@@ -185,7 +193,7 @@ enum Freshness {
 }
 
 impl Credential {
-    fn new(name: &str, secret: Secret, run: &str) -> Credential {
+    fn new(name: &str, secret: CredentialSecret, run: &str) -> Credential {
         let mask = placeholder(name, run);
         let masks = [(secret.clone(), mask)];
         Credential { secret, redactor: Redactor::new(masks) }

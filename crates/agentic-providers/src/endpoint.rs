@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::executable::OUTPUT_BYTES_MAX;
 use crate::host::CancelFlag;
-use crate::http::{Client, HttpFault, Message};
+use crate::http::{Client, HttpFault, HttpMessage};
 
 /// The header with the key under which a call may be repeated.
 const KEY_HEADER: &str = "idempotency-key";
@@ -81,7 +81,7 @@ impl Exchange {
             own.into_iter().chain(self.headers.iter().cloned()).collect();
         // A GET has no body: what it asks for stands in its address.
         let body = (method != "GET").then_some(body.as_slice());
-        let message = Message { method, url, headers: &headers, body };
+        let message = HttpMessage { method, url, headers: &headers, body };
         let received = Client::new(self.limit, cancel).send(&message)?;
         let status = received.status;
         let body = received.read_all(OUTPUT_BYTES_MAX as u64)?;

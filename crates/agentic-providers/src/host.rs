@@ -72,7 +72,7 @@ pub enum Place {
 
 /// Which time a run lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub enum HostClock {
     /// The system's.
     System,
     /// One that begins with the run, stands still while anything works, and jumps to the next
@@ -101,13 +101,13 @@ impl Default for Limits {
 pub struct Host {
     executor: Arc<dyn Executor>,
     limits: Limits,
-    clock: Clock,
+    clock: HostClock,
 }
 
 impl Host {
     /// Makes a host with the system's clock and default limits.
     pub fn new(executor: impl Executor) -> Host {
-        Host { executor: Arc::new(executor), limits: Limits::default(), clock: Clock::System }
+        Host { executor: Arc::new(executor), limits: Limits::default(), clock: HostClock::System }
     }
 
     /// Replaces the limits.
@@ -116,7 +116,7 @@ impl Host {
     }
 
     /// Replaces the clock.
-    pub fn with_clock(self, clock: Clock) -> Host {
+    pub fn with_clock(self, clock: HostClock) -> Host {
         Host { clock, ..self }
     }
 

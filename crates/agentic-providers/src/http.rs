@@ -60,7 +60,7 @@ pub(crate) struct Client {
 }
 
 /// What is sent.
-pub(crate) struct Message<'a> {
+pub(crate) struct HttpMessage<'a> {
     pub method: &'a str,
     pub url: &'a str,
     pub headers: &'a [(String, String)],
@@ -68,7 +68,7 @@ pub(crate) struct Message<'a> {
 }
 
 /// What came back: its head, and a body that is still to be read.
-pub(crate) struct Received {
+pub(crate) struct HttpReply {
     pub status: u16,
     headers: HeaderMap,
     body: Box<dyn Read>,
@@ -112,7 +112,7 @@ impl Client {
     }
 
     /// Sends a request and receives the head of the reply.
-    pub fn send(&self, message: &Message<'_>) -> Result<Received, HttpFault> {
+    pub fn send(&self, message: &HttpMessage<'_>) -> Result<HttpReply, HttpFault> {
         let left = self.left();
         if left.is_zero() {
             return Err(HttpFault::TimedOut(self.limit));
@@ -135,7 +135,7 @@ impl Client {
         let config = if is_near { config.proxy(None) } else { config };
         let response = self.agent.run(config.build()).map_err(|error| self.fault(error))?;
         let (head, body) = response.into_parts();
-        Ok(Received {
+        Ok(HttpReply {
             status: head.status.as_u16(),
             headers: head.headers,
             body: Box::new(body.into_reader()),
@@ -149,7 +149,7 @@ impl Client {
     }
 }
 
-impl Received {
+impl HttpReply {
     /// Returns a header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
@@ -194,7 +194,7 @@ impl Received {
     pub fn read_lines<E: From<HttpFault>>(
         mut self,
         bytes_max: u64,
-        mut next: impl FnMut(&[u8]) -> Result<Lines, E>,
+        mut next: impl FnMut(&[u8]) -> Result<LineFlow, E>,
     ) -> Result<(), E> {
         let mut rest: Vec<u8> = Vec::new();
         let (mut chunk, mut n_read, mut searched) = ([0; 8 << 10], 0, 0);
@@ -203,7 +203,7 @@ impl Received {
                 let line: Vec<u8> = rest.drain(..=searched + at).collect();
                 searched = 0;
                 let line = line.strip_suffix(b"\n").unwrap_or(&line);
-                if next(line.strip_suffix(b"\r").unwrap_or(line))? == Lines::Enough {
+                if next(line.strip_suffix(b"\r").unwrap_or(line))? == LineFlow::Enough {
                     return Ok(());
                 }
             }
@@ -230,7 +230,7 @@ impl Received {
 
 /// Whether more lines are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lines {
+pub(crate) enum LineFlow {
     More,
     Enough,
 }

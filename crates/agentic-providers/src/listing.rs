@@ -2,9 +2,9 @@
 
 use crate::configuration::{Configuration, MODEL_VARIABLE};
 use crate::host::CancelFlag;
-use crate::model::{Address, Endpoint, Protocol, Resolved, resolve};
+use crate::model::{Endpoint, ModelAddress, ModelProtocol, ResolvedModel, resolve};
 use crate::secret::SecretSource;
-use crate::tool::Tools;
+use crate::tool::RunTools;
 
 /// A provider that programs may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Listed {
                 probed.map_err(|fault| fault.message)
             }
             Provider::Mcp(_) => {
-                let offered = Tools::configured(configuration).offered(&self.name, cancel);
+                let offered = RunTools::configured(configuration).offered(&self.name, cancel);
                 let names = offered.map(|tools| tools.into_iter().map(|tool| tool.name).collect());
                 names.map_err(|fault| fault.message)
             }
@@ -119,7 +119,7 @@ pub fn list(configuration: &Configuration) -> Vec<Listed> {
         let origin = if is_chosen { Origin::Environment } else { Origin::File };
         listed.push(model(configuration, name, origin));
     }
-    for protocol in [Protocol::Anthropic, Protocol::Ollama, Protocol::OpenAi] {
+    for protocol in [ModelProtocol::Anthropic, ModelProtocol::Ollama, ModelProtocol::OpenAi] {
         listed.push(model(configuration, &any_model(protocol), Origin::Environment));
     }
     listed.extend(configuration.mcp.iter().map(|(name, entry)| Listed {
@@ -138,19 +138,19 @@ pub fn list(configuration: &Configuration) -> Vec<Listed> {
 pub fn find(configuration: &Configuration, name: &str) -> Option<Listed> {
     let known = list(configuration).into_iter().find(|listed| listed.name == name);
     known.or_else(|| {
-        Address::parse(name).is_ok().then(|| model(configuration, name, Origin::Caller))
+        ModelAddress::parse(name).is_ok().then(|| model(configuration, name, Origin::Caller))
     })
 }
 
 /// The address of whichever model a protocol reaches.
-fn any_model(protocol: Protocol) -> String {
+fn any_model(protocol: ModelProtocol) -> String {
     format!("{}://*", protocol.scheme())
 }
 
 fn model(configuration: &Configuration, name: &str, origin: Origin) -> Listed {
     let provider = match resolve(configuration, Some(name)) {
-        Ok(Resolved::Mock) => Provider::Mock,
-        Ok(Resolved::Endpoint(endpoint)) => Provider::Endpoint(endpoint),
+        Ok(ResolvedModel::Mock) => Provider::Mock,
+        Ok(ResolvedModel::Endpoint(endpoint)) => Provider::Endpoint(endpoint),
         Err(fault) => Provider::Broken(fault.message),
     };
     let is_default = configuration.default_model() == Some(name);

@@ -1,6 +1,6 @@
 //! Models: what they are asked, and what they reply.
 //!
-//! A program's request of kind `model` becomes a [`Prompt`]; a [`Model`] completes it; the
+//! A program's request of kind `model` becomes a [`ModelPrompt`]; a [`Model`] completes it; the
 //! [`Completion`] becomes the answer. What a model replies is hostile text: it is bounded, it is
 //! UTF-8, and nothing else is promised about it.
 
@@ -30,16 +30,16 @@ pub use crate::http::{Retry, RetryRule};
 pub use crate::model::adapter::{
     ADAPTER_VARIABLE, AGENT_MODEL_VARIABLE, Adapter, TIMEOUT_VARIABLE,
 };
-pub use crate::model::address::{Address, Protocol};
+pub use crate::model::address::{ModelAddress, ModelProtocol};
 pub use crate::model::concession::Refusals;
 pub use crate::model::endpoint::{Endpoint, REPLY_BYTES_MAX, TIME_LIMIT_DEFAULT};
-pub use crate::model::function::{Function, FunctionCall, Turn};
+pub use crate::model::function::{FunctionCall, FunctionTurn, ModelFunction};
 pub use crate::model::mock::MockModel;
 pub use crate::model::payload::{answer_of, prompt_of};
-pub use crate::model::registry::{Models, Resolved, resolve};
+pub use crate::model::registry::{ModelRegistry, ResolvedModel, resolve};
 pub use crate::model::role::{RETRY_AFTER_MS, role_answer, role_prompt};
 pub use crate::model::script::{script_answer, script_prompt};
-pub use crate::model::scripted::{Reply, ScriptedModel};
+pub use crate::model::scripted::{ScriptedModel, ScriptedReply};
 pub use crate::model::task::{TASK_REQUEST, task_answer, task_prompt};
 
 /// The kind of a request to a model.
@@ -47,7 +47,7 @@ pub const MODEL_REQUEST: &str = "model";
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Prompt {
+pub struct ModelPrompt {
     /// Who the model is to be.
     pub system: String,
     /// What it is asked.
@@ -55,16 +55,16 @@ pub struct Prompt {
     /// The JSON Schema that the reply should match, as JSON text.
     pub schema: Option<String>,
     /// How it should be asked; what a model does not know is left out.
-    pub options: Options,
+    pub options: ModelHints,
     /// The functions that it may call. With any, the reply comes whole, not in pieces.
-    pub functions: Vec<Function>,
+    pub functions: Vec<ModelFunction>,
     /// What it called before, and what it was given.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<FunctionTurn>,
 }
 
 /// Hints to a model.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Options {
+pub struct ModelHints {
     /// The most tokens that it may reply with.
     pub max_output: Option<u64>,
     /// How freely it chooses its words.
@@ -95,9 +95,9 @@ pub enum Think {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Completion {
     /// The reply itself.
-    pub content: Content,
+    pub content: ReplyContent,
     /// What it cost, if the model says so.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Why it ended.
     pub finish: Finish,
     /// The functions that it wants to be called before it goes on.
@@ -108,7 +108,7 @@ pub struct Completion {
 
 /// A reply as text, or as a value that needs no reading.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum ReplyContent {
     /// Text, as the model wrote it.
     Text(String),
     /// A value as JSON text, its keys in order.
@@ -117,7 +117,7 @@ pub enum Content {
 
 /// How many tokens a call took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Those of the prompt.
     pub input_tokens: u64,
     /// Those of the reply.
@@ -169,7 +169,7 @@ impl Finish {
 }
 
 /// What surrounds a call of a model.
-pub struct Call<'a> {
+pub struct ModelCall<'a> {
     /// Tells when nobody waits for the reply any more.
     pub cancel: &'a CancelFlag,
     /// How long all attempts together may take; the model's own limit without one.
@@ -198,10 +198,10 @@ pub enum Piece<'a> {
     Again,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ModelCall<'a> {
     /// Makes a call that only listens for its end.
-    pub fn new(cancel: &'a CancelFlag) -> Call<'a> {
-        Call { cancel, limit: None, listener: None, repeats: Repeats::Model }
+    pub fn new(cancel: &'a CancelFlag) -> ModelCall<'a> {
+        ModelCall { cancel, limit: None, listener: None, repeats: Repeats::Model }
     }
 }
 
@@ -280,5 +280,9 @@ pub trait Model: Send + Sync {
     /// # Errors
     /// Fails as [`FaultClass`] says; models over networks repeat a call themselves where it helps,
     /// unless the caller wants to.
-    fn complete(&self, prompt: &Prompt, call: &mut Call<'_>) -> Result<Completion, ModelFault>;
+    fn complete(
+        &self,
+        prompt: &ModelPrompt,
+        call: &mut ModelCall<'_>,
+    ) -> Result<Completion, ModelFault>;
 }

@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use agentic_model::json::reader::{Fault, HalfPairs, ReaderOptions, Reason, Scalar, Sink, read};
+use agentic_model::json::reader::{
+    HalfPairs, JsonReadFault, JsonReason, ReaderOptions, Scalar, Sink, read,
+};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -51,7 +53,7 @@ pub(crate) enum Document {
 
 impl Document {
     /// Reads a text that nests no deeper than others are read.
-    pub fn from_text(text: &str) -> Result<Document, Fault> {
+    pub fn from_text(text: &str) -> Result<Document, JsonReadFault> {
         read(text, OPTIONS, DocumentSink)
     }
 }
@@ -66,19 +68,19 @@ impl<'t> Sink<'t> for DocumentSink {
     type Key = String;
     type Members = Vec<(String, Document)>;
 
-    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Document, Reason> {
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Document, JsonReason> {
         Ok(match scalar {
             Scalar::Null => Document::Null,
             Scalar::Bool(truth) => Document::Bool(truth),
             Scalar::Number(literal) => {
                 let number = literal.parse().ok().filter(|number: &f64| number.is_finite());
-                Document::Number(number.ok_or(Reason::NumberOutOfRange)?)
+                Document::Number(number.ok_or(JsonReason::NumberOutOfRange)?)
             }
             Scalar::Text(text) => Document::Text(text.into_owned()),
         })
     }
 
-    fn list(&mut self, items: Vec<Document>) -> Result<Document, Reason> {
+    fn list(&mut self, items: Vec<Document>) -> Result<Document, JsonReason> {
         Ok(Document::List(items))
     }
 
@@ -90,7 +92,7 @@ impl<'t> Sink<'t> for DocumentSink {
         members.push((key, value));
     }
 
-    fn object(&mut self, members: Vec<(String, Document)>) -> Result<Document, Reason> {
+    fn object(&mut self, members: Vec<(String, Document)>) -> Result<Document, JsonReason> {
         Ok(Document::Object(members))
     }
 }

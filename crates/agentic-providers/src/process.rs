@@ -22,7 +22,7 @@ mod system;
 
 pub use self::charge::{AGENT_VARIABLE, Charge, REQUEST_VARIABLE};
 pub use self::launch::{Environment, Input, Launch};
-pub use self::orphan::{Orphan, Reach, orphans};
+pub use self::orphan::{Orphan, SignalReach, orphans};
 pub use self::own::set_when_told_to_stop;
 pub use self::running::{Leftover, Running};
 pub use self::starter::serve;

@@ -13,12 +13,14 @@ use crate::configuration::Configuration;
 use crate::host::{CancelFlag, Executor, system_now};
 use crate::memory::{self, MEMORY_REQUEST, Memories, MemoryCall};
 use crate::model::{
-    Call, Completion, FaultClass, MODEL_REQUEST, ModelFault, Models, Piece, Repeats, TASK_REQUEST,
-    answer_of, prompt_of, role_answer, role_prompt, script_answer, script_prompt, task_answer,
-    task_prompt,
+    Completion, FaultClass, MODEL_REQUEST, ModelCall, ModelFault, ModelRegistry, Piece, Repeats,
+    TASK_REQUEST, answer_of, prompt_of, role_answer, role_prompt, script_answer, script_prompt,
+    task_answer, task_prompt,
 };
 use crate::process::Charge;
-use crate::tool::{self, AGENT_TOOL_REQUEST, Setting, TOOL_REQUEST, ToolCall, Tools, refused};
+use crate::tool::{
+    self, AGENT_TOOL_REQUEST, RunTools, TOOL_REQUEST, ToolCall, ToolSetting, refused,
+};
 
 /// What identifies an effect: the same wherever and however often it is performed.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,9 +69,9 @@ fn unanswered(result: &Result<Completion, ModelFault>, limit: Option<Duration>) 
 #[derive(Debug, Clone, Default)]
 pub struct Providers {
     /// Who answers requests of kind `model`.
-    pub models: Models,
+    pub models: ModelRegistry,
     /// Who answers requests of kind `tool`.
-    pub tools: Arc<Tools>,
+    pub tools: Arc<RunTools>,
     /// Who answers requests of kind `memory`.
     pub memories: Arc<Memories>,
     /// The digest of what was configured.
@@ -79,10 +81,10 @@ pub struct Providers {
 impl Providers {
     /// Makes the providers of a configuration.
     pub fn configured(configuration: Configuration) -> Providers {
-        let tools = Arc::new(Tools::configured(&configuration));
+        let tools = Arc::new(RunTools::configured(&configuration));
         let memories = Arc::new(Memories::configured(&configuration));
         let digest = Some(configuration.digest());
-        let models = Models::configured(Arc::new(configuration));
+        let models = ModelRegistry::configured(Arc::new(configuration));
         Providers { models, tools, memories, configuration: digest }
     }
 
@@ -119,14 +121,14 @@ impl Providers {
         let limit = request.timeout_ms.map(Duration::from_millis);
         match request.kind.as_str() {
             MODEL_REQUEST => {
-                let mut call = Call { limit, listener, ..Call::new(cancel) };
+                let mut call = ModelCall { limit, listener, ..ModelCall::new(cancel) };
                 let model = self.models.find(payload);
                 let result = model.and_then(|it| it.complete(&prompt_of(payload), &mut call));
                 let unanswered = unanswered(&result, limit);
                 Some(Response { answer: answer_of(result), unanswered })
             }
             TASK_REQUEST => {
-                let mut call = Call { limit, ..Call::new(cancel) };
+                let mut call = ModelCall { limit, ..ModelCall::new(cancel) };
                 let model = self.models.named(payload.get("model").and_then(Value::as_text));
                 let result = model.and_then(|it| it.complete(&task_prompt(payload), &mut call));
                 let unanswered = unanswered(&result, limit);
@@ -142,7 +144,7 @@ impl Providers {
             TOOL_REQUEST => {
                 let key = stamp.request_id.to_string();
                 let (session, found) = (&stamp.session, stamp.found.as_ref());
-                let setting = Setting { session, key: &key, limit, found, cancel };
+                let setting = ToolSetting { session, key: &key, limit, found, cancel };
                 let call = ToolCall::of(payload);
                 let result = self.tools.call(&call, &setting);
                 let unanswered = result.as_ref().err().filter(|fault| fault.reached_nobody());
@@ -186,7 +188,7 @@ impl Providers {
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
     ) -> Response {
         let limit = request.timeout_ms.map(Duration::from_millis);
-        let mut call = Call { cancel, limit, listener, repeats };
+        let mut call = ModelCall { cancel, limit, listener, repeats };
         let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
         let prompt = role_prompt(&request.payload, schema);
         let result = model.and_then(|it| it.complete(&prompt, &mut call));
@@ -206,7 +208,7 @@ impl Providers {
             Err(failure) => return Answer::Failed(failure).into(),
         };
         let limit = request.timeout_ms.map(Duration::from_millis);
-        let mut call = Call { limit, listener, ..Call::new(cancel) };
+        let mut call = ModelCall { limit, listener, ..ModelCall::new(cancel) };
         let model = self.models.named(request.payload.get("model").and_then(Value::as_text));
         let result = model.and_then(|it| it.complete(&prompt, &mut call));
         let unanswered = unanswered(&result, limit);

@@ -36,7 +36,7 @@ impl Secret {
 
     /// Returns a text with every occurrence of the secret covered up, in whatever way it is escaped.
     pub fn cover(&self, text: &str) -> String {
-        let secret = agentic_plan::Secret::new(self.0.as_str());
+        let secret = agentic_plan::CredentialSecret::new(self.0.as_str());
         Redactor::of_any_length([(secret, REDACTED.to_owned())]).text(text)
     }
 }

@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 
 use crate::host::CancelFlag;
 
-pub use crate::tool::configured::Tools;
+pub use crate::tool::configured::RunTools;
 pub use crate::tool::guard::{is_guarded, is_guarded_path, lies_in_git};
 pub use crate::tool::mcp::OfferedTool;
 pub use crate::tool::web::RESULTS_VARIABLE;
@@ -106,23 +106,23 @@ impl ToolFault {
 }
 
 /// What surrounds a call of a tool.
-pub struct Setting<'a> {
+pub struct ToolSetting<'a> {
     /// What no other run has; placeholders of secrets derive from it.
     pub session: &'a str,
     /// What no other effect has: the same when it is performed again.
     pub key: &'a str,
     /// How long the call may take; the tool's own limit without one.
     pub limit: Option<Duration>,
-    /// What was found before the call was made for the first time; see [`Tools::look`].
+    /// What was found before the call was made for the first time; see [`RunTools::look`].
     pub found: Option<&'a Value>,
     /// Tells when nobody waits any more.
     pub cancel: &'a CancelFlag,
 }
 
 /// A result as JSON text, its keys in order.
-type Done = Result<String, ToolFault>;
+type ToolResult = Result<String, ToolFault>;
 
-fn json(result: &impl Serialize) -> Done {
+fn json(result: &impl Serialize) -> ToolResult {
     serde_json::to_string(result).map_err(|error| ToolFault::refused(error.to_string()))
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use agentic_model::{Cid, Map, Value, json};
 
-use crate::{Path, Position, RequestHash};
+use crate::{Path, ProgramPosition, RequestHash};
 
 /// How many changed fields a divergence names; there may be more.
 pub const CHANGES_MAX: usize = 64;
@@ -13,17 +13,17 @@ pub const CHANGES_MAX: usize = 64;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Divergence {
     /// In what way.
-    pub difference: Difference,
+    pub difference: ProgramDifference,
     /// The position of the record that was compared, if there is one.
     pub seq: Option<u64>,
     /// The path of the request.
     pub path: Path,
     /// What was recorded.
-    pub recorded: Option<Asked>,
+    pub recorded: Option<RequestFields>,
     /// What the program asks now.
-    pub asked: Option<Asked>,
+    pub asked: Option<RequestFields>,
     /// Where the two payloads, or results, differ: at most `CHANGES_MAX` places.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PayloadChange>,
     /// How the program came to its end before what was recorded, if it has.
     pub ended: Option<String>,
     /// A hint about order: the position at which the journal records what is asked now.
@@ -32,7 +32,7 @@ pub struct Divergence {
 
 /// In what way a program differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Difference {
+pub enum ProgramDifference {
     /// A request of another kind, or another sort of end.
     Kind,
     /// A request with another payload, or another result.
@@ -49,7 +49,7 @@ pub enum Difference {
 
 /// What a request asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestFields {
     /// The kind; `end` for the end of the program, `withdraw …` for a withdrawal.
     pub kind: String,
     /// The hash, if it is a request.
@@ -57,12 +57,12 @@ pub struct Asked {
     /// The schema of the answer.
     pub schema: Option<Cid>,
     /// Where in the source.
-    pub position: Option<Position>,
+    pub position: Option<ProgramPosition>,
 }
 
 /// A place where two payloads differ.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Change {
+pub struct PayloadChange {
     /// A JSON pointer (RFC 6901); empty for the whole.
     pub pointer: String,
     /// What was recorded there, if anything.
@@ -71,16 +71,16 @@ pub struct Change {
     pub asked: Option<Value>,
 }
 
-impl Difference {
+impl ProgramDifference {
     /// Returns the stable name.
     pub fn name(self) -> &'static str {
         match self {
-            Difference::Kind => "KIND",
-            Difference::Payload => "PAYLOAD",
-            Difference::Schema => "SCHEMA",
-            Difference::Leftover => "LEFTOVER",
-            Difference::Extra => "EXTRA",
-            Difference::Engine => "ENGINE",
+            ProgramDifference::Kind => "KIND",
+            ProgramDifference::Payload => "PAYLOAD",
+            ProgramDifference::Schema => "SCHEMA",
+            ProgramDifference::Leftover => "LEFTOVER",
+            ProgramDifference::Extra => "EXTRA",
+            ProgramDifference::Engine => "ENGINE",
         }
     }
 }
@@ -110,9 +110,12 @@ impl Divergence {
     /// nothing about the difference.
     fn write_sides(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.difference {
-            Difference::Payload => "other data",
-            Difference::Schema => "an answer of another schema",
-            Difference::Kind | Difference::Leftover | Difference::Extra | Difference::Engine => "",
+            ProgramDifference::Payload => "other data",
+            ProgramDifference::Schema => "an answer of another schema",
+            ProgramDifference::Kind
+            | ProgramDifference::Leftover
+            | ProgramDifference::Extra
+            | ProgramDifference::Engine => "",
         };
         match (&self.recorded, &self.asked) {
             (Some(recorded), Some(asked)) if recorded.kind == asked.kind && !what.is_empty() => {
@@ -130,15 +133,15 @@ impl Divergence {
     }
 }
 
-fn side(asked: &Option<Asked>) -> String {
-    let Some(Asked { kind, position, .. }) = asked else { return "nothing".to_owned() };
+fn side(asked: &Option<RequestFields>) -> String {
+    let Some(RequestFields { kind, position, .. }) = asked else { return "nothing".to_owned() };
     match position {
         Some(position) => format!("`{kind}` in line {}", position.line),
         None => format!("`{kind}`"),
     }
 }
 
-impl fmt::Display for Change {
+impl fmt::Display for PayloadChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let show = |value: &Option<Value>| match value {
             Some(value) => json::to_text(value),
@@ -150,7 +153,7 @@ impl fmt::Display for Change {
 }
 
 /// Finds where two values differ, in the order of their keys.
-pub(crate) fn changes(recorded: &Value, asked: &Value) -> Vec<Change> {
+pub(crate) fn changes(recorded: &Value, asked: &Value) -> Vec<PayloadChange> {
     let mut found = Vec::new();
     compare("", Some(recorded), Some(asked), &mut found);
     found
@@ -160,7 +163,7 @@ fn compare(
     pointer: &str,
     recorded: Option<&Value>,
     asked: Option<&Value>,
-    found: &mut Vec<Change>,
+    found: &mut Vec<PayloadChange>,
 ) {
     if recorded == asked || found.len() >= CHANGES_MAX {
         return;
@@ -174,7 +177,7 @@ fn compare(
                 compare(&format!("{pointer}/{n}"), left.get(n), right.get(n), found);
             }
         }
-        _ => found.push(Change {
+        _ => found.push(PayloadChange {
             pointer: pointer.to_owned(),
             recorded: recorded.cloned(),
             asked: asked.cloned(),
@@ -182,7 +185,7 @@ fn compare(
     }
 }
 
-fn compare_maps(pointer: &str, left: &Map, right: &Map, found: &mut Vec<Change>) {
+fn compare_maps(pointer: &str, left: &Map, right: &Map, found: &mut Vec<PayloadChange>) {
     let keys: std::collections::BTreeSet<&String> = left.keys().chain(right.keys()).collect();
     for key in keys {
         let token = key.replace('~', "~0").replace('/', "~1");

@@ -17,13 +17,13 @@ const EXEC: &str = "exec";
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coverage {
     kind: String,
-    program: Option<Program>,
+    program: Option<GrantProgram>,
 }
 
 /// What tells the program of a request from every other.
 #[derive(Debug, Clone, PartialEq)]
-struct Program {
-    name: Name,
+struct GrantProgram {
+    name: ProgramName,
     /// Everything of the request that is neither an argument nor an input of the program: a folder
     /// or a variable can make another program of the same name.
     setting: Map,
@@ -31,7 +31,7 @@ struct Program {
 
 /// How a request names its program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Name {
+enum ProgramName {
     /// The first of several words.
     Word(String),
     /// The first word of a line for the shell that does nothing but start one program.
@@ -65,14 +65,14 @@ impl Coverage {
     /// Says for people what it covers.
     pub fn words(&self) -> String {
         let kind = &self.kind;
-        let Some(Program { name, setting }) = &self.program else {
+        let Some(GrantProgram { name, setting }) = &self.program else {
             return format!("every later `{kind}` of this session");
         };
         let what = match name {
-            Name::Word(word) | Name::OfLine(word) => {
+            ProgramName::Word(word) | ProgramName::OfLine(word) => {
                 format!("every later `{kind}` of the program `{word}`, whatever its arguments")
             }
-            Name::Line(_) => format!("every later `{kind}` of this very line"),
+            ProgramName::Line(_) => format!("every later `{kind}` of this very line"),
         };
         let so = if setting.is_empty() { "" } else { " in this setting" };
         format!("{what}{so}, in this session")
@@ -142,19 +142,19 @@ fn ask_at<'b>(body: &'b Body, path: &Path) -> Option<&'b AskRecord> {
 
 /// Reads the program that a request names. What names none is covered with its kind alone, as it
 /// would be allowed.
-fn program_of(payload: &Value) -> Option<Program> {
+fn program_of(payload: &Value) -> Option<GrantProgram> {
     let mut setting = payload.as_map()?.clone();
     let (line, words) = (setting.remove("command"), setting.remove("argv"));
     setting.remove("stdin");
     let name = match (line, words) {
         (Some(Value::Text(line)), _) => match first_word(&line) {
-            Some(word) => Name::OfLine(word.to_owned()),
-            None => Name::Line(line),
+            Some(word) => ProgramName::OfLine(word.to_owned()),
+            None => ProgramName::Line(line),
         },
-        (_, Some(Value::List(words))) => Name::Word(words.first()?.as_text()?.to_owned()),
+        (_, Some(Value::List(words))) => ProgramName::Word(words.first()?.as_text()?.to_owned()),
         (_, _) => return None,
     };
-    Some(Program { name, setting })
+    Some(GrantProgram { name, setting })
 }
 
 /// Returns the first word of a line for the shell if all that the line does is to start one program:

@@ -36,22 +36,23 @@ mod tests;
 pub use crate::answer::{Answer, CODE_BYTES_MAX, Failure, MESSAGE_BYTES_MAX, NOT_DATA, Stopped};
 pub use crate::block::{HashedRecord, join_records, part_records};
 pub use crate::chain::{Chain, Corrupt, Journal, Link, sub_chain_hash};
-pub use crate::divergence::{Asked, Change, Difference, Divergence};
+pub use crate::divergence::{Divergence, PayloadChange, ProgramDifference, RequestFields};
 pub use crate::grant::{Coverage, Grant, Grants};
 pub use crate::id::{RecordHash, SessionId};
 pub use crate::kinds::{HOLD, Handling, KindRule, Kinds, SUSPEND, Storage};
 pub use crate::language::{
     Language, PinnedProgram, Places, ProgramFault, TraceDetail, behaviour, language_name, source_of,
 };
-pub use crate::path::{InvalidPath, Path, Scope};
+pub use crate::path::{InvalidPath, Path, RequestScope};
 pub use crate::program::{Delivery, End, Event, Program, ScopeStep, Start, Turn};
 pub use crate::record::{Body, By, Engine, Objects, Record, StartRecord, Stored};
 pub use crate::request::{
-    EffectClass, PATCH, Position, RESERVED, Request, RequestHash, RequestId, SCOPE, SLEEP,
+    EffectClass, PATCH, ProgramPosition, RESERVED, Request, RequestHash, RequestId, SCOPE, SLEEP,
 };
 pub use crate::rng::Seed;
 pub use crate::run::{
-    DEFECT, Finished, KIND_BYTES_MAX, REQUESTS_AFTER_CANCEL_MAX, Run, STALLED, Step, run_to_end,
+    DEFECT, HostStep, KIND_BYTES_MAX, ProgramRun, REQUESTS_AFTER_CANCEL_MAX, RunFinish, STALLED,
+    run_to_end,
 };
 pub use crate::session::{
     Fold, ForkDraft, ForkError, Hold, HoldReason, Loaded, Note, Opening, Parted, Performance,

@@ -161,20 +161,20 @@ fn sort_key(component: &[u8]) -> (&[u8], u64) {
 
 /// A context of a program: gives each request and each child context its path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Scope {
+pub struct RequestScope {
     path: Path,
     next: u64,
 }
 
-impl Scope {
+impl RequestScope {
     /// Returns the outermost context.
-    pub fn root() -> Scope {
-        Scope::default()
+    pub fn root() -> RequestScope {
+        RequestScope::default()
     }
 
     /// Opens a child context under a name that the source fixes.
-    pub fn child(&self, component: &str) -> Scope {
-        Scope { path: self.path.child(component), next: 0 }
+    pub fn child(&self, component: &str) -> RequestScope {
+        RequestScope { path: self.path.child(component), next: 0 }
     }
 
     /// Returns the path of the next request of this context.
@@ -238,7 +238,8 @@ mod tests {
 
     #[test]
     fn long_paths_keep_a_bounded_length_and_stay_apart() {
-        let (mut left, mut right) = (Scope::root().child("a"), Scope::root().child("b"));
+        let (mut left, mut right) =
+            (RequestScope::root().child("a"), RequestScope::root().child("b"));
         for _ in 0..500 {
             (left, right) = (left.child("call"), right.child("call"));
         }

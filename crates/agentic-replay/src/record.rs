@@ -7,7 +7,7 @@
 
 use agentic_model::{AgentName, Cid, Instant};
 
-use crate::{Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
+use crate::{Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId, Stopped};
 
 mod codec;
 mod stored;
@@ -131,7 +131,7 @@ pub struct AskRecord {
     /// The time limit.
     pub timeout_ms: Option<u64>,
     /// Where in the source; for people only.
-    pub position: Option<Position>,
+    pub position: Option<ProgramPosition>,
 }
 
 /// The answer to an ask.

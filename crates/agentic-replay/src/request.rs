@@ -40,7 +40,7 @@ pub struct Request {
     /// How long the effect may take, in milliseconds. Not part of the hash.
     pub timeout_ms: Option<u64>,
     /// Where in the source the request was made. Not part of the hash.
-    pub position: Option<Position>,
+    pub position: Option<ProgramPosition>,
     /// The object that the request is made for, such as the plan it is a node of. Not part of the
     /// hash, so that a program that was changed elsewhere still asks the same.
     pub origin: Option<Arc<Cid>>,
@@ -48,7 +48,7 @@ pub struct Request {
 
 /// A place in a source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct ProgramPosition {
     /// The line, from 1.
     pub line: u32,
     /// The column in characters, from 1.

@@ -1,7 +1,7 @@
 //! Driving a program: the part that every host shares.
 //!
-//! A [`Run`] owns the set of open requests. It hands newly opened ones out in path order, takes
-//! withdrawals back, delivers one answer at a time as its record would give it back, and ends a
+//! A [`ProgramRun`] owns the set of open requests. It hands newly opened ones out in path order,
+//! takes withdrawals back, delivers one answer at a time as its record would give it back, and ends a
 //! program that misbehaves instead of trusting it. It performs nothing and knows no clock.
 
 use std::collections::BTreeMap;
@@ -30,16 +30,16 @@ pub const KIND_BYTES_MAX: usize = 256;
 
 /// A program under way, between two quiescences.
 #[derive(Debug)]
-pub struct Run<P> {
+pub struct ProgramRun<P> {
     program: P,
     open: BTreeMap<Path, Arc<Request>>,
     now: Instant,
-    phase: Phase,
+    phase: RunPhase,
 }
 
 /// How far a run has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum RunPhase {
     Running,
     /// Asked to stop, with so many requests left.
     Stopping(usize),
@@ -48,7 +48,7 @@ enum Phase {
 
 /// What a host has to do after one quiescence.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Step {
+pub struct HostStep {
     /// Requests to perform, in path order.
     pub opened: Vec<Arc<Request>>,
     /// Requests that were open before and that nobody waits for any more, in path order.
@@ -63,27 +63,28 @@ pub struct Step {
 
 /// How a run of [`run_to_end`] went.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finished {
+pub struct RunFinish {
     /// How the program ended.
     pub end: End,
     /// What it said on the way, in order.
     pub events: Vec<Event>,
 }
 
-impl<P: Program> Run<P> {
+impl<P: Program> ProgramRun<P> {
     /// Starts a program and runs it to its first quiescence.
-    pub fn begin(mut program: P, start: &Start) -> (Run<P>, Step) {
+    pub fn begin(mut program: P, start: &Start) -> (ProgramRun<P>, HostStep) {
         let turn = program.start(start);
-        let mut run = Run { program, open: BTreeMap::new(), now: start.at, phase: Phase::Running };
+        let mut run =
+            ProgramRun { program, open: BTreeMap::new(), now: start.at, phase: RunPhase::Running };
         let step = run.absorb(turn);
         (run, step)
     }
 
     /// Hands one answer over and runs the program to quiescence. An answer to a request that is
     /// not open changes nothing. Time never runs backwards: an earlier `at` counts as the latest.
-    pub fn deliver(&mut self, path: &Path, answer: Answer, at: Instant) -> Step {
+    pub fn deliver(&mut self, path: &Path, answer: Answer, at: Instant) -> HostStep {
         if self.open.remove(path).is_none() {
-            return Step::default();
+            return HostStep::default();
         }
         self.now = self.now.max(at);
         let answer = answer.settled();
@@ -92,26 +93,26 @@ impl<P: Program> Run<P> {
     }
 
     /// Asks the program to stop. The second call, and one after the end, change nothing.
-    pub fn cancel(&mut self, reason: &str, at: Instant) -> Step {
-        if self.phase != Phase::Running {
-            return Step::default();
+    pub fn cancel(&mut self, reason: &str, at: Instant) -> HostStep {
+        if self.phase != RunPhase::Running {
+            return HostStep::default();
         }
-        self.phase = Phase::Stopping(REQUESTS_AFTER_CANCEL_MAX);
+        self.phase = RunPhase::Stopping(REQUESTS_AFTER_CANCEL_MAX);
         self.now = self.now.max(at);
         let turn = self.program.cancel(reason, self.now);
         self.absorb(turn)
     }
 
     /// Ends the run at once, without giving the program a word.
-    pub fn kill(&mut self) -> Step {
+    pub fn kill(&mut self) -> HostStep {
         match self.phase {
-            Phase::Ended => Step::default(),
-            Phase::Running | Phase::Stopping(_) => self.finish(Vec::new(), End::Cancelled),
+            RunPhase::Ended => HostStep::default(),
+            RunPhase::Running | RunPhase::Stopping(_) => self.finish(Vec::new(), End::Cancelled),
         }
     }
 
     /// Ends the run at once with a failure that the host found.
-    pub(crate) fn fail(&mut self, failure: Failure) -> Step {
+    pub(crate) fn fail(&mut self, failure: Failure) -> HostStep {
         self.finish(Vec::new(), End::Failed(failure))
     }
 
@@ -137,15 +138,15 @@ impl<P: Program> Run<P> {
 
     /// Says whether the program has ended.
     pub fn has_ended(&self) -> bool {
-        self.phase == Phase::Ended
+        self.phase == RunPhase::Ended
     }
 
-    fn absorb(&mut self, turn: Turn) -> Step {
+    fn absorb(&mut self, turn: Turn) -> HostStep {
         let scopes = self.program.take_scopes();
-        Step { scopes, ..self.take_in(turn) }
+        HostStep { scopes, ..self.take_in(turn) }
     }
 
-    fn take_in(&mut self, turn: Turn) -> Step {
+    fn take_in(&mut self, turn: Turn) -> HostStep {
         let Turn { opened, withdrawn, events, end } = turn;
         if let Some(end) = end {
             return self.finish(events, end);
@@ -157,16 +158,16 @@ impl<P: Program> Run<P> {
                 return self.finish(events, End::Failed(Failure::new(DEFECT, message)));
             }
         };
-        if let Phase::Stopping(left) = self.phase {
+        if let RunPhase::Stopping(left) = self.phase {
             match left.checked_sub(n_opened) {
-                Some(left) => self.phase = Phase::Stopping(left),
+                Some(left) => self.phase = RunPhase::Stopping(left),
                 None => return self.finish(events, End::Cancelled),
             }
         }
         let step = self.take_back(opened, withdrawn, events);
         if self.open.is_empty() {
             let failure = Failure::new(STALLED, "the program waits for nothing and does not end");
-            return Step {
+            return HostStep {
                 withdrawn: step.withdrawn,
                 ..self.finish(step.events, End::Failed(failure))
             };
@@ -204,7 +205,7 @@ impl<P: Program> Run<P> {
         mut opened: Vec<Arc<Request>>,
         mut withdrawn: Vec<Path>,
         events: Vec<Event>,
-    ) -> Step {
+    ) -> HostStep {
         withdrawn.sort();
         withdrawn.dedup();
         withdrawn.retain(|path| match opened.binary_search_by(|request| request.path.cmp(path)) {
@@ -218,11 +219,11 @@ impl<P: Program> Run<P> {
         for request in &opened {
             self.open.insert(request.path.clone(), Arc::clone(request));
         }
-        Step { opened, withdrawn, events, ..Step::default() }
+        HostStep { opened, withdrawn, events, ..HostStep::default() }
     }
 
-    fn finish(&mut self, events: Vec<Event>, end: End) -> Step {
-        self.phase = Phase::Ended;
+    fn finish(&mut self, events: Vec<Event>, end: End) -> HostStep {
+        self.phase = RunPhase::Ended;
         let withdrawn = std::mem::take(&mut self.open).into_keys().collect();
         let end = match end {
             End::Done(value) => match settle(value) {
@@ -232,7 +233,7 @@ impl<P: Program> Run<P> {
             End::Failed(failure) => End::Failed(failure.settled()),
             End::Cancelled => end,
         };
-        Step { withdrawn, events, end: Some(end), ..Step::default() }
+        HostStep { withdrawn, events, end: Some(end), ..HostStep::default() }
     }
 }
 
@@ -245,13 +246,13 @@ pub fn run_to_end(
     program: impl Program,
     start: &Start,
     mut perform: impl FnMut(&Request) -> Answer,
-) -> Finished {
-    let (mut run, mut step) = Run::begin(program, start);
+) -> RunFinish {
+    let (mut run, mut step) = ProgramRun::begin(program, start);
     let mut events = Vec::new();
     loop {
         events.append(&mut step.events);
         if let Some(end) = step.end {
-            return Finished { end, events };
+            return RunFinish { end, events };
         }
         let request = run.open().values().next().cloned();
         let request = request.expect("a run that has not ended has an open request");

@@ -18,7 +18,7 @@ use crate::record::{
 use crate::settle::settle;
 use crate::{
     Answer, Body, By, Chain, Coverage, End, Engine, Event, Failure, Grant, Grants, Handling, Kinds,
-    Objects, Path, Program, Request, RequestHash, Run, ScopeStep, SessionId, StartRecord,
+    Objects, Path, Program, ProgramRun, Request, RequestHash, ScopeStep, SessionId, StartRecord,
 };
 
 mod advance;
@@ -29,7 +29,7 @@ mod replay;
 mod scope;
 mod signal;
 
-use crate::session::advance::{Beginning, outcome_of, place};
+use crate::session::advance::{SessionBeginning, outcome_of, place};
 use crate::session::signal::Signals;
 
 pub use crate::session::fork::{ForkDraft, ForkError, Parted};
@@ -72,7 +72,7 @@ pub struct Setting<'s> {
 /// A session under way.
 #[derive(Debug)]
 pub struct Session<P> {
-    run: Run<P>,
+    run: ProgramRun<P>,
     chain: Chain,
     start: StartRecord,
     flow: Cid,
@@ -104,7 +104,7 @@ struct Ask {
     attempt: u32,
     /// When the next attempt is due, if one failed.
     next_at: Option<Instant>,
-    standing: Standing,
+    standing: RequestStanding,
     /// What was found before its effect began.
     found: Option<Value>,
     permit: Option<Permit>,
@@ -121,7 +121,7 @@ struct Permit {
 
 /// Where an unanswered request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum RequestStanding {
     Open,
     /// Its effect may have happened before a crash.
     InDoubt,
@@ -218,7 +218,7 @@ impl<P: Program> Session<P> {
         };
         let mut chain = Chain::empty();
         progress.links.push(chain.append(at, Body::Start(Box::new(start.clone()))));
-        let beginning = Beginning { start, input, at, chain, kinds };
+        let beginning = SessionBeginning { start, input, at, chain, kinds };
         let (mut session, group) = Session::begin(program, beginning);
         session.record(group, &mut progress);
         Ok((session, progress))
@@ -244,8 +244,10 @@ impl<P: Program> Session<P> {
         let record = AnswerRecord { path: path.clone(), outcome, by, attempt: ask.attempt };
         self.append(at, Body::Answer(record), &mut progress);
         let group = match ask.standing {
-            Standing::Withdrawn => Group::default(),
-            Standing::Open | Standing::InDoubt => self.deliver(path, answer, self.chain.at()),
+            RequestStanding::Withdrawn => Group::default(),
+            RequestStanding::Open | RequestStanding::InDoubt => {
+                self.deliver(path, answer, self.chain.at())
+            }
         };
         self.record(group, &mut progress);
         Ok(progress)
@@ -333,7 +335,7 @@ impl<P: Program> Session<P> {
         let edited = edited.map(settle).transpose().map_err(Refused::NotData)?;
         let stored = edited.as_ref().map(|value| place(value, &mut progress.objects));
         let ask = self.ask_mut(path)?;
-        ask.standing = Standing::Open;
+        ask.standing = RequestStanding::Open;
         ask.permit = Some(Permit { edited });
         let decision = decision.to_owned();
         if is_wide {

@@ -8,8 +8,8 @@ use agentic_model::{AgentName, Cid, Instant, Oid, Value};
 
 use crate::record::{AskRecord, AttemptRecord, PermitScope, VoteRecord};
 use crate::{
-    Answer, By, Engine, Failure, HoldReason, Path, Position, RecordHash, RequestId, SessionId,
-    State,
+    Answer, By, Engine, Failure, HoldReason, Path, ProgramPosition, RecordHash, RequestId,
+    SessionId, State,
 };
 
 mod reader;
@@ -74,7 +74,7 @@ pub struct AskedRequest {
     /// The data.
     pub payload: Value,
     /// Where in the source.
-    pub position: Option<Position>,
+    pub position: Option<ProgramPosition>,
     /// When it was asked.
     pub asked_at: Instant,
     /// When it was answered.

@@ -18,11 +18,11 @@ const OVER: &str = "over";
 
 /// Processes that have started and wait.
 pub struct Fleet {
-    workers: Vec<Worker>,
+    workers: Vec<FleetWorker>,
     gate: PipeWriter,
 }
 
-struct Worker {
+struct FleetWorker {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
@@ -49,7 +49,7 @@ impl Fleet {
             command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::inherit());
             let mut child = command.spawn().map_err(Error::file("start a worker"))?;
             let stdout = child.stdout.take().expect("the pipe was asked for");
-            workers.push(Worker { child, lines: BufReader::new(stdout).lines() });
+            workers.push(FleetWorker { child, lines: BufReader::new(stdout).lines() });
         }
         for worker in &mut workers {
             // One that ends before is found when it is waited for.
@@ -85,7 +85,7 @@ impl Fleet {
 }
 
 /// Reads what a worker prints to its end.
-fn hear(mut worker: Worker, started: Moment) -> Result<Voyage, Error> {
+fn hear(mut worker: FleetWorker, started: Moment) -> Result<Voyage, Error> {
     let mut voyage = Voyage::default();
     for line in worker.lines.by_ref().map_while(Result::ok) {
         match line == OVER {

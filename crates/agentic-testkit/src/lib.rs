@@ -19,10 +19,10 @@ mod worker;
 
 pub use crate::cost::{Bench, Hot, has_valgrind};
 pub use crate::kills::{KillReport, Kills, kill_at_random};
-pub use crate::load::{Load, LoadReport, Work, put_under_load};
+pub use crate::load::{Load, LoadReport, LoadWork, put_under_load};
 pub use crate::process::{Ending, Finished, run};
 pub use crate::sandbox::Sandbox;
-pub use crate::scale::{Made, Scale, make};
+pub use crate::scale::{Scale, ScaleTime, make};
 pub use crate::setup::{Setup, Templates};
 pub use crate::state::GroundState;
 pub use crate::worker::{small_draft, work, work_each};

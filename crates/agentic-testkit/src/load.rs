@@ -14,7 +14,7 @@ use crate::{Ending, Error, Sandbox, Setup};
 
 /// What many processes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum LoadWork {
     /// Each commits with a trace on its own agent.
     OwnBranches,
     /// All commit on one agent.
@@ -35,27 +35,27 @@ pub enum Work {
     ReadersAmongWriters,
 }
 
-impl Work {
+impl LoadWork {
     /// Every sort of work with its name.
-    pub const ALL: [(Work, &'static str); 9] = [
-        (Work::OwnBranches, "own-branches"),
-        (Work::OneBranch, "one-branch"),
-        (Work::Spawns, "spawns"),
-        (Work::Entries, "entries"),
-        (Work::Commits, "commits"),
-        (Work::OneBranchCommits, "one-branch-commits"),
-        (Work::Batches, "batches"),
-        (Work::EntryBatches, "entry-batches"),
-        (Work::ReadersAmongWriters, "readers"),
+    pub const ALL: [(LoadWork, &'static str); 9] = [
+        (LoadWork::OwnBranches, "own-branches"),
+        (LoadWork::OneBranch, "one-branch"),
+        (LoadWork::Spawns, "spawns"),
+        (LoadWork::Entries, "entries"),
+        (LoadWork::Commits, "commits"),
+        (LoadWork::OneBranchCommits, "one-branch-commits"),
+        (LoadWork::Batches, "batches"),
+        (LoadWork::EntryBatches, "entry-batches"),
+        (LoadWork::ReadersAmongWriters, "readers"),
     ];
 
     /// Finds a sort of work by its name.
-    pub fn parse(name: &str) -> Option<Work> {
-        Work::ALL.iter().find(|(_, known)| *known == name).map(|(work, _)| *work)
+    pub fn parse(name: &str) -> Option<LoadWork> {
+        LoadWork::ALL.iter().find(|(_, known)| *known == name).map(|(work, _)| *work)
     }
 
     fn name(self) -> &'static str {
-        Work::ALL.iter().find(|(work, _)| *work == self).map_or("", |(_, name)| name)
+        LoadWork::ALL.iter().find(|(work, _)| *work == self).map_or("", |(_, name)| name)
     }
 }
 
@@ -63,7 +63,7 @@ impl Work {
 #[derive(Debug, Clone)]
 pub struct Load {
     /// What.
-    pub work: Work,
+    pub work: LoadWork,
     /// By how many processes.
     pub n_processes: usize,
     /// With how many threads each.
@@ -149,7 +149,7 @@ impl Load {
     /// Reads what is to be done from the flags of a command line.
     pub fn parse(flags: &[String]) -> Option<Load> {
         let mut load = Load {
-            work: Work::OwnBranches,
+            work: LoadWork::OwnBranches,
             n_processes: 16,
             n_threads: 1,
             n_rounds: 50,
@@ -160,7 +160,7 @@ impl Load {
         for pair in flags.chunks(2) {
             let [flag, value] = pair else { return None };
             match flag.as_str() {
-                "--work" => load.work = Work::parse(value)?,
+                "--work" => load.work = LoadWork::parse(value)?,
                 "--processes" => load.n_processes = value.parse().ok()?,
                 "--threads" => load.n_threads = value.parse().ok()?,
                 "--rounds" => load.n_rounds = value.parse().ok()?,
@@ -239,7 +239,7 @@ fn prepare(sandbox: &Sandbox, load: &Load) -> Result<(), Error> {
 /// Looks every acknowledged write up with stock git.
 fn verify(
     sandbox: &Sandbox,
-    work: Work,
+    work: LoadWork,
     acknowledged: &[(String, String)],
     report: &mut LoadReport,
 ) -> Result<(), Error> {
@@ -269,7 +269,10 @@ fn verify(
             // On one branch another process's commit may have taken the entry.
             let is_noted = matches!(
                 work,
-                Work::OneBranch | Work::Commits | Work::OneBranchCommits | Work::Batches
+                LoadWork::OneBranch
+                    | LoadWork::Commits
+                    | LoadWork::OneBranchCommits
+                    | LoadWork::Batches
             ) || noted.contains(what.as_str());
             let is_there = (commits.contains(what.as_str()) && is_noted)
                 || heads.contains(what.as_str())

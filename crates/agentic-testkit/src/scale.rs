@@ -36,7 +36,7 @@ pub struct Scale {
 
 /// How long making it took, in seconds.
 #[derive(Debug, Clone, Copy)]
-pub struct Made {
+pub struct ScaleTime {
     /// The agents.
     pub agents: f64,
     /// Archiving.
@@ -47,14 +47,14 @@ pub struct Made {
 ///
 /// # Errors
 /// Fails when the folder exists, or git or the store refuses.
-pub fn make(folder: &Path, scale: Scale) -> Result<Made, Error> {
+pub fn make(folder: &Path, scale: Scale) -> Result<ScaleTime, Error> {
     std::fs::create_dir(folder).map_err(Error::file("make the folder"))?;
     git(folder, &["init", "--quiet", "--initial-branch=main"])?;
     for (key, value) in [("user.name", "Ada"), ("user.email", "ada@example.com"), ("gc.auto", "0")]
     {
         git(folder, &["config", key, value])?;
     }
-    let mut made = Made { agents: 0.0, archive: 0.0 };
+    let mut made = ScaleTime { agents: 0.0, archive: 0.0 };
     let mut from = 0;
     while from < scale.n_agents {
         let to = (from + PART).min(scale.n_agents);

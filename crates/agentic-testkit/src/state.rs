@@ -29,7 +29,7 @@ impl GroundState {
     /// # Errors
     /// Fails when a folder cannot be read or git cannot be started.
     pub fn read(sandbox: &Sandbox) -> Result<GroundState, Error> {
-        let mut reader = Reader { sandbox, entries: BTreeMap::new() };
+        let mut reader = StateReader { sandbox, entries: BTreeMap::new() };
         reader.read_folder(&sandbox.repositories(), 0)?;
         Ok(GroundState { entries: reader.entries })
     }
@@ -59,12 +59,12 @@ impl GroundState {
     }
 }
 
-struct Reader<'a> {
+struct StateReader<'a> {
     sandbox: &'a Sandbox,
     entries: BTreeMap<String, Vec<u8>>,
 }
 
-impl Reader<'_> {
+impl StateReader<'_> {
     fn read_folder(&mut self, folder: &Path, depth: usize) -> Result<(), Error> {
         if is_git_folder(folder) {
             return self.read_git_folder(folder);

@@ -10,7 +10,7 @@ use agentic_space::spawn::Origin;
 use agentic_space::{Options, Space};
 
 use crate::fleet::{say_over, wait_for_start};
-use crate::load::{Load, Work};
+use crate::load::{Load, LoadWork};
 
 /// How many commits a batch has.
 const BATCH: usize = 100;
@@ -94,7 +94,7 @@ fn cpu_seconds() -> f64 {
 
 fn one(
     space: &Space,
-    work: Work,
+    work: LoadWork,
     agent: &AgentName,
     number: usize,
     round: usize,
@@ -102,22 +102,22 @@ fn one(
     let kind = Kind::parse("log").expect("valid");
     let text = format!("token-{number}-{round}-end");
     match work {
-        Work::ReadersAmongWriters if number % 2 == 1 => {
+        LoadWork::ReadersAmongWriters if number % 2 == 1 => {
             space.agents()?.collect::<agentic_space::Result<Vec<_>>>()?;
             space.pending_trace(agent)?;
             Ok(Vec::new())
         }
-        Work::Spawns => {
+        LoadWork::Spawns => {
             let name = parse(&format!("s-{number}-{round}"));
             let briefing = Briefing::of_text(&text).to_object()?;
             agentic_space::spawn::spawn(space, &name, &briefing, &Origin::Agent(agent.clone()))?;
             Ok(vec![name.to_string()])
         }
-        Work::Entries => {
+        LoadWork::Entries => {
             space.add_trace(agent, &kind, text.as_bytes())?;
             Ok(vec![text])
         }
-        Work::EntryBatches => {
+        LoadWork::EntryBatches => {
             let texts: Vec<String> =
                 (0..ENTRY_BATCH).map(|n| format!("token-{number}-{round}-{n}-end")).collect();
             let entries: Vec<(&Kind, &[u8])> =
@@ -125,7 +125,7 @@ fn one(
             space.add_traces(agent, &entries)?;
             Ok(texts)
         }
-        Work::Batches => {
+        LoadWork::Batches => {
             let text = |n| format!("token-{number}-{round}-{n}-end");
             let draft =
                 |n: usize| small_draft(&place(number, round + n), &text(n), Capture::Nothing);
@@ -133,12 +133,12 @@ fn one(
             let made = agentic_space::commit::commit_all(space, agent, &drafts)?;
             made.into_iter().map(|made| Ok(made?.commit.to_string())).collect()
         }
-        Work::Commits | Work::OneBranchCommits => {
+        LoadWork::Commits | LoadWork::OneBranchCommits => {
             let draft = small_draft(&place(number, round), &text, Capture::Nothing);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
             Ok(vec![made.commit.to_string()])
         }
-        Work::OwnBranches | Work::OneBranch | Work::ReadersAmongWriters => {
+        LoadWork::OwnBranches | LoadWork::OneBranch | LoadWork::ReadersAmongWriters => {
             space.add_trace(agent, &kind, text.as_bytes())?;
             let draft = small_draft(&place(number, round), &text, Capture::WithTrace);
             let made = agentic_space::commit::commit(space, agent, &draft)?;
@@ -170,13 +170,15 @@ pub fn small_draft(path: &str, text: &str, capture: Capture) -> Draft {
     }
 }
 
-fn agent_of(work: Work, number: usize) -> AgentName {
+fn agent_of(work: LoadWork, number: usize) -> AgentName {
     match work {
-        Work::OneBranch | Work::OneBranchCommits | Work::Spawns => parse("w0"),
-        Work::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
-        Work::OwnBranches | Work::Entries | Work::EntryBatches | Work::Commits | Work::Batches => {
-            parse(&format!("w{number}"))
-        }
+        LoadWork::OneBranch | LoadWork::OneBranchCommits | LoadWork::Spawns => parse("w0"),
+        LoadWork::ReadersAmongWriters => parse(&format!("w{}", number / 2 * 2)),
+        LoadWork::OwnBranches
+        | LoadWork::Entries
+        | LoadWork::EntryBatches
+        | LoadWork::Commits
+        | LoadWork::Batches => parse(&format!("w{number}")),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::visit::{self, Visit};
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// How many files a ring may have.
 const FILES_MAX: usize = 8;
@@ -26,8 +26,8 @@ const HOPS_MAX: usize = 8;
 type ModulePath = Vec<String>;
 
 /// Finds rings that are longer than they may be, and ceilings that are higher than need be.
-pub fn check(workspace: &Workspace) -> Vec<String> {
-    let mut crates: BTreeMap<&str, BTreeMap<ModulePath, Module>> = BTreeMap::new();
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
+    let mut crates: BTreeMap<&str, BTreeMap<ModulePath, ImportModule>> = BTreeMap::new();
     for (path, text) in &workspace.files {
         let Some((name, file)) = path.strip_prefix("crates/").and_then(|it| it.split_once("/src/"))
         else {
@@ -36,13 +36,13 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
         if let Some(module) = module_path(file)
             && let Ok(parsed) = syn::parse_file(text)
         {
-            crates.entry(name).or_default().insert(module, Module::read(&parsed));
+            crates.entry(name).or_default().insert(module, ImportModule::read(&parsed));
         }
     }
     crates.iter().flat_map(|(name, modules)| check_crate(name, modules)).collect()
 }
 
-fn check_crate(name: &str, modules: &BTreeMap<ModulePath, Module>) -> Option<String> {
+fn check_crate(name: &str, modules: &BTreeMap<ModulePath, ImportModule>) -> Option<String> {
     let ring = longest_ring(&imports(modules));
     let ceiling = CEILINGS.iter().find(|(known, _)| *known == name);
     let allowed = ceiling.map_or(FILES_MAX, |(_, length)| *length);
@@ -76,16 +76,16 @@ fn module_path(file: &str) -> Option<ModulePath> {
 
 /// What one file names of others.
 #[derive(Debug, Default)]
-struct Module {
+struct ImportModule {
     /// Paths that it uses.
     used: BTreeSet<ModulePath>,
     /// Names that it passes on, and where they come from.
     passed_on: BTreeMap<String, ModulePath>,
 }
 
-impl Module {
-    fn read(file: &syn::File) -> Module {
-        let mut module = Module::default();
+impl ImportModule {
+    fn read(file: &syn::File) -> ImportModule {
+        let mut module = ImportModule::default();
         module.visit_file(file);
         module
     }
@@ -126,7 +126,7 @@ impl Module {
     }
 }
 
-impl<'ast> Visit<'ast> for Module {
+impl<'ast> Visit<'ast> for ImportModule {
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
         let is_passed_on = !matches!(item.vis, syn::Visibility::Inherited);
         self.take(&item.tree, &mut Vec::new(), is_passed_on);
@@ -152,8 +152,10 @@ impl<'ast> Visit<'ast> for Module {
 }
 
 /// Tells for every file which other files it imports from.
-fn imports(modules: &BTreeMap<ModulePath, Module>) -> BTreeMap<&ModulePath, BTreeSet<&ModulePath>> {
-    let of = |from: &ModulePath, module: &Module| {
+fn imports(
+    modules: &BTreeMap<ModulePath, ImportModule>,
+) -> BTreeMap<&ModulePath, BTreeSet<&ModulePath>> {
+    let of = |from: &ModulePath, module: &ImportModule| {
         let found = module.used.iter().filter_map(|path| absolute(modules, from, path));
         let files = found.filter_map(|path| defining_file(modules, path));
         files
@@ -166,7 +168,7 @@ fn imports(modules: &BTreeMap<ModulePath, Module>) -> BTreeMap<&ModulePath, BTre
 
 /// Makes a path begin at the root of the crate; nothing for one that leads out of it.
 fn absolute(
-    modules: &BTreeMap<ModulePath, Module>,
+    modules: &BTreeMap<ModulePath, ImportModule>,
     from: &ModulePath,
     path: &[String],
 ) -> Option<ModulePath> {
@@ -194,7 +196,7 @@ fn absolute(
 
 /// Finds the file that defines what a path names.
 fn defining_file(
-    modules: &BTreeMap<ModulePath, Module>,
+    modules: &BTreeMap<ModulePath, ImportModule>,
     mut path: ModulePath,
 ) -> Option<ModulePath> {
     for _ in 0..HOPS_MAX {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::workspace::{Origin, Workspace};
+use crate::workspace::{DependencyOrigin, TidyWorkspace};
 
 /// The most packages that `Cargo.lock` may hold.
 pub const LOCK_PACKAGES_MAX: usize = 550;
 
 /// Finds dependencies without a line in `DEPENDENCIES.md`, and a lock file beyond its budget.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let file = |name: &str| workspace.files.get(name).map_or("", String::as_str);
     let mut findings = Vec::new();
     let n_packages = file("Cargo.lock").lines().filter(|line| *line == "[[package]]").count();
@@ -23,7 +23,7 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
         .packages
         .iter()
         .flat_map(|package| &package.dependencies)
-        .filter(|dependency| dependency.origin == Origin::Outside)
+        .filter(|dependency| dependency.origin == DependencyOrigin::Outside)
         .map(|dependency| dependency.name.as_str())
         .collect();
     for name in outside.difference(&explained) {

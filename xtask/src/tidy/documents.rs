@@ -10,9 +10,9 @@ mod house;
 mod passage;
 mod sentence;
 
-use self::claim::Claims;
+use self::claim::DocumentClaims;
 use self::passage::passages;
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// The page of the layers and of what stands where.
 pub const HOUSE: &str = "ARCHITECTURE.md";
@@ -20,8 +20,8 @@ pub const HOUSE: &str = "ARCHITECTURE.md";
 const LINES_MAX: [(&str, usize); 2] = [(HOUSE, 120), ("docs/benchmarks.md", 120)];
 
 /// Finds what is not true or not there, sentences that are too long, and pages that are.
-pub fn check(workspace: &Workspace) -> Vec<String> {
-    let claims = Claims::of(workspace);
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
+    let claims = DocumentClaims::of(workspace);
     let mut findings = Vec::new();
     for (path, text) in workspace.files.iter().filter(|(path, _)| is_document(path)) {
         findings.extend(check_length(path, text));

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value as Json;
 
 use crate::bench;
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// How to make the schemas anew.
 const SCHEMAS_HOW: &str = "cargo xtask schemas";
@@ -19,7 +19,7 @@ const SCHEMAS_HOW: &str = "cargo xtask schemas";
 const VERB_FILES: [&str; 2] = ["crates/agentic/src/cli/verb.rs", "docs/commands.md"];
 
 /// Finds generated files that are stale, missing or no longer generated.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut findings = compare(&workspace.files, &workspace.generated, SCHEMAS_HOW);
     let schemas = workspace.files.keys().filter(|path| path.starts_with("schemas/"));
     for path in schemas.filter(|path| !workspace.generated.contains_key(*path)) {
@@ -32,7 +32,7 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
 }
 
 /// Finds verbs that no table of the page of commands asks for.
-fn check_verbs(workspace: &Workspace) -> Vec<String> {
+fn check_verbs(workspace: &TidyWorkspace) -> Vec<String> {
     let [list, page] = VERB_FILES.map(|path| workspace.files.get(path));
     let (Some(list), Some(page)) = (list, page) else { return Vec::new() };
     let asked: BTreeSet<&str> = page
@@ -48,7 +48,7 @@ fn check_verbs(workspace: &Workspace) -> Vec<String> {
 }
 
 /// Finds a page of benchmarks that is not what the figures give.
-fn check_benchmarks(workspace: &Workspace) -> Vec<String> {
+fn check_benchmarks(workspace: &TidyWorkspace) -> Vec<String> {
     match bench::page_of(workspace) {
         None => Vec::new(),
         Some(Err(error)) => vec![format!("fresh: {error:#}")],
@@ -60,7 +60,7 @@ fn check_benchmarks(workspace: &Workspace) -> Vec<String> {
 }
 
 /// Finds suites whose number of cases is not that of the scoreboard, and failures on it.
-fn check_scoreboard(workspace: &Workspace) -> Vec<String> {
+fn check_scoreboard(workspace: &TidyWorkspace) -> Vec<String> {
     let Some(text) = workspace.files.get("scoreboard.json") else {
         return vec!["fresh: there is no scoreboard.json; run `cargo xtask scoreboard`".to_owned()];
     };

@@ -1,6 +1,6 @@
 //! A crate depends only on lower layers.
 
-use crate::workspace::{Origin, Role, Workspace};
+use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 
 /// Our crates by layer; `*` stands for any ending. `ARCHITECTURE.md` shows the same table.
 const LAYERS: [&[&str]; 10] = [
@@ -19,15 +19,15 @@ const LAYERS: [&[&str]; 10] = [
 const BESIDE: [(&str, &str); 1] = [("agentic-flow", "agentic-replay")];
 
 /// Tests may look up: what only tests need is no layer of the product.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut findings = Vec::new();
     for package in &workspace.packages {
         let Some(layer) = layer_of(&package.name) else {
             findings.push(format!("layers: `{}` stands in no layer", package.name));
             continue;
         };
-        let built = package.dependencies.iter().filter(|found| found.role == Role::Build);
-        for dependency in built.filter(|found| found.origin == Origin::Ours) {
+        let built = package.dependencies.iter().filter(|found| found.role == DependencyRole::Build);
+        for dependency in built.filter(|found| found.origin == DependencyOrigin::Ours) {
             let name = dependency.name.as_str();
             let is_lower = layer_of(name).is_some_and(|other| other < layer);
             if !is_lower && !BESIDE.contains(&(package.name.as_str(), name)) {

@@ -1,6 +1,6 @@
 //! A thing that finds no home is a noun that has not been named yet.
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// Words that say nothing about what is inside.
 const EMPTY_WORDS: [&str; 10] = [
@@ -9,7 +9,7 @@ const EMPTY_WORDS: [&str; 10] = [
 ];
 
 /// Finds source files, folders, crates and modules with a name that says nothing.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut findings = Vec::new();
     for package in &workspace.packages {
         if is_empty_name(&package.name) {

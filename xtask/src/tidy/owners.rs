@@ -1,6 +1,6 @@
 //! Each heavy crate of others has one owner, so that it can be replaced in one place.
 
-use crate::workspace::{Origin, Role, Workspace};
+use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 
 /// Crates of others, and which of ours may build on them.
 const OWNERS: &[(&str, &[&str])] = &[
@@ -32,13 +32,14 @@ const OWNERS: &[(&str, &[&str])] = &[
 ];
 
 /// Finds crates that build on what another crate owns. Tests and benches may compare.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut findings = Vec::new();
     for package in &workspace.packages {
         for dependency in &package.dependencies {
             let owners = OWNERS.iter().find(|(name, _)| *name == dependency.name);
             let Some((name, owners)) = owners else { continue };
-            let counts = dependency.origin == Origin::Outside && dependency.role == Role::Build;
+            let counts = dependency.origin == DependencyOrigin::Outside
+                && dependency.role == DependencyRole::Build;
             if counts && !owners.contains(&package.name.as_str()) {
                 findings.push(format!(
                     "owners: `{}` builds on `{name}`, which belongs to `{}`",

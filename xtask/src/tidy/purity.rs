@@ -1,6 +1,6 @@
 //! Pure crates take values and return values.
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// The crates that must give the same answer everywhere and at any time.
 const PURE: [&str; 6] = [
@@ -24,7 +24,7 @@ const IMPURE: [&str; 8] = [
 ];
 
 /// Finds impure names in pure crates. Their tests may be impure.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut findings = Vec::new();
     for (path, text) in &workspace.files {
         let is_pure = PURE.iter().any(|start| path.starts_with(start));

@@ -2,7 +2,7 @@
 
 use syn::visit::{self, Visit};
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// The longest file, in lines.
 pub const FILE_LINES_MAX: usize = 800;
@@ -13,7 +13,7 @@ pub const FUNCTION_LINES_MAX: usize = 70;
 const WHOLE: &str = "// size: ";
 
 /// Finds files and functions that are too long, and Rust that cannot be parsed.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let sources = workspace.files.iter().filter(|(path, _)| path.ends_with(".rs"));
     sources.flat_map(|(path, text)| check_file(path, text)).collect()
 }

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::workspace::{Dependency, Origin, Package, Role};
+use crate::workspace::{Dependency, DependencyOrigin, DependencyRole, Package};
 
 /// A crate with dependencies written `name`, `name:test` or `name:outside`.
 fn package(name: &str, dependencies: &[&str]) -> Package {
@@ -9,16 +9,20 @@ fn package(name: &str, dependencies: &[&str]) -> Package {
         let (name, marks) = text.split_once(':').unwrap_or((text, ""));
         Dependency {
             name: name.to_owned(),
-            role: if marks.contains("test") { Role::Test } else { Role::Build },
-            origin: if marks.contains("outside") { Origin::Outside } else { Origin::Ours },
+            role: if marks.contains("test") { DependencyRole::Test } else { DependencyRole::Build },
+            origin: if marks.contains("outside") {
+                DependencyOrigin::Outside
+            } else {
+                DependencyOrigin::Ours
+            },
         }
     };
     Package { name: name.to_owned(), dependencies: dependencies.iter().map(dependency).collect() }
 }
 
-fn tree(packages: &[Package], files: &[(&str, &str)]) -> Workspace {
+fn tree(packages: &[Package], files: &[(&str, &str)]) -> TidyWorkspace {
     let file = |(path, text): &(&str, &str)| ((*path).to_owned(), (*text).to_owned());
-    Workspace {
+    TidyWorkspace {
         packages: packages.to_vec(),
         files: files.iter().map(file).collect(),
         paths: files.iter().map(|(path, _)| (*path).to_owned()).collect(),

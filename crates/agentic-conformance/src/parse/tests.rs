@@ -13,12 +13,14 @@ fn a_transcript_becomes_steps() {
     let found = cases(text).expect("well formed");
     let [case] = found.as_slice() else { panic!("one case, not {}", found.len()) };
     assert_eq!((case.title.as_str(), case.line, case.setup), ("a title", 3, Setup::BareRepository));
-    let [Step::File { content: Content::Text(content), mode, .. }, Step::Command(command)] =
-        case.steps.as_slice()
+    let [
+        CaseStep::File { content: FileContents::Text(content), mode, .. },
+        CaseStep::Command(command),
+    ] = case.steps.as_slice()
     else {
         panic!("a file and a command, not {:?}", case.steps)
     };
-    assert_eq!((content.as_str(), *mode), ("one\n\n", Mode::Executable));
+    assert_eq!((content.as_str(), *mode), ("one\n\n", FilePermission::Executable));
     assert_eq!(command.script, "agentic log \\\n  --json");
     assert_eq!(command.stdin, "in\n");
     assert_eq!(command.stdout.as_deref(), Some(&["out".to_owned(), String::new()][..]));
@@ -28,15 +30,15 @@ fn a_transcript_becomes_steps() {
 #[test]
 fn a_line_that_ends_in_a_backslash_goes_on_whatever_follows() {
     let found = cases("== t\n$ x \\\nfile \\\n# no remark\nexit 1\n").expect("well formed");
-    let [Step::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };
+    let [CaseStep::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };
     assert_eq!((command.script.as_str(), command.exit), ("x \\\nfile \\\n# no remark", 1));
 }
 
 #[test]
 fn a_refusal_must_change_nothing() {
     let found = cases("== t\n$ x\nrefused 3 `alice`\n").expect("well formed");
-    let [Step::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };
-    assert_eq!((command.exit, command.watch), (3, Watch::MustNotChange));
+    let [CaseStep::Command(command)] = found[0].steps.as_slice() else { panic!("a command") };
+    assert_eq!((command.exit, command.watch), (3, GroundWatch::MustNotChange));
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn suites_are_chosen_by_name_and_counted() {
     write_suite(folder.path(), "b", "== three\n$ true\n");
     fs::create_dir(folder.path().join("conformance/data-only")).expect("writable");
     let n_called = AtomicUsize::new(0);
-    let count = |_: agentic_conformance::Progress| {
+    let count = |_: agentic_conformance::SuiteProgress| {
         n_called.fetch_add(1, Ordering::Relaxed);
     };
     let report = run(&options(folder.path(), &[]), &count).expect("there are cases");

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use rhai::{Array, Dynamic, Engine, EvalAltResult};
 
-use super::{Called, Caller, Purity, put};
-use crate::world::World;
+use super::{ClosureCaller, ClosureResult, Purity, put};
+use crate::world::FlowWorld;
 
-pub(super) fn register(engine: &mut Engine, world: &Rc<World>) {
+pub(super) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     for name in ["sort", "sort_by"] {
         put(engine, world, (name, Purity::Changes), |caller, array: &mut Array| {
             *array = merge_sort(caller, array.clone())?;
@@ -38,7 +38,7 @@ pub(super) fn register(engine: &mut Engine, world: &Rc<World>) {
 
 /// Sorts without moving equal items past each other. Whom it compares depends on the answers
 /// alone, so requests inside a comparator come in the same order on every run.
-fn merge_sort(caller: &Caller<'_>, mut items: Array) -> Called<Array> {
+fn merge_sort(caller: &ClosureCaller<'_>, mut items: Array) -> ClosureResult<Array> {
     if items.len() < 2 {
         return Ok(items);
     }
@@ -57,7 +57,7 @@ fn merge_sort(caller: &Caller<'_>, mut items: Array) -> Called<Array> {
 }
 
 /// Asks the closure: a negative number, or `true`, puts the first item first.
-fn compare(caller: &Caller<'_>, first: Dynamic, second: Dynamic) -> Called<Ordering> {
+fn compare(caller: &ClosureCaller<'_>, first: Dynamic, second: Dynamic) -> ClosureResult<Ordering> {
     let answer = caller.pair(first, second)?;
     if let Ok(number) = answer.as_int() {
         return Ok(number.cmp(&0));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentic_flow::limits::{LIMIT, WORK_MAX};
 use agentic_flow::{Flow, FlowProgram};
 use agentic_model::{Cid, Instant, Value};
-use agentic_replay::{Answer, End, Program, Run, Seed, Start, run_to_end};
+use agentic_replay::{Answer, End, Program, ProgramRun, Seed, Start, run_to_end};
 
 fn program(source: &str) -> FlowProgram {
     Flow::parse(source).unwrap_or_else(|findings| panic!("{source}: {findings:?}")).program()
@@ -129,7 +129,7 @@ fn a_dropped_run_ends_wherever_it_stands() {
         "loop { try { request(\"k\", 1) } catch { } }",
     ];
     for source in places {
-        let (mut run, step) = Run::begin(program(source), &start());
+        let (mut run, step) = ProgramRun::begin(program(source), &start());
         assert!(!step.opened.is_empty(), "{source}");
         assert_eq!(run.kill().end, Some(End::Cancelled));
         drop(run);

@@ -2,11 +2,11 @@
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Arg, Mode, OnFail, Run, Signature};
+use crate::ast::{Arg, OnFail, RunStatement, TaskMode, TaskSignature};
 use crate::check::Checker;
-use crate::code::{self, Found};
-use crate::symbol::{Index, Symbol};
-use crate::types::{TypeId, Wrapping};
+use crate::code::{self, PhaseResult};
+use crate::symbol::{Symbol, SymbolIndex};
+use crate::types::{OptionalWrapping, TypeId};
 
 /// The codes of what can be wrong with arguments, which differ between tasks and pipelines.
 struct Codes {
@@ -32,14 +32,14 @@ const PIPELINE: Codes = Codes {
 
 /// What is called, by its place in the file's list.
 #[derive(Clone, Copy)]
-enum Callee {
+enum CheckedCallee {
     Task(usize),
     Pipeline(usize),
 }
 
 impl Checker<'_> {
     /// Checks a call and returns the type of its result.
-    pub(super) fn run(&mut self, run: &Run) -> Found<TypeId> {
+    pub(super) fn run(&mut self, run: &RunStatement) -> PhaseResult<TypeId> {
         let name = run.callee.symbol;
         if let Some(at) = self.ast.by_name.tasks.get(name) {
             return self.task_call(run, at);
@@ -52,12 +52,12 @@ impl Checker<'_> {
     }
 
     /// Says what is wrong with a call; the name of the callee is added.
-    fn wrong(&self, run: &Run, code: &'static str, what: &str) -> Box<Diagnostic> {
+    fn wrong(&self, run: &RunStatement, code: &'static str, what: &str) -> Box<Diagnostic> {
         let message = format!("{what} `{}`", self.ast.text(run.callee.symbol));
         Box::new(Diagnostic::error(code, run.span(), message))
     }
 
-    fn task_call(&mut self, run: &Run, at: usize) -> Found<TypeId> {
+    fn task_call(&mut self, run: &RunStatement, at: usize) -> PhaseResult<TypeId> {
         let mode = self.ast.tasks[at].mode;
         if let Some(agent) = run.by {
             if self.ast.by_name.agents.get(agent.symbol).is_none() {
@@ -65,24 +65,24 @@ impl Checker<'_> {
                 let what = format!("no agent `{text}` is there to perform");
                 return Err(self.wrong(run, code::UNKNOWN_AGENT, &what));
             }
-        } else if mode == Mode::Agent {
+        } else if mode == TaskMode::Agent {
             let found = self.wrong(run, code::AGENT_NEEDED, "no agent is named to perform");
             return Err(Box::new(found.hint("add `by AGENT`")));
         }
         let result = self.ast.tasks[at].signature.result;
         if let Some(OnFail::Use(fallback)) = run.on_fail {
             let found = self.expression(fallback)?;
-            if !self.ast.types.fits(found, result, Wrapping::Allowed) {
+            if !self.ast.types.fits(found, result, OptionalWrapping::Allowed) {
                 let (found, result) = (self.ast.shown(found), self.ast.shown(result));
                 let what = format!("the fallback is `{found}` instead of `{result}` for");
                 return Err(self.wrong(run, code::FALLBACK_TYPE, &what));
             }
         }
-        self.arguments(run, Callee::Task(at), &TASK)?;
+        self.arguments(run, CheckedCallee::Task(at), &TASK)?;
         Ok(result)
     }
 
-    fn pipeline_call(&mut self, run: &Run, at: usize) -> Found<TypeId> {
+    fn pipeline_call(&mut self, run: &RunStatement, at: usize) -> PhaseResult<TypeId> {
         if run.by.is_some() {
             let what = "`by` has no meaning when calling the pipeline";
             return Err(self.wrong(run, code::PIPELINE_BY, what));
@@ -100,11 +100,16 @@ impl Checker<'_> {
             let what = "`timeout` has no meaning when calling the pipeline";
             return Err(self.wrong(run, code::PIPELINE_TIMEOUT, what));
         }
-        self.arguments(run, Callee::Pipeline(at), &PIPELINE)?;
+        self.arguments(run, CheckedCallee::Pipeline(at), &PIPELINE)?;
         Ok(self.ast.pipelines[at].signature.result)
     }
 
-    fn arguments(&mut self, run: &Run, callee: Callee, codes: &Codes) -> Found<()> {
+    fn arguments(
+        &mut self,
+        run: &RunStatement,
+        callee: CheckedCallee,
+        codes: &Codes,
+    ) -> PhaseResult<()> {
         let mut given = std::mem::take(&mut self.arguments);
         let name = |arg: &Arg| arg.name.expect("calls are resolved before the check");
         run.args.iter().enumerate().for_each(|(at, arg)| given.set(name(arg), at));
@@ -116,11 +121,11 @@ impl Checker<'_> {
 
     fn bound_arguments(
         &mut self,
-        run: &Run,
-        callee: Callee,
+        run: &RunStatement,
+        callee: CheckedCallee,
         codes: &Codes,
-        given: &Index,
-    ) -> Found<()> {
+        given: &SymbolIndex,
+    ) -> PhaseResult<()> {
         let params = self.signature(callee).params.iter().map(|param| param.name.symbol);
         let missing: Vec<Symbol> = params.filter(|name| given.get(*name).is_none()).collect();
         if !missing.is_empty() {
@@ -141,7 +146,7 @@ impl Checker<'_> {
             let arg = given.get(param.name.symbol).expect("no argument is missing");
             let value = run.args[arg].value;
             let found = self.expression(value)?;
-            if !self.ast.types.fits(found, param.declared, Wrapping::Allowed) {
+            if !self.ast.types.fits(found, param.declared, OptionalWrapping::Allowed) {
                 let name = self.ast.text(param.name.symbol);
                 let (found, wanted) = (self.ast.shown(found), self.ast.shown(param.declared));
                 let what =
@@ -156,10 +161,10 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn signature(&self, callee: Callee) -> &Signature {
+    fn signature(&self, callee: CheckedCallee) -> &TaskSignature {
         match callee {
-            Callee::Task(at) => &self.ast.tasks[at].signature,
-            Callee::Pipeline(at) => &self.ast.pipelines[at].signature,
+            CheckedCallee::Task(at) => &self.ast.tasks[at].signature,
+            CheckedCallee::Pipeline(at) => &self.ast.pipelines[at].signature,
         }
     }
 

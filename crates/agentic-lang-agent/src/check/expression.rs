@@ -4,13 +4,13 @@ use agentic_diag::Diagnostic;
 
 use crate::ast::{Expr, ExprId, ExprKind};
 use crate::check::Checker;
-use crate::code::{self, Found, stop};
+use crate::code::{self, PhaseResult, stop};
 use crate::symbol::Symbol;
-use crate::types::{Type, TypeId};
+use crate::types::{TypeId, TypeShape};
 
 impl Checker<'_> {
     /// Returns the type of an expression.
-    pub(super) fn expression(&mut self, root: ExprId) -> Found<TypeId> {
+    pub(super) fn expression(&mut self, root: ExprId) -> PhaseResult<TypeId> {
         let base = self.operands.len();
         for at in self.ast.expr(root).first..=root.0 {
             let node = self.ast.exprs[at as usize];
@@ -21,7 +21,7 @@ impl Checker<'_> {
         Ok(self.operands.pop().expect("a subtree leaves one operand"))
     }
 
-    fn node(&mut self, node: &Expr) -> Found<TypeId> {
+    fn node(&mut self, node: &Expr) -> PhaseResult<TypeId> {
         Ok(match node.kind {
             ExprKind::Text(text) => self.variant_type(text).unwrap_or(TypeId::TEXT),
             ExprKind::Number(_) => TypeId::NUMBER,
@@ -35,7 +35,7 @@ impl Checker<'_> {
                 let from = self.operands.len() - names.count as usize;
                 let types = self.operands.split_off(from);
                 let fields = self.ast.names(names).iter().copied().zip(types).collect();
-                self.ast.types.intern(Type::Object(fields))
+                self.ast.types.intern(TypeShape::Object(fields))
             }
             ExprKind::List(count) => return self.list(node, count as usize),
             ExprKind::Add => return self.add(node),
@@ -65,7 +65,7 @@ impl Checker<'_> {
         node: &Expr,
         head: Symbol,
         fields: std::ops::Range<u32>,
-    ) -> Found<TypeId> {
+    ) -> PhaseResult<TypeId> {
         let Some(mut found) = self.scope.get(head) else {
             let message = format!("`{}` is not bound here", self.ast.text(head));
             let found = Diagnostic::error(code::UNBOUND_NAME, node.span(), message);
@@ -81,10 +81,10 @@ impl Checker<'_> {
         for at in fields {
             let field = self.ast.names[at as usize];
             let text = self.ast.text(field);
-            if !matches!(self.ast.types.get(found), Type::Object(_)) {
+            if !matches!(self.ast.types.get(found), TypeShape::Object(_)) {
                 let shown = self.ast.shown(found);
                 let message = format!("`{shown}` has no field `{text}`: it is not an object");
-                let hint = if matches!(self.ast.types.get(found), Type::Option(_)) {
+                let hint = if matches!(self.ast.types.get(found), TypeShape::Option(_)) {
                     "unwrap it first: `if let v = … { … }`"
                 } else {
                     ""
@@ -105,7 +105,7 @@ impl Checker<'_> {
         Ok(found)
     }
 
-    fn list(&mut self, node: &Expr, count: usize) -> Found<TypeId> {
+    fn list(&mut self, node: &Expr, count: usize) -> PhaseResult<TypeId> {
         let from = self.operands.len() - count;
         let items = self.operands.split_off(from);
         let Some((first, rest)) = items.split_first() else {
@@ -123,15 +123,19 @@ impl Checker<'_> {
                 }
             }
         }
-        Ok(self.ast.types.intern(Type::List(item)))
+        Ok(self.ast.types.intern(TypeShape::List(item)))
     }
 
-    fn add(&mut self, node: &Expr) -> Found<TypeId> {
+    fn add(&mut self, node: &Expr) -> PhaseResult<TypeId> {
         let (left, right) = self.operand_pair();
         let plain = |id: TypeId| match self.ast.types.get(id) {
-            Type::Enum(_) | Type::Text => Some(TypeId::TEXT),
-            Type::Number => Some(TypeId::NUMBER),
-            Type::Null | Type::Bool | Type::List(_) | Type::Option(_) | Type::Object(_) => None,
+            TypeShape::Enum(_) | TypeShape::Text => Some(TypeId::TEXT),
+            TypeShape::Number => Some(TypeId::NUMBER),
+            TypeShape::Null
+            | TypeShape::Bool
+            | TypeShape::List(_)
+            | TypeShape::Option(_)
+            | TypeShape::Object(_) => None,
         };
         match (plain(left), plain(right)) {
             (Some(left), Some(right)) if left == right => Ok(left),

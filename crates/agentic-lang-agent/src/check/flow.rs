@@ -2,16 +2,18 @@
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Approve, Block, ExprId, IfLet, Parallel, Statement, StatementKind, Try, While};
-use crate::check::scope::{Delta, Watched};
+use crate::ast::{
+    Approve, BlockExpr, ExprId, IfLet, ParallelStatement, Statement, StatementKind, Try, While,
+};
+use crate::check::scope::{ScopeChange, WatchedNames};
 use crate::check::{Checker, Subject};
-use crate::code::{self, Found, stop};
-use crate::symbol::Index;
-use crate::types::{Type, TypeId, Wrapping};
+use crate::code::{self, PhaseResult, stop};
+use crate::symbol::SymbolIndex;
+use crate::types::{OptionalWrapping, TypeId, TypeShape};
 
 /// How a block or statement ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Completion {
+pub(super) enum BlockEnd {
     /// Its end can be reached.
     Falls,
     /// Every way through it returns, breaks or continues.
@@ -19,31 +21,31 @@ pub(super) enum Completion {
 }
 
 /// One checked branch.
-struct Branch {
-    delta: Delta,
-    completion: Completion,
+struct CheckedBranch {
+    delta: ScopeChange,
+    completion: BlockEnd,
 }
 
 impl Checker<'_> {
-    pub(super) fn block(&mut self, block: &Block) -> Found<Completion> {
-        let mut completion = Completion::Falls;
+    pub(super) fn block(&mut self, block: &BlockExpr) -> PhaseResult<BlockEnd> {
+        let mut completion = BlockEnd::Falls;
         for statement in &block.statements {
             // Whatever is evaluated from here on may fail, so a handler sees the names as they
             // are now.
-            self.scope.exit(Watched::Try);
-            if self.statement(statement)? == Completion::Leaves {
-                completion = Completion::Leaves;
+            self.scope.exit(WatchedNames::Try);
+            if self.statement(statement)? == BlockEnd::Leaves {
+                completion = BlockEnd::Leaves;
             }
         }
         Ok(completion)
     }
 
-    fn statement(&mut self, statement: &Statement) -> Found<Completion> {
+    fn statement(&mut self, statement: &Statement) -> PhaseResult<BlockEnd> {
         match &statement.kind {
             StatementKind::Run(run) => {
                 let result = self.run(run)?;
                 self.scope.set(&mut self.ast.types, run.target.symbol, Some(result));
-                Ok(Completion::Falls)
+                Ok(BlockEnd::Falls)
             }
             StatementKind::Parallel(parallel) => self.parallel(parallel),
             StatementKind::If(inner) => {
@@ -56,27 +58,27 @@ impl Checker<'_> {
             StatementKind::Try(inner) => self.attempt(inner),
             StatementKind::Assert { condition, .. } => {
                 self.condition(*condition, statement, code::ASSERT_CONDITION, "assert")?;
-                Ok(Completion::Falls)
+                Ok(BlockEnd::Falls)
             }
             StatementKind::Approve(inner) => self.approve(inner, statement),
             StatementKind::Return(value) => self.give_back(*value, statement),
             StatementKind::Break => {
                 self.in_loop(statement, code::BREAK_OUTSIDE, "break")?;
-                self.scope.exit(Watched::Loop);
-                Ok(Completion::Leaves)
+                self.scope.exit(WatchedNames::Loop);
+                Ok(BlockEnd::Leaves)
             }
             StatementKind::Continue => {
                 self.in_loop(statement, code::CONTINUE_OUTSIDE, "continue")?;
                 self.back_edge(statement)?;
-                Ok(Completion::Leaves)
+                Ok(BlockEnd::Leaves)
             }
         }
     }
 
     /// A decision has the shape of a review's verdict, and says who gave it.
-    fn approve(&mut self, inner: &Approve, statement: &Statement) -> Found<Completion> {
+    fn approve(&mut self, inner: &Approve, statement: &Statement) -> PhaseResult<BlockEnd> {
         let found = self.expression(inner.question)?;
-        if !self.ast.types.fits(found, TypeId::TEXT, Wrapping::Strict) {
+        if !self.ast.types.fits(found, TypeId::TEXT, OptionalWrapping::Strict) {
             let message = format!("a question is a `String`, not `{}`", self.ast.shown(found));
             return stop(code::QUESTION_TYPE, statement.span(), message);
         }
@@ -85,9 +87,9 @@ impl Checker<'_> {
         let principal = self.ast.symbols.intern("principal");
         let fields =
             [(approved, TypeId::BOOL), (feedback, TypeId::TEXT), (principal, TypeId::TEXT)];
-        let verdict = self.ast.types.intern(Type::Object(fields.into()));
+        let verdict = self.ast.types.intern(TypeShape::Object(fields.into()));
         self.scope.set(&mut self.ast.types, inner.target.symbol, Some(verdict));
-        Ok(Completion::Falls)
+        Ok(BlockEnd::Falls)
     }
 
     fn condition(
@@ -96,7 +98,7 @@ impl Checker<'_> {
         statement: &Statement,
         code: &'static str,
         word: &str,
-    ) -> Found<()> {
+    ) -> PhaseResult<()> {
         let found = self.expression(condition)?;
         if found == TypeId::BOOL {
             return Ok(());
@@ -109,40 +111,47 @@ impl Checker<'_> {
         ))
     }
 
-    fn branch(&mut self, check: impl FnOnce(&mut Self) -> Found<Completion>) -> Found<Branch> {
+    fn branch(
+        &mut self,
+        check: impl FnOnce(&mut Self) -> PhaseResult<BlockEnd>,
+    ) -> PhaseResult<CheckedBranch> {
         let mark = self.scope.mark();
         let completion = check(self)?;
         let delta = self.scope.undo(&mut self.ast.types, mark);
-        Ok(Branch { delta, completion })
+        Ok(CheckedBranch { delta, completion })
     }
 
-    fn either(&mut self, then: Branch, otherwise: Option<&Block>) -> Found<Completion> {
+    fn either(
+        &mut self,
+        then: CheckedBranch,
+        otherwise: Option<&BlockExpr>,
+    ) -> PhaseResult<BlockEnd> {
         let otherwise = match otherwise {
             Some(block) => self.branch(|checker| checker.block(block))?,
-            None => Branch { delta: Vec::new(), completion: Completion::Falls },
+            None => CheckedBranch { delta: Vec::new(), completion: BlockEnd::Falls },
         };
         Ok(self.join(&then, &otherwise))
     }
 
     /// Continues after two branches. One that leaves takes no part in what is bound afterwards.
-    fn join(&mut self, one: &Branch, other: &Branch) -> Completion {
+    fn join(&mut self, one: &CheckedBranch, other: &CheckedBranch) -> BlockEnd {
         let types = &mut self.ast.types;
         match (one.completion, other.completion) {
-            (Completion::Falls, Completion::Leaves) => self.scope.apply(types, &one.delta),
-            (Completion::Leaves, Completion::Falls) => self.scope.apply(types, &other.delta),
-            (Completion::Falls, Completion::Falls) | (Completion::Leaves, Completion::Leaves) => {
+            (BlockEnd::Falls, BlockEnd::Leaves) => self.scope.apply(types, &one.delta),
+            (BlockEnd::Leaves, BlockEnd::Falls) => self.scope.apply(types, &other.delta),
+            (BlockEnd::Falls, BlockEnd::Falls) | (BlockEnd::Leaves, BlockEnd::Leaves) => {
                 self.scope.merge(types, &one.delta, &other.delta);
             }
         }
-        if one.completion == Completion::Leaves && other.completion == Completion::Leaves {
-            return Completion::Leaves;
+        if one.completion == BlockEnd::Leaves && other.completion == BlockEnd::Leaves {
+            return BlockEnd::Leaves;
         }
-        Completion::Falls
+        BlockEnd::Falls
     }
 
-    fn if_let(&mut self, inner: &IfLet, statement: &Statement) -> Found<Completion> {
+    fn if_let(&mut self, inner: &IfLet, statement: &Statement) -> PhaseResult<BlockEnd> {
         let found = self.expression(inner.value)?;
-        let Type::Option(item) = *self.ast.types.get(found) else {
+        let TypeShape::Option(item) = *self.ast.types.get(found) else {
             let shown = self.ast.shown(found);
             let message = format!("in {}, `if let` needs an `Option`, not `{shown}`", self.title());
             return stop(code::IF_LET_TYPE, statement.span(), message);
@@ -165,23 +174,23 @@ impl Checker<'_> {
         self.either(then, inner.otherwise.as_ref())
     }
 
-    fn repeat(&mut self, inner: &While, statement: &Statement) -> Found<Completion> {
+    fn repeat(&mut self, inner: &While, statement: &Statement) -> PhaseResult<BlockEnd> {
         self.condition(inner.condition, statement, code::WHILE_CONDITION, "while")?;
         let mark = self.scope.mark();
-        self.scope.watch(Watched::Loop);
-        if self.block(&inner.body)? == Completion::Falls {
+        self.scope.watch(WatchedNames::Loop);
+        if self.block(&inner.body)? == BlockEnd::Falls {
             self.back_edge(statement)?;
         }
-        let lost = self.scope.unwatch(Watched::Loop);
+        let lost = self.scope.unwatch(WatchedNames::Loop);
         self.scope.undo(&mut self.ast.types, mark);
         for name in lost {
             self.scope.set(&mut self.ast.types, name, None);
         }
-        Ok(Completion::Falls)
+        Ok(BlockEnd::Falls)
     }
 
     /// Control goes back to the head of a loop, where names must have the types they had.
-    fn back_edge(&mut self, statement: &Statement) -> Found<()> {
+    fn back_edge(&mut self, statement: &Statement) -> PhaseResult<()> {
         let Some((name, before)) = self.scope.changed_in_loop() else { return Ok(()) };
         let (text, before) = (self.ast.text(name), self.ast.shown(before));
         let message = match self.scope.get(name) {
@@ -198,7 +207,7 @@ impl Checker<'_> {
         ))
     }
 
-    fn in_loop(&self, statement: &Statement, code: &'static str, word: &str) -> Found<()> {
+    fn in_loop(&self, statement: &Statement, code: &'static str, word: &str) -> PhaseResult<()> {
         if self.scope.is_in_loop() {
             return Ok(());
         }
@@ -206,13 +215,13 @@ impl Checker<'_> {
         stop(code, statement.span(), message)
     }
 
-    fn attempt(&mut self, inner: &Try) -> Found<Completion> {
+    fn attempt(&mut self, inner: &Try) -> PhaseResult<BlockEnd> {
         let mark = self.scope.mark();
-        self.scope.watch(Watched::Try);
+        self.scope.watch(WatchedNames::Try);
         let completion = self.block(&inner.body)?;
-        let lost = self.scope.unwatch(Watched::Try);
+        let lost = self.scope.unwatch(WatchedNames::Try);
         let delta = self.scope.undo(&mut self.ast.types, mark);
-        let body = Branch { delta, completion };
+        let body = CheckedBranch { delta, completion };
         let name = inner.name.symbol;
         let handler = self.branch(|checker| {
             for name in lost {
@@ -227,12 +236,12 @@ impl Checker<'_> {
         Ok(self.join(&body, &handler))
     }
 
-    fn give_back(&mut self, value: ExprId, statement: &Statement) -> Found<Completion> {
+    fn give_back(&mut self, value: ExprId, statement: &Statement) -> PhaseResult<BlockEnd> {
         let found = self.expression(value)?;
         if let Subject::Pipeline(at) = self.subject {
             let signature = &self.ast.pipelines[at].signature;
             let (wanted, declared) = (signature.result, signature.name);
-            if !self.ast.types.fits(found, wanted, Wrapping::Strict) {
+            if !self.ast.types.fits(found, wanted, OptionalWrapping::Strict) {
                 let (shown, wanted) = (self.ast.shown(found), self.ast.shown(wanted));
                 let message = format!("{} returns `{shown}`, expected `{wanted}`", self.title());
                 let place = self.ast.expr(value).span();
@@ -243,11 +252,11 @@ impl Checker<'_> {
                 ));
             }
         }
-        Ok(Completion::Leaves)
+        Ok(BlockEnd::Leaves)
     }
 
-    fn parallel(&mut self, parallel: &Parallel) -> Found<Completion> {
-        let mut targets = Index::default();
+    fn parallel(&mut self, parallel: &ParallelStatement) -> PhaseResult<BlockEnd> {
+        let mut targets = SymbolIndex::default();
         let mut results = Vec::with_capacity(parallel.branches.len());
         self.branches = parallel.branches.iter().map(|run| run.target.symbol).collect();
         for (at, run) in parallel.branches.iter().enumerate() {
@@ -272,6 +281,6 @@ impl Checker<'_> {
         }
         self.branches.clear();
         self.scope.apply(&mut self.ast.types, &results);
-        Ok(Completion::Falls)
+        Ok(BlockEnd::Falls)
     }
 }

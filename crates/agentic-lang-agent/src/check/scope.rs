@@ -1,7 +1,7 @@
 //! Which names are bound to which types, with an undo log.
 //!
-//! A branch is checked in place and undone; what it changed is kept as a [`Delta`] and merged. So
-//! the cost of a branch is what it binds, not how much is bound around it.
+//! A branch is checked in place and undone; what it changed is kept as a [`ScopeChange`] and
+//! merged. So the cost of a branch is what it binds, not how much is bound around it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,26 +9,26 @@ use crate::symbol::Symbol;
 use crate::types::{TypeId, Types};
 
 /// What a branch left behind: names with their type, or none where a name was lost.
-pub(super) type Delta = Vec<(Symbol, Option<TypeId>)>;
+pub(super) type ScopeChange = Vec<(Symbol, Option<TypeId>)>;
 
 /// A place in the undo log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Mark(usize);
+pub(super) struct UndoMark(usize);
 
 #[derive(Default)]
-pub(super) struct Scope {
+pub(super) struct NameScope {
     bound: Vec<Option<TypeId>>,
     log: Vec<(Symbol, Option<TypeId>)>,
-    /// When each name was last seen by [`Scope::delta`].
+    /// When each name was last seen by [`NameScope::delta`].
     seen: Vec<u32>,
     round: u32,
-    loops: Vec<Watch>,
-    tries: Vec<Watch>,
+    loops: Vec<NameWatch>,
+    tries: Vec<NameWatch>,
 }
 
 /// Watches the names from before a loop or `try` for changes of their type.
 #[derive(Default)]
-struct Watch {
+struct NameWatch {
     before: HashMap<Symbol, Option<TypeId>>,
     changed: HashSet<Symbol>,
     /// Names that changed since somebody looked.
@@ -39,12 +39,12 @@ struct Watch {
 
 /// Which of the two things that watch names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(super) enum WatchedNames {
     Loop,
     Try,
 }
 
-impl Scope {
+impl NameScope {
     pub fn get(&self, name: Symbol) -> Option<TypeId> {
         self.bound.get(name.0 as usize).copied().flatten()
     }
@@ -68,12 +68,12 @@ impl Scope {
         std::mem::replace(&mut self.bound[at], bound)
     }
 
-    pub fn mark(&self) -> Mark {
-        Mark(self.log.len())
+    pub fn mark(&self) -> UndoMark {
+        UndoMark(self.log.len())
     }
 
     /// Takes back everything since a mark and returns what it came to.
-    pub fn undo(&mut self, types: &mut Types, mark: Mark) -> Delta {
+    pub fn undo(&mut self, types: &mut Types, mark: UndoMark) -> ScopeChange {
         let delta = self.delta(mark);
         while self.log.len() > mark.0 {
             let (name, old) = self.log.pop().expect("the log is longer than the mark");
@@ -88,7 +88,7 @@ impl Scope {
     }
 
     /// Lists the names touched since a mark, each once, with what they are bound to now.
-    fn delta(&mut self, mark: Mark) -> Delta {
+    fn delta(&mut self, mark: UndoMark) -> ScopeChange {
         self.round += 1;
         let mut delta = Vec::new();
         for (name, _) in &self.log[mark.0..] {
@@ -102,14 +102,14 @@ impl Scope {
     }
 
     /// Binds what a branch bound.
-    pub fn apply(&mut self, types: &mut Types, delta: &Delta) {
+    pub fn apply(&mut self, types: &mut Types, delta: &ScopeChange) {
         for (name, bound) in delta {
             self.set(types, *name, *bound);
         }
     }
 
     /// Binds what two branches agree on and loses the rest.
-    pub fn merge(&mut self, types: &mut Types, one: &Delta, other: &Delta) {
+    pub fn merge(&mut self, types: &mut Types, one: &ScopeChange, other: &ScopeChange) {
         let others: HashMap<Symbol, Option<TypeId>> = other.iter().copied().collect();
         for (name, bound) in one {
             let other = others.get(name).copied().unwrap_or_else(|| self.get(*name));
@@ -125,27 +125,27 @@ impl Scope {
         }
     }
 
-    pub fn watch(&mut self, what: Watched) {
-        self.watches(what).push(Watch::default());
+    pub fn watch(&mut self, what: WatchedNames) {
+        self.watches(what).push(NameWatch::default());
     }
 
     /// Ends a watch and returns the names that were lost at a moment that counts.
-    pub fn unwatch(&mut self, what: Watched) -> Vec<Symbol> {
+    pub fn unwatch(&mut self, what: WatchedNames) -> Vec<Symbol> {
         let watch = self.watches(what).pop().expect("every watch is ended where it was begun");
         watch.lost
     }
 
-    fn watches(&mut self, what: Watched) -> &mut Vec<Watch> {
+    fn watches(&mut self, what: WatchedNames) -> &mut Vec<NameWatch> {
         match what {
-            Watched::Loop => &mut self.loops,
-            Watched::Try => &mut self.tries,
+            WatchedNames::Loop => &mut self.loops,
+            WatchedNames::Try => &mut self.tries,
         }
     }
 
     /// Says that control may leave here: names that have changed by now are lost.
-    pub fn exit(&mut self, what: Watched) {
+    pub fn exit(&mut self, what: WatchedNames) {
         let Some(watch) = self.watches(what).last_mut() else { return };
-        let Watch { changed, fresh, lost, .. } = watch;
+        let NameWatch { changed, fresh, lost, .. } = watch;
         lost.extend(fresh.drain(..).filter(|name| changed.contains(name)));
     }
 
@@ -161,7 +161,7 @@ impl Scope {
     }
 }
 
-impl Watch {
+impl NameWatch {
     fn note(&mut self, types: &mut Types, name: Symbol, bound: Option<TypeId>) {
         let Some(Some(before)) = self.before.get(&name).copied() else { return };
         if bound.is_some_and(|bound| types.are_alike(before, bound)) {

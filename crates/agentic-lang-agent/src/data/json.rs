@@ -8,7 +8,7 @@ mod read;
 use std::fmt::Write as _;
 
 use agentic_model::json::printer::{
-    Escapes, Printed, Shape, print_indented, print_line, print_text,
+    Escapes, Printed, PrintedShape, print_indented, print_line, print_text,
 };
 
 use crate::data::{Data, VALUE_BYTES_MAX, VALUE_DEPTH_MAX, number_text};
@@ -17,7 +17,7 @@ pub use crate::data::json::read::from_text;
 
 /// Why a text is not a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum JsonError {
+pub enum DataJsonError {
     /// The text is not JSON.
     #[error("not JSON at byte {at}: {reason}")]
     Syntax {
@@ -59,13 +59,13 @@ pub(crate) fn write_text(text: &str, out: &mut String) {
 }
 
 impl Printed for Data {
-    fn shape(&self) -> Shape<'_, Data> {
+    fn shape(&self) -> PrintedShape<'_, Data> {
         match self {
-            Data::List(list) => Shape::List(&list.items),
-            Data::Object(object) => Shape::Object(&object.fields),
-            Data::Text(text) => Shape::Text(text),
+            Data::List(list) => PrintedShape::List(&list.items),
+            Data::Object(object) => PrintedShape::Object(&object.fields),
+            Data::Text(text) => PrintedShape::Text(text),
             Data::Null | Data::Bool(_) | Data::Int(_) | Data::Big(_) | Data::Float(_) => {
-                Shape::Scalar
+                PrintedShape::Scalar
             }
         }
     }

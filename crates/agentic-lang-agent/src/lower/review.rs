@@ -2,20 +2,21 @@
 //! the review approves or the rounds are spent.
 
 use crate::ast::{
-    Arg, Block, ExprId, ExprKind, If, Name, Signature, Statement, StatementKind, While,
+    Arg, BlockExpr, ExprId, ExprKind, If, Statement, StatementKind, TaskSignature, While,
+    WrittenName,
 };
-use crate::code::{self, Found};
-use crate::lower::{Artifact, Lowering};
+use crate::code::{self, PhaseResult};
+use crate::lower::{Artifact, ItemLowering};
 use crate::symbol::Symbol;
-use crate::types::Type;
+use crate::types::TypeShape;
 
 /// A review step.
 pub(super) struct Review {
-    pub target: Name,
-    pub reviewer: Name,
-    pub source: Name,
-    pub reviser: Name,
-    pub task: Name,
+    pub target: WrittenName,
+    pub reviewer: WrittenName,
+    pub source: WrittenName,
+    pub reviser: WrittenName,
+    pub task: WrittenName,
     pub rounds: Symbol,
 }
 
@@ -29,15 +30,15 @@ struct Parts {
 
 /// Whether a verdict is there to be passed on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum ReviewVerdict {
     Unknown,
     Known,
 }
 
-impl Lowering<'_> {
-    pub(super) fn review(&mut self, review: &Review) -> Found<()> {
+impl ItemLowering<'_> {
+    pub(super) fn review(&mut self, review: &Review) -> PhaseResult<()> {
         let source = self.resolve(review.source)?;
-        let Type::Object(fields) = self.ast.types.get(source.declared).clone() else {
+        let TypeShape::Object(fields) = self.ast.types.get(source.declared).clone() else {
             let what = "reviews something that is not an object:";
             return Err(self.wrong_name(code::REVIEW_OF_NON_OBJECT, review.source, what));
         };
@@ -87,10 +88,10 @@ impl Lowering<'_> {
         parts: &Parts,
         review_at: usize,
         revise_at: usize,
-    ) -> Found<()> {
-        let review_call = |lowering: &mut Self| -> Found<Statement> {
+    ) -> PhaseResult<()> {
+        let review_call = |lowering: &mut Self| -> PhaseResult<Statement> {
             let signature = lowering.ast.tasks[review_at].signature.clone();
-            let args = lowering.bind(&signature, parts, Verdict::Unknown)?;
+            let args = lowering.bind(&signature, parts, ReviewVerdict::Unknown)?;
             let callee = signature.name.symbol;
             Ok(lowering.call(parts.verdict, callee, args, Some(review.reviewer)))
         };
@@ -103,18 +104,18 @@ impl Lowering<'_> {
         let done = self.ast.symbols.intern("done");
         let done = self.reference(parts.remaining, Some(done));
         let stop = self.statement(StatementKind::Break);
-        let then = Block { statements: vec![stop], end: self.step.end as u32 };
+        let then = BlockExpr { statements: vec![stop], end: self.step.end as u32 };
         let spent = StatementKind::If(Box::new(If { condition: done, then, otherwise: None }));
         let spent = self.statement(spent);
         let signature = self.ast.tasks[revise_at].signature.clone();
-        let args = self.bind(&signature, parts, Verdict::Known)?;
+        let args = self.bind(&signature, parts, ReviewVerdict::Known)?;
         let revise = self.call(parts.source, review.task.symbol, args, Some(review.reviser));
         let next_review = review_call(self)?;
         let next = self.ast.symbols.intern("next");
         let next = self.reference(parts.remaining, Some(next));
         let next_count = self.count_call(parts, next);
         let statements = vec![spent, revise, next_review, next_count];
-        let body = Block { statements, end: self.step.end as u32 };
+        let body = BlockExpr { statements, end: self.step.end as u32 };
         let repeat = self.statement(StatementKind::While(Box::new(While { condition, body })));
         self.body.extend([first_review, first_count, repeat]);
         Ok(())
@@ -137,12 +138,18 @@ impl Lowering<'_> {
 
     /// Binds the parameters of a task by name: the verdict before fields of the source before
     /// parameters of the workflow.
-    fn bind(&mut self, signature: &Signature, parts: &Parts, verdict: Verdict) -> Found<Vec<Arg>> {
+    fn bind(
+        &mut self,
+        signature: &TaskSignature,
+        parts: &Parts,
+        verdict: ReviewVerdict,
+    ) -> PhaseResult<Vec<Arg>> {
         let mut args = Vec::with_capacity(signature.params.len());
         for param in &signature.params {
             let name = param.name.symbol;
             let text = self.ast.text(name);
-            let is_verdict = verdict == Verdict::Known && matches!(text, "approved" | "feedback");
+            let is_verdict =
+                verdict == ReviewVerdict::Known && matches!(text, "approved" | "feedback");
             let is_param =
                 self.workflow.signature.params.iter().any(|param| param.name.symbol == name);
             let value = if is_verdict {
@@ -151,7 +158,7 @@ impl Lowering<'_> {
                 self.reference(parts.source, Some(name))
             } else if is_param {
                 let (start, end) = (self.step.start as u32, self.step.end as u32);
-                let variable = self.resolve(Name { symbol: name, start, end })?.variable;
+                let variable = self.resolve(WrittenName { symbol: name, start, end })?.variable;
                 self.reference(variable, None)
             } else {
                 let task = self.ast.text(signature.name.symbol);

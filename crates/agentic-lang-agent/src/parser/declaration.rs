@@ -1,10 +1,10 @@
 //! Declarations.
 
 use crate::ast::{
-    Agent, Alias, Enum, Extensions, Mode, Name, Param, Pipeline, Signature, Step, StepKind, Task,
-    Test, Tool, Workflow,
+    AgentItem, Alias, Enum, Extensions, Pipeline, PipelineStep, StepKind, TaskItem, TaskMode,
+    TaskParameter, TaskSignature, TestItem, ToolItem, Workflow, WrittenName,
 };
-use crate::code::{self, Found};
+use crate::code::{self, PhaseResult};
 use crate::parser::{Distinct, Parser};
 use crate::token::Kind;
 
@@ -21,7 +21,7 @@ const LATER: [(&str, &str); 4] = [
 ];
 
 impl Parser<'_> {
-    pub(super) fn file(&mut self) -> Found<()> {
+    pub(super) fn file(&mut self) -> PhaseResult<()> {
         self.version()?;
         while self.kind() != Kind::End {
             self.declaration()?;
@@ -31,7 +31,7 @@ impl Parser<'_> {
 
     /// Parses the line that asks for what the original language did not have. `language` is no
     /// reserved word: it means this only where nothing else can stand.
-    fn version(&mut self) -> Found<()> {
+    fn version(&mut self) -> PhaseResult<()> {
         let word = self.peek();
         if word.kind != Kind::Name || self.ast.text(word.symbol) != "language" {
             return Ok(());
@@ -65,7 +65,7 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn declaration(&mut self) -> Found<()> {
+    fn declaration(&mut self) -> PhaseResult<()> {
         match self.kind() {
             Kind::Agent => self.agent(),
             Kind::Tool => self.tool(),
@@ -83,14 +83,14 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn agent(&mut self) -> Found<()> {
+    fn agent(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
         self.expect(Kind::BraceOpen)?;
         let (mut model, mut tools) = (None, None);
         while !self.accept(Kind::BraceClose) {
             let word = self.peek();
-            let key = Name { symbol: word.symbol, start: word.start, end: word.end };
+            let key = WrittenName { symbol: word.symbol, start: word.start, end: word.end };
             match word.kind {
                 Kind::Comma => _ = self.take(),
                 Kind::Model if model.is_some() => {
@@ -121,11 +121,11 @@ impl Parser<'_> {
         }
         let index = self.ast.agents.len();
         self.ast.by_name.agents.set(name.symbol, index);
-        self.ast.agents.push(Agent { name, model, tools });
+        self.ast.agents.push(AgentItem { name, model, tools });
         Ok(())
     }
 
-    fn without_tools<T>(&self, name: Name) -> Found<T> {
+    fn without_tools<T>(&self, name: WrittenName) -> PhaseResult<T> {
         let message = format!("the agent `{}` does not say its tools", self.ast.text(name.symbol));
         Err(Box::new(
             agentic_diag::Diagnostic::error(code::AGENT_WITHOUT_TOOLS, name.span(), message)
@@ -133,7 +133,7 @@ impl Parser<'_> {
         ))
     }
 
-    fn tool_list(&mut self) -> Found<Vec<Name>> {
+    fn tool_list(&mut self) -> PhaseResult<Vec<WrittenName>> {
         self.expect(Kind::BracketOpen)?;
         let mut tools = Vec::new();
         let mut distinct = Distinct::default();
@@ -155,7 +155,7 @@ impl Parser<'_> {
     }
 
     /// Parses name, parameters and result type.
-    fn signature(&mut self) -> Found<Signature> {
+    fn signature(&mut self) -> PhaseResult<TaskSignature> {
         let name = self.name()?;
         self.expect(Kind::ParenOpen)?;
         let mut params = Vec::new();
@@ -167,7 +167,7 @@ impl Parser<'_> {
                     return self.duplicate(code::DUPLICATE_PARAMETER, name, "the parameter");
                 }
                 self.expect(Kind::Colon)?;
-                params.push(Param { name, declared: self.type_id()? });
+                params.push(TaskParameter { name, declared: self.type_id()? });
                 if !self.accept(Kind::Comma) {
                     break;
                 }
@@ -176,10 +176,10 @@ impl Parser<'_> {
         self.expect(Kind::ParenClose)?;
         self.expect(Kind::Arrow)?;
         let result = self.type_id()?;
-        Ok(Signature { name, params, result })
+        Ok(TaskSignature { name, params, result })
     }
 
-    fn tool(&mut self) -> Found<()> {
+    fn tool(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
         self.empty_body()?;
@@ -189,19 +189,19 @@ impl Parser<'_> {
         }
         let index = self.ast.tools.len();
         self.ast.by_name.tools.set(name.symbol, index);
-        self.ast.tools.push(Tool { signature });
+        self.ast.tools.push(ToolItem { signature });
         Ok(())
     }
 
-    fn task(&mut self) -> Found<()> {
+    fn task(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
         let mode = match self.accept(Kind::By) {
             true => {
                 self.expect(Kind::Agent)?;
-                Mode::Agent
+                TaskMode::Agent
             }
-            false => Mode::Handler,
+            false => TaskMode::Handler,
         };
         self.empty_body()?;
         let name = signature.name;
@@ -210,17 +210,17 @@ impl Parser<'_> {
         }
         let index = self.ast.tasks.len();
         self.ast.by_name.tasks.set(name.symbol, index);
-        self.ast.tasks.push(Task { signature, mode });
+        self.ast.tasks.push(TaskItem { signature, mode });
         Ok(())
     }
 
-    fn empty_body(&mut self) -> Found<()> {
+    fn empty_body(&mut self) -> PhaseResult<()> {
         self.expect(Kind::BraceOpen)?;
         self.expect(Kind::BraceClose)?;
         Ok(())
     }
 
-    fn pipeline(&mut self) -> Found<()> {
+    fn pipeline(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
         let body = self.block()?;
@@ -234,7 +234,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn workflow(&mut self) -> Found<()> {
+    fn workflow(&mut self) -> PhaseResult<()> {
         self.take();
         let signature = self.signature()?;
         self.expect(Kind::BraceOpen)?;
@@ -259,7 +259,7 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn step(&mut self) -> Found<Step> {
+    fn step(&mut self) -> PhaseResult<PipelineStep> {
         let start = self.peek().start;
         let kind = match self.kind() {
             Kind::Stage => self.stage()?,
@@ -274,10 +274,10 @@ impl Parser<'_> {
             }
         };
         self.expect(Kind::Semicolon)?;
-        Ok(Step { start, end: self.end(), kind })
+        Ok(PipelineStep { start, end: self.end(), kind })
     }
 
-    fn stage(&mut self) -> Found<StepKind> {
+    fn stage(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
         self.expect(Kind::Equal)?;
@@ -289,7 +289,7 @@ impl Parser<'_> {
         Ok(StepKind::Stage { target, agent, task, args })
     }
 
-    fn review(&mut self) -> Found<StepKind> {
+    fn review(&mut self) -> PhaseResult<StepKind> {
         self.take();
         let target = self.name()?;
         self.expect(Kind::Equal)?;
@@ -306,7 +306,7 @@ impl Parser<'_> {
         Ok(StepKind::Review { target, reviewer, source, reviser, task, rounds })
     }
 
-    fn alias(&mut self) -> Found<()> {
+    fn alias(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
         self.expect(Kind::Equal)?;
@@ -321,7 +321,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn enumeration(&mut self) -> Found<()> {
+    fn enumeration(&mut self) -> PhaseResult<()> {
         self.take();
         let name = self.name()?;
         self.expect(Kind::BraceOpen)?;
@@ -349,12 +349,12 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn test(&mut self) -> Found<()> {
+    fn test(&mut self) -> PhaseResult<()> {
         let start = self.take().start;
         let name = self.expect(Kind::Text)?.symbol;
         let span = self.span_from(start);
         let body = self.block()?;
-        self.ast.tests.push(Test { name, span, body });
+        self.ast.tests.push(TestItem { name, span, body });
         Ok(())
     }
 }

@@ -3,14 +3,14 @@
 use agentic_diag::Diagnostic;
 
 use crate::ast::{Expr, ExprId, ExprKind, Names};
-use crate::code::{self, Found};
+use crate::code::{self, PhaseResult};
 use crate::parser::{Distinct, Parser};
 use crate::symbol::Symbol;
 use crate::token::{Kind, Token};
 
 impl Parser<'_> {
     /// Parses a comparison chain, which binds to the left.
-    pub(super) fn expression(&mut self) -> Found<ExprId> {
+    pub(super) fn expression(&mut self) -> PhaseResult<ExprId> {
         let first = self.ast.exprs.len() as u32;
         let mut root = self.sum()?;
         loop {
@@ -25,7 +25,7 @@ impl Parser<'_> {
         }
     }
 
-    fn sum(&mut self) -> Found<ExprId> {
+    fn sum(&mut self) -> PhaseResult<ExprId> {
         let first = self.ast.exprs.len() as u32;
         let mut root = self.primary()?;
         while self.kind() == Kind::Plus {
@@ -45,7 +45,7 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn primary(&mut self) -> Found<ExprId> {
+    fn primary(&mut self) -> PhaseResult<ExprId> {
         let token = self.peek();
         let kind = match token.kind {
             Kind::Name => return self.reference(),
@@ -69,7 +69,7 @@ impl Parser<'_> {
         Ok(self.push(kind, first, token))
     }
 
-    fn reference(&mut self) -> Found<ExprId> {
+    fn reference(&mut self) -> PhaseResult<ExprId> {
         let head = self.take();
         let start = self.ast.names.len() as u32;
         while self.accept(Kind::Dot) {
@@ -82,7 +82,7 @@ impl Parser<'_> {
         Ok(self.push(ExprKind::Ref { head: head.symbol, fields }, first, token))
     }
 
-    fn object(&mut self) -> Found<ExprId> {
+    fn object(&mut self) -> PhaseResult<ExprId> {
         let open = self.take();
         let first = self.ast.exprs.len() as u32;
         let keys = self.nested(Self::members)?;
@@ -92,7 +92,7 @@ impl Parser<'_> {
         Ok(self.push(ExprKind::Object(names), first, Token { end: self.end(), ..open }))
     }
 
-    fn members(&mut self) -> Found<Vec<Symbol>> {
+    fn members(&mut self) -> PhaseResult<Vec<Symbol>> {
         let mut keys = Vec::new();
         let mut distinct = Distinct::default();
         if self.accept(Kind::BraceClose) {
@@ -114,7 +114,7 @@ impl Parser<'_> {
         Ok(keys)
     }
 
-    fn list(&mut self) -> Found<ExprId> {
+    fn list(&mut self) -> PhaseResult<ExprId> {
         let open = self.take();
         let first = self.ast.exprs.len() as u32;
         let count = self.nested(|parser| parser.items(Kind::BracketClose))?.len() as u32;
@@ -122,7 +122,7 @@ impl Parser<'_> {
     }
 
     /// Parses expressions up to a closing bracket, which is taken.
-    pub(super) fn items(&mut self, close: Kind) -> Found<Vec<ExprId>> {
+    pub(super) fn items(&mut self, close: Kind) -> PhaseResult<Vec<ExprId>> {
         let mut items = Vec::new();
         if self.accept(close) {
             return Ok(items);

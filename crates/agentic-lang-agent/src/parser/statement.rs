@@ -3,15 +3,15 @@
 use agentic_diag::Diagnostic;
 
 use crate::ast::{
-    Approve, Arg, Block, Extensions, Form, If, IfLet, Name, OnFail, Parallel, Run, Statement,
-    StatementKind, Try, While,
+    Approve, Arg, BlockExpr, CallForm, Extensions, If, IfLet, OnFail, ParallelStatement,
+    RunStatement, Statement, StatementKind, Try, While, WrittenName,
 };
-use crate::code::{self, Found, stop};
+use crate::code::{self, PhaseResult, stop};
 use crate::parser::{Distinct, Parser};
 use crate::token::Kind;
 
 impl Parser<'_> {
-    pub(super) fn block(&mut self) -> Found<Block> {
+    pub(super) fn block(&mut self) -> PhaseResult<BlockExpr> {
         self.expect(Kind::BraceOpen)?;
         self.nested(|parser| {
             let mut statements = Vec::new();
@@ -19,7 +19,7 @@ impl Parser<'_> {
                 statements.push(parser.statement()?);
             }
             let end = parser.take().start;
-            Ok(Block { statements, end })
+            Ok(BlockExpr { statements, end })
         })
     }
 
@@ -27,7 +27,7 @@ impl Parser<'_> {
         clippy::wildcard_enum_match_arm,
         reason = "of some sixty tokens any other one is refused here"
     )]
-    fn statement(&mut self) -> Found<Statement> {
+    fn statement(&mut self) -> PhaseResult<Statement> {
         let first = self.peek();
         let kind = match first.kind {
             Kind::Let if self.is_approve() => self.approve()?,
@@ -76,7 +76,7 @@ impl Parser<'_> {
             && ahead(4).is_some_and(|next| next.kind != Kind::ParenOpen)
     }
 
-    fn approve(&mut self) -> Found<StatementKind> {
+    fn approve(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let target = self.name()?;
         self.expect(Kind::Equal)?;
@@ -86,13 +86,13 @@ impl Parser<'_> {
         Ok(StatementKind::Approve(Box::new(Approve { target, question })))
     }
 
-    fn jump(&mut self, kind: StatementKind) -> Found<StatementKind> {
+    fn jump(&mut self, kind: StatementKind) -> PhaseResult<StatementKind> {
         self.take();
         self.expect(Kind::Semicolon)?;
         Ok(kind)
     }
 
-    fn assert(&mut self) -> Found<StatementKind> {
+    fn assert(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         let condition = self.expression()?;
         let message = match self.accept(Kind::Comma) {
@@ -103,7 +103,7 @@ impl Parser<'_> {
         Ok(StatementKind::Assert { condition, message })
     }
 
-    fn if_statement(&mut self) -> Found<StatementKind> {
+    fn if_statement(&mut self) -> PhaseResult<StatementKind> {
         self.take();
         if self.accept(Kind::Let) {
             let name = self.name()?;
@@ -119,7 +119,7 @@ impl Parser<'_> {
         Ok(StatementKind::If(Box::new(If { condition, then, otherwise })))
     }
 
-    fn otherwise(&mut self) -> Found<Option<Block>> {
+    fn otherwise(&mut self) -> PhaseResult<Option<BlockExpr>> {
         if !self.accept(Kind::Else) {
             return Ok(None);
         }
@@ -130,7 +130,7 @@ impl Parser<'_> {
         self.block().map(Some)
     }
 
-    fn parallel(&mut self) -> Found<Parallel> {
+    fn parallel(&mut self) -> PhaseResult<ParallelStatement> {
         self.take();
         let limit = match self.accept(Kind::MaxConcurrency) {
             true => Some(self.concurrency()?),
@@ -145,10 +145,10 @@ impl Parser<'_> {
         self.take();
         self.expect(Kind::Join)?;
         self.expect(Kind::Semicolon)?;
-        Ok(Parallel { limit, branches })
+        Ok(ParallelStatement { limit, branches })
     }
 
-    fn concurrency(&mut self) -> Found<crate::symbol::Symbol> {
+    fn concurrency(&mut self) -> PhaseResult<crate::symbol::Symbol> {
         let token = self.whole(code::CONCURRENCY_NOT_WHOLE, "max_concurrency")?;
         if self.ast.text(token.symbol).bytes().all(|digit| digit == b'0') {
             let message = "`max_concurrency` must be at least 1";
@@ -157,7 +157,7 @@ impl Parser<'_> {
         Ok(token.symbol)
     }
 
-    fn run(&mut self) -> Found<Run> {
+    fn run(&mut self) -> PhaseResult<RunStatement> {
         let start = self.expect(Kind::Let)?.start;
         let target = self.name()?;
         self.expect(Kind::Equal)?;
@@ -165,7 +165,7 @@ impl Parser<'_> {
             true => {
                 let callee = self.name()?;
                 self.expect(Kind::With)?;
-                (callee, Form::Named, self.named_arguments()?)
+                (callee, CallForm::Named, self.named_arguments()?)
             }
             false => {
                 let no_call = |found: Box<Diagnostic>| {
@@ -178,18 +178,19 @@ impl Parser<'_> {
                 self.expect(Kind::ParenOpen).map_err(no_call)?;
                 let values = self.nested(|parser| parser.items(Kind::ParenClose))?;
                 let args = values.into_iter().map(|value| Arg { name: None, value });
-                (callee, Form::Positional, args.collect())
+                (callee, CallForm::Positional, args.collect())
             }
         };
         let (by, retries, timeout, on_fail) = (None, None, None, None);
         let end = 0;
-        let mut run = Run { start, end, target, callee, form, args, by, retries, timeout, on_fail };
+        let mut run =
+            RunStatement { start, end, target, callee, form, args, by, retries, timeout, on_fail };
         while self.clause(&mut run)? {}
         run.end = self.end();
         Ok(run)
     }
 
-    fn named_arguments(&mut self) -> Found<Vec<Arg>> {
+    fn named_arguments(&mut self) -> PhaseResult<Vec<Arg>> {
         self.expect(Kind::BraceOpen)?;
         self.nested(|parser| {
             let mut args = Vec::new();
@@ -215,7 +216,7 @@ impl Parser<'_> {
     }
 
     /// Parses one clause of a call; `false` if there is none.
-    fn clause(&mut self, run: &mut Run) -> Found<bool> {
+    fn clause(&mut self, run: &mut RunStatement) -> PhaseResult<bool> {
         let word = self.peek();
         let Some(clause) = Clause::of(word.kind) else { return Ok(false) };
         let is_repeated = match clause {
@@ -225,7 +226,7 @@ impl Parser<'_> {
             Clause::OnFail => run.on_fail.is_some(),
         };
         if is_repeated {
-            let name = Name { symbol: word.symbol, start: word.start, end: word.end };
+            let name = WrittenName { symbol: word.symbol, start: word.start, end: word.end };
             return self.duplicate(code::DUPLICATE_CLAUSE, name, "the clause");
         }
         self.take();
@@ -240,7 +241,7 @@ impl Parser<'_> {
         Ok(true)
     }
 
-    fn timeout(&mut self) -> Found<crate::symbol::Symbol> {
+    fn timeout(&mut self) -> PhaseResult<crate::symbol::Symbol> {
         let token = self.expect(Kind::Number)?;
         let is_zero = |digit: u8| digit == b'0' || digit == b'.';
         if self.ast.text(token.symbol).bytes().all(is_zero) {
@@ -250,7 +251,7 @@ impl Parser<'_> {
         Ok(token.symbol)
     }
 
-    fn on_fail(&mut self) -> Found<OnFail> {
+    fn on_fail(&mut self) -> PhaseResult<OnFail> {
         if self.accept(Kind::Abort) {
             return Ok(OnFail::Abort);
         }

@@ -1,12 +1,12 @@
 //! Types in the source. Aliases are replaced on the spot, so they must stand above their use.
 
-use crate::code::{self, Found, stop};
+use crate::code::{self, PhaseResult, stop};
 use crate::parser::{Distinct, Parser};
 use crate::token::Kind;
-use crate::types::{Type, TypeId};
+use crate::types::{TypeId, TypeShape};
 
 impl Parser<'_> {
-    pub(super) fn type_id(&mut self) -> Found<TypeId> {
+    pub(super) fn type_id(&mut self) -> PhaseResult<TypeId> {
         let token = self.peek();
         if token.kind != Kind::Name {
             return Err(self.unexpected(code::EXPECTED_TYPE, "a type"));
@@ -18,11 +18,11 @@ impl Parser<'_> {
             "Bool" => self.plain_type(TypeId::BOOL),
             "List" => {
                 let item = self.wrapped_type()?;
-                self.ast.types.intern(Type::List(item))
+                self.ast.types.intern(TypeShape::List(item))
             }
             "Option" => {
                 let item = self.wrapped_type()?;
-                self.ast.types.intern(Type::Option(item))
+                self.ast.types.intern(TypeShape::Option(item))
             }
             "Obj" => self.object_type()?,
             _ => self.declared_type()?,
@@ -39,7 +39,7 @@ impl Parser<'_> {
         id
     }
 
-    fn wrapped_type(&mut self) -> Found<TypeId> {
+    fn wrapped_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
         self.expect(Kind::BracketOpen)?;
         let item = self.nested(Self::type_id)?;
@@ -47,7 +47,7 @@ impl Parser<'_> {
         Ok(item)
     }
 
-    fn object_type(&mut self) -> Found<TypeId> {
+    fn object_type(&mut self) -> PhaseResult<TypeId> {
         self.take();
         self.expect(Kind::BraceOpen)?;
         let mut fields = Vec::new();
@@ -66,10 +66,10 @@ impl Parser<'_> {
             }
         }
         self.expect(Kind::BraceClose)?;
-        Ok(self.ast.types.intern(Type::Object(fields.into())))
+        Ok(self.ast.types.intern(TypeShape::Object(fields.into())))
     }
 
-    fn declared_type(&mut self) -> Found<TypeId> {
+    fn declared_type(&mut self) -> PhaseResult<TypeId> {
         let token = self.peek();
         if let Some(at) = self.ast.by_name.aliases.get(token.symbol) {
             self.take();
@@ -77,7 +77,7 @@ impl Parser<'_> {
         }
         if self.ast.by_name.enums.get(token.symbol).is_some() {
             self.take();
-            return Ok(self.ast.types.intern(Type::Enum(token.symbol)));
+            return Ok(self.ast.types.intern(TypeShape::Enum(token.symbol)));
         }
         let text = self.ast.text(token.symbol);
         Err(Box::new(

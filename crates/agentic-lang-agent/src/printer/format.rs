@@ -6,13 +6,13 @@
 
 use agentic_diag::Span;
 
-use crate::lexer::Tokens;
+use crate::lexer::FileTokens;
 use crate::printer::INDENT;
 use crate::token::{Kind, Token};
 
 /// Lays out a file anew. The tokens must be those of `text`, and the text must parse.
-pub(crate) fn format(text: &str, tokens: &Tokens) -> String {
-    let mut layout = Layout {
+pub(crate) fn format(text: &str, tokens: &FileTokens) -> String {
+    let mut layout = FileLayout {
         text,
         tokens: &tokens.list,
         comments: &tokens.comments,
@@ -30,7 +30,7 @@ pub(crate) fn format(text: &str, tokens: &Tokens) -> String {
 
 /// What a bracket encloses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Enclosed {
+enum EnclosedTokens {
     /// Statements, one to a line.
     Block,
     /// A value or list, on one line.
@@ -46,18 +46,18 @@ enum Break {
     Line,
 }
 
-struct Layout<'a> {
+struct FileLayout<'a> {
     text: &'a str,
     tokens: &'a [Token],
     comments: &'a [Span],
     out: String,
-    open: Vec<Enclosed>,
+    open: Vec<EnclosedTokens>,
     blocks: usize,
     last_end: usize,
     pending: Break,
 }
 
-impl Layout<'_> {
+impl FileLayout<'_> {
     fn token(&mut self, at: usize) {
         let token = self.tokens[at];
         let start = token.start as usize;
@@ -83,13 +83,13 @@ impl Layout<'_> {
     }
 
     /// Leaves the bracket that a closing token ends.
-    fn close(&mut self, at: usize) -> Option<Enclosed> {
+    fn close(&mut self, at: usize) -> Option<EnclosedTokens> {
         let closes = matches!(
             self.tokens[at].kind,
             Kind::BraceClose | Kind::BracketClose | Kind::ParenClose
         );
         let closed = if closes { self.open.pop() } else { None };
-        if closed == Some(Enclosed::Block) {
+        if closed == Some(EnclosedTokens::Block) {
             self.blocks -= 1;
             let is_empty = at > 0 && self.tokens[at - 1].kind == Kind::BraceOpen;
             if !is_empty || self.out.ends_with('\n') {
@@ -106,25 +106,25 @@ impl Layout<'_> {
         }
         let is_brace = kind == Kind::BraceOpen;
         let enclosed = if is_brace && self.is_block(at) {
-            Enclosed::Block
+            EnclosedTokens::Block
         } else if is_brace && self.is_inside_type(at) {
-            Enclosed::Fields
+            EnclosedTokens::Fields
         } else {
-            Enclosed::Inline
+            EnclosedTokens::Inline
         };
         self.open.push(enclosed);
-        if enclosed == Enclosed::Block {
+        if enclosed == EnclosedTokens::Block {
             self.blocks += 1;
             let is_empty = self.tokens[at + 1].kind == Kind::BraceClose;
             self.pending = if is_empty { Break::None } else { Break::Line };
         }
     }
 
-    fn break_after(&mut self, at: usize, closed: Option<Enclosed>) {
+    fn break_after(&mut self, at: usize, closed: Option<EnclosedTokens>) {
         let next = self.tokens[(at + 1).min(self.tokens.len() - 1)].kind;
         let continues = matches!(next, Kind::Else | Kind::Catch | Kind::Join | Kind::Semicolon);
         let kind = self.tokens[at].kind;
-        let closes_block = closed == Some(Enclosed::Block) && !continues;
+        let closes_block = closed == Some(EnclosedTokens::Block) && !continues;
         // What is declared next begins on a line of its own.
         let ends_declaration = self.open.is_empty()
             && (matches!(next, Kind::Agent | Kind::Tool | Kind::Task)
@@ -141,7 +141,7 @@ impl Layout<'_> {
     }
 
     /// Writes what stands between the last token and the next one.
-    fn separate(&mut self, at: usize, start: usize, closed: Option<Enclosed>) {
+    fn separate(&mut self, at: usize, start: usize, closed: Option<EnclosedTokens>) {
         if self.out.is_empty() {
             return;
         }
@@ -149,7 +149,7 @@ impl Layout<'_> {
             let closes = self.tokens[at].kind == Kind::BraceClose;
             self.line(start, if closes { Gap::Closed } else { Gap::Kept });
             self.pending = Break::None;
-        } else if closed != Some(Enclosed::Fields) && self.is_spaced(at) {
+        } else if closed != Some(EnclosedTokens::Fields) && self.is_spaced(at) {
             self.out.push(' ');
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::code;
 use crate::data::Data;
-use crate::program::fault::Fault;
+use crate::program::fault::MachineFault;
 use crate::program::options::{CLEANUP_REQUESTS_MAX, RunOptions};
 
 /// To touch so many bytes of a value is as much work as a statement.
@@ -22,16 +22,16 @@ const BYTES_A_REQUEST: u64 = 16 << 10;
 
 /// What a run may still do.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct RunBudget {
     statements_max: u64,
     statements_left: u64,
     requests_max: u64,
     requests_left: u64,
 }
 
-impl Budget {
-    pub fn new(options: &RunOptions) -> Budget {
-        Budget {
+impl RunBudget {
+    pub fn new(options: &RunOptions) -> RunBudget {
+        RunBudget {
             statements_max: options.statements_max,
             statements_left: options.statements_max,
             requests_max: options.requests_max,
@@ -45,7 +45,7 @@ impl Budget {
     }
 
     /// Takes a statement and what it touched.
-    pub fn take_statement(&mut self, touched: u64) -> Result<(), Fault> {
+    pub fn take_statement(&mut self, touched: u64) -> Result<(), MachineFault> {
         match self.statements_left.checked_sub(1 + touched) {
             Some(left) => {
                 self.statements_left = left;
@@ -55,13 +55,13 @@ impl Budget {
                 let limit = self.statements_max;
                 let text =
                     format!("the work of {limit} statements was done without asking for anything");
-                Err(Fault::new(code::TOO_MANY_STATEMENTS, text))
+                Err(MachineFault::new(code::TOO_MANY_STATEMENTS, text))
             }
         }
     }
 
     /// Takes a request with so many bytes of arguments.
-    pub fn take_request(&mut self, n_bytes: usize) -> Result<(), Fault> {
+    pub fn take_request(&mut self, n_bytes: usize) -> Result<(), MachineFault> {
         match self.requests_left.checked_sub(1 + n_bytes as u64 / BYTES_A_REQUEST) {
             Some(left) => {
                 self.requests_left = left;
@@ -70,7 +70,7 @@ impl Budget {
             None => {
                 let limit = self.requests_max;
                 let text = format!("the run has asked for as much as {limit} requests");
-                Err(Fault::new(code::TOO_MANY_REQUESTS, text))
+                Err(MachineFault::new(code::TOO_MANY_REQUESTS, text))
             }
         }
     }

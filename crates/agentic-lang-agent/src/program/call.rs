@@ -4,16 +4,16 @@ use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
 use crate::program::budget::work_of_slots;
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
-use crate::program::options::{Capture, Performer, RECURSION_MAX};
-use crate::program::strand::{Frame, Routine, Strand, StrandId};
-use crate::program::{Call, Callee};
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
+use crate::program::options::{Capture, RECURSION_MAX, TaskPerformer};
+use crate::program::strand::{RoutineId, Strand, StrandFrame, StrandId};
+use crate::program::{CallCode, CalleeCode};
 
 /// How much room an argument gets before its length is known, in bytes.
 const ARGUMENT_BYTES: usize = 30;
 
-impl Run {
+impl ModuleRun {
     /// Begins a call in the strand's own environment.
     pub(super) fn call(
         &mut self,
@@ -21,7 +21,7 @@ impl Run {
         strand: &mut Strand,
         id: StrandId,
         call: u32,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MachineFault> {
         let base = self.arguments(module, &module.code.calls[call as usize], strand.locals())?;
         self.launch(module, strand, id, call, base)
     }
@@ -30,15 +30,15 @@ impl Run {
     pub(super) fn arguments(
         &mut self,
         module: &Module,
-        call: &Call,
+        call: &CallCode,
         locals: &[Data],
-    ) -> Result<usize, Fault> {
-        if let Callee::Task(at) = call.callee
-            && self.performers[at as usize] == Performer::Nobody
+    ) -> Result<usize, MachineFault> {
+        if let CalleeCode::Task(at) = call.callee
+            && self.performers[at as usize] == TaskPerformer::Nobody
         {
             let name = &module.code.tasks[at as usize].name;
             let text = format!("No runtime handler registered for task '{name}'.");
-            return Err(Fault::new(code::NO_HANDLER, text));
+            return Err(MachineFault::new(code::NO_HANDLER, text));
         }
         let base = self.stack.values.len();
         for arg in &call.args {
@@ -61,11 +61,11 @@ impl Run {
         id: StrandId,
         call: u32,
         base: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MachineFault> {
         let code = &module.code.calls[call as usize];
         let launched = match code.callee {
-            Callee::Pipeline(at) => self.enter(module, strand, code, at as usize, base),
-            Callee::Task(at) => {
+            CalleeCode::Pipeline(at) => self.enter(module, strand, code, at as usize, base),
+            CalleeCode::Task(at) => {
                 let task = &module.code.tasks[at as usize];
                 self.start_task(module, strand, id, call, task, base)
             }
@@ -78,16 +78,16 @@ impl Run {
         &mut self,
         module: &Module,
         strand: &mut Strand,
-        call: &Call,
+        call: &CallCode,
         at: usize,
         base: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MachineFault> {
         let routine = &module.code.pipelines[at];
         if strand.depth + strand.frames.len() >= RECURSION_MAX {
             let name = &routine.name;
             let text =
                 format!("Pipeline '{name}' exceeded the recursion limit of {RECURSION_MAX}.");
-            return Err(Fault::new(code::RECURSION, text));
+            return Err(MachineFault::new(code::RECURSION, text));
         }
         self.n_calls += 1;
         let number = self.n_calls;
@@ -102,8 +102,8 @@ impl Run {
         for (arg, value) in call.args.iter().zip(self.stack.values.drain(base..)) {
             strand.slots[frame_base + arg.param as usize] = value;
         }
-        strand.frames.push(Frame {
-            routine: Routine::Pipeline(at),
+        strand.frames.push(StrandFrame {
+            routine: RoutineId::Pipeline(at),
             at: routine.entry,
             base: frame_base,
             target: call.target,
@@ -114,7 +114,7 @@ impl Run {
     }
 
     /// Prints the arguments on the stack as a JSON object in the order they were written.
-    pub(super) fn arguments_text(&self, call: &Call, base: usize) -> String {
+    pub(super) fn arguments_text(&self, call: &CallCode, base: usize) -> String {
         let mut text = String::with_capacity(2 + call.args.len() * ARGUMENT_BYTES);
         text.push('{');
         for (at, (arg, value)) in call.args.iter().zip(&self.stack.values[base..]).enumerate() {

@@ -5,25 +5,26 @@
 
 use std::sync::Arc;
 
-use agentic_replay::Position;
+use agentic_replay::ProgramPosition;
 
 use crate::ast::{
-    Arg, Ast, Block, ExprId, ExprKind, IfLet, Mode, OnFail, Param, Run, Signature, StatementKind,
-    Try, While,
+    Arg, Ast, BlockExpr, ExprId, ExprKind, IfLet, OnFail, RunStatement, StatementKind, TaskMode,
+    TaskParameter, TaskSignature, Try, While,
 };
 use crate::data::{Data, number_text, parse_literal};
 use crate::program::{
-    Call, CallArg, Callee, Code, Parallel, Piece, Routine, Step, Task, Timeout, Value,
+    CallArg, CallCode, CalleeCode, ExpressionStep, FileCode, MachineStep, ParallelCode,
+    RoutineCode, TaskCode, Timeout, ValueCode,
 };
-use crate::symbol::{Index, Symbol};
+use crate::symbol::{Symbol, SymbolIndex};
 
 /// Compiles a checked file.
-pub(crate) fn compile(ast: &Ast, text: &str) -> Code {
-    let mut compiler = Compiler {
+pub(crate) fn compile(ast: &Ast, text: &str) -> FileCode {
+    let mut compiler = FileCompiler {
         ast,
-        code: Code::default(),
-        slots: Index::default(),
-        places: Index::default(),
+        code: FileCode::default(),
+        slots: SymbolIndex::default(),
+        places: SymbolIndex::default(),
         bound: Vec::new(),
         slot_count: 0,
         loops: Vec::new(),
@@ -50,12 +51,12 @@ pub(crate) fn compile(ast: &Ast, text: &str) -> Code {
     compiler.code
 }
 
-struct Compiler<'a> {
+struct FileCompiler<'a> {
     ast: &'a Ast,
-    code: Code,
-    slots: Index,
+    code: FileCode,
+    slots: SymbolIndex,
     /// The places of the parameters of the call at hand.
-    places: Index,
+    places: SymbolIndex,
     /// Names that have a slot in the routine at hand.
     bound: Vec<Symbol>,
     slot_count: u32,
@@ -75,27 +76,27 @@ struct Loop {
     guards: usize,
 }
 
-impl Compiler<'_> {
+impl FileCompiler<'_> {
     fn text(&mut self, symbol: Symbol) -> Arc<str> {
         let ast = self.ast;
         self.shared[symbol.0 as usize].get_or_insert_with(|| ast.text(symbol).into()).clone()
     }
 
-    fn params(&mut self, params: &[Param]) -> Vec<(Arc<str>, crate::types::TypeId)> {
+    fn params(&mut self, params: &[TaskParameter]) -> Vec<(Arc<str>, crate::types::TypeId)> {
         params.iter().map(|param| (self.text(param.name.symbol), param.declared)).collect()
     }
 
-    fn task(&mut self, signature: &Signature, mode: Mode) -> Task {
-        Task {
+    fn task(&mut self, signature: &TaskSignature, mode: TaskMode) -> TaskCode {
+        TaskCode {
             name: self.text(signature.name.symbol),
-            is_agent_task: mode == Mode::Agent,
+            is_agent_task: mode == TaskMode::Agent,
             params: self.params(&signature.params),
             result: signature.result,
             schema: std::sync::OnceLock::new(),
         }
     }
 
-    fn routine(&mut self, name: Symbol, params: &[Param], body: &Block) -> Routine {
+    fn routine(&mut self, name: Symbol, params: &[TaskParameter], body: &BlockExpr) -> RoutineCode {
         for name in std::mem::take(&mut self.bound) {
             self.slots.remove(name);
         }
@@ -105,9 +106,9 @@ impl Compiler<'_> {
         }
         let entry = self.code.steps.len();
         self.block(body);
-        self.code.steps.push(Step::End);
+        self.code.steps.push(MachineStep::End);
         let params = self.params(params);
-        Routine { name: self.text(name), entry, slots: self.slot_count as usize, params }
+        RoutineCode { name: self.text(name), entry, slots: self.slot_count as usize, params }
     }
 
     /// Returns the slot of a name, which it gets if it has none.
@@ -127,7 +128,7 @@ impl Compiler<'_> {
     }
 
     /// Compiles a block in which a name means a slot of its own.
-    fn block_with(&mut self, name: Symbol, slot: u32, block: &Block) {
+    fn block_with(&mut self, name: Symbol, slot: u32, block: &BlockExpr) {
         let outer = self.slots.get(name);
         self.slots.set(name, slot as usize);
         self.block(block);
@@ -141,7 +142,7 @@ impl Compiler<'_> {
         self.code.steps.len() as u32
     }
 
-    fn push(&mut self, step: Step) -> usize {
+    fn push(&mut self, step: MachineStep) -> usize {
         self.code.steps.push(step);
         self.code.steps.len() - 1
     }
@@ -150,21 +151,21 @@ impl Compiler<'_> {
     fn land(&mut self, at: usize) {
         let here = self.here();
         match &mut self.code.steps[at] {
-            Step::Jump(target)
-            | Step::Unless { target, .. }
-            | Step::Unwrap { target, .. }
-            | Step::Guard { target, .. } => *target = here,
-            other @ (Step::Call(_)
-            | Step::Parallel(_)
-            | Step::Unguard
-            | Step::Assert { .. }
-            | Step::Approve { .. }
-            | Step::Return(_)
-            | Step::End) => unreachable!("{other:?} has no target"),
+            MachineStep::Jump(target)
+            | MachineStep::Unless { target, .. }
+            | MachineStep::Unwrap { target, .. }
+            | MachineStep::Guard { target, .. } => *target = here,
+            other @ (MachineStep::Call(_)
+            | MachineStep::Parallel(_)
+            | MachineStep::Unguard
+            | MachineStep::Assert { .. }
+            | MachineStep::Approve { .. }
+            | MachineStep::Return(_)
+            | MachineStep::End) => unreachable!("{other:?} has no target"),
         }
     }
 
-    fn block(&mut self, block: &Block) {
+    fn block(&mut self, block: &BlockExpr) {
         for statement in &block.statements {
             self.statement(&statement.kind);
         }
@@ -174,19 +175,19 @@ impl Compiler<'_> {
         match kind {
             StatementKind::Run(run) => {
                 let call = self.call(run);
-                self.push(Step::Call(call));
+                self.push(MachineStep::Call(call));
             }
             StatementKind::Parallel(parallel) => {
                 let limit = parallel
                     .limit
                     .map(|digits| self.ast.text(digits).parse().unwrap_or(usize::MAX));
                 let calls = parallel.branches.iter().map(|run| self.call(run)).collect();
-                self.code.parallels.push(Parallel { calls, limit });
-                self.push(Step::Parallel(self.code.parallels.len() as u32 - 1));
+                self.code.parallels.push(ParallelCode { calls, limit });
+                self.push(MachineStep::Parallel(self.code.parallels.len() as u32 - 1));
             }
             StatementKind::If(inner) => {
                 let condition = self.value(inner.condition);
-                let skip = self.push(Step::Unless { condition, target: 0 });
+                let skip = self.push(MachineStep::Unless { condition, target: 0 });
                 self.block(&inner.then);
                 self.otherwise(skip, inner.otherwise.as_ref());
             }
@@ -199,16 +200,16 @@ impl Compiler<'_> {
                 let text = text.filter(|text| !text.is_empty());
                 let text = text.unwrap_or_else(|| "Assertion failed".into());
                 let message = self.constant(Data::Text(text));
-                self.push(Step::Assert { condition, message });
+                self.push(MachineStep::Assert { condition, message });
             }
             StatementKind::Approve(inner) => {
                 let question = self.value(inner.question);
                 let slot = self.slot(inner.target.symbol);
-                self.push(Step::Approve { question, slot });
+                self.push(MachineStep::Approve { question, slot });
             }
             StatementKind::Return(value) => {
                 let value = self.value(*value);
-                self.push(Step::Return(value));
+                self.push(MachineStep::Return(value));
             }
             StatementKind::Break => {
                 let exit = self.leave();
@@ -217,7 +218,7 @@ impl Compiler<'_> {
             StatementKind::Continue => {
                 let exit = self.leave();
                 let head = self.loops.last().expect("checked to be in a loop").head;
-                self.code.steps[exit] = Step::Jump(head);
+                self.code.steps[exit] = MachineStep::Jump(head);
             }
         }
     }
@@ -226,14 +227,14 @@ impl Compiler<'_> {
     fn leave(&mut self) -> usize {
         let outside = self.loops.last().expect("checked to be in a loop").guards;
         for _ in outside..self.guards {
-            self.push(Step::Unguard);
+            self.push(MachineStep::Unguard);
         }
-        self.push(Step::Jump(0))
+        self.push(MachineStep::Jump(0))
     }
 
-    fn otherwise(&mut self, skip: usize, otherwise: Option<&Block>) {
+    fn otherwise(&mut self, skip: usize, otherwise: Option<&BlockExpr>) {
         let Some(otherwise) = otherwise else { return self.land(skip) };
-        let end = self.push(Step::Jump(0));
+        let end = self.push(MachineStep::Jump(0));
         self.land(skip);
         self.block(otherwise);
         self.land(end);
@@ -242,7 +243,7 @@ impl Compiler<'_> {
     fn if_let(&mut self, inner: &IfLet) {
         let value = self.value(inner.value);
         let slot = self.fresh_slot();
-        let skip = self.push(Step::Unwrap { value, slot, target: 0 });
+        let skip = self.push(MachineStep::Unwrap { value, slot, target: 0 });
         self.block_with(inner.name.symbol, slot, &inner.then);
         self.otherwise(skip, inner.otherwise.as_ref());
     }
@@ -250,10 +251,10 @@ impl Compiler<'_> {
     fn repeat(&mut self, inner: &While) {
         let head = self.here();
         let condition = self.value(inner.condition);
-        let exit = self.push(Step::Unless { condition, target: 0 });
+        let exit = self.push(MachineStep::Unless { condition, target: 0 });
         self.loops.push(Loop { head, exits: vec![exit], guards: self.guards });
         self.block(&inner.body);
-        self.push(Step::Jump(head));
+        self.push(MachineStep::Jump(head));
         let ended = self.loops.pop().expect("pushed above");
         for exit in ended.exits {
             self.land(exit);
@@ -262,24 +263,24 @@ impl Compiler<'_> {
 
     fn attempt(&mut self, inner: &Try) {
         let slot = self.fresh_slot();
-        let guard = self.push(Step::Guard { target: 0, slot });
+        let guard = self.push(MachineStep::Guard { target: 0, slot });
         self.guards += 1;
         self.block(&inner.body);
         self.guards -= 1;
-        self.push(Step::Unguard);
-        let end = self.push(Step::Jump(0));
+        self.push(MachineStep::Unguard);
+        let end = self.push(MachineStep::Jump(0));
         self.land(guard);
         self.block_with(inner.name.symbol, slot, &inner.handler);
         self.land(end);
     }
 
-    fn call(&mut self, run: &Run) -> u32 {
+    fn call(&mut self, run: &RunStatement) -> u32 {
         let name = run.callee.symbol;
         let (callee, params) = match self.ast.by_name.tasks.get(name) {
-            Some(at) => (Callee::Task(at as u32), &self.ast.tasks[at].signature.params),
+            Some(at) => (CalleeCode::Task(at as u32), &self.ast.tasks[at].signature.params),
             None => {
                 let at = self.ast.by_name.pipelines.get(name).expect("checked to be there");
-                (Callee::Pipeline(at as u32), &self.ast.pipelines[at].signature.params)
+                (CalleeCode::Pipeline(at as u32), &self.ast.pipelines[at].signature.params)
             }
         };
         let args = self.call_args(&run.args, params);
@@ -290,7 +291,7 @@ impl Compiler<'_> {
         let retries =
             run.retries.map_or(0, |digits| self.ast.text(digits).parse().unwrap_or(u64::MAX));
         let agent = run.by.and_then(|agent| self.ast.by_name.agents.get(agent.symbol));
-        let call = Call {
+        let call = CallCode {
             callee,
             args,
             target: self.slot(run.target.symbol),
@@ -304,7 +305,7 @@ impl Compiler<'_> {
         self.code.calls.len() as u32 - 1
     }
 
-    fn call_args(&mut self, given: &[Arg], params: &[Param]) -> Vec<CallArg> {
+    fn call_args(&mut self, given: &[Arg], params: &[TaskParameter]) -> Vec<CallArg> {
         for (at, param) in params.iter().enumerate() {
             self.places.set(param.name.symbol, at);
         }
@@ -333,42 +334,44 @@ impl Compiler<'_> {
         start
     }
 
-    fn value(&mut self, root: ExprId) -> Value {
+    fn value(&mut self, root: ExprId) -> ValueCode {
         let ast = self.ast;
         let start = self.code.pieces.len() as u32;
         for node in &ast.exprs[ast.expr(root).first as usize..=root.0 as usize] {
             let piece = match node.kind {
                 ExprKind::Text(text) => {
                     let text = self.text(text);
-                    Piece::Constant(self.constant(Data::Text(text)))
+                    ExpressionStep::Constant(self.constant(Data::Text(text)))
                 }
                 ExprKind::Number(digits) => {
                     let number = parse_literal(ast.text(digits));
-                    Piece::Constant(self.constant(number.expect("the lexer checks literals")))
+                    ExpressionStep::Constant(
+                        self.constant(number.expect("the lexer checks literals")),
+                    )
                 }
-                ExprKind::Bool(truth) => Piece::Constant(self.constant(Data::Bool(truth))),
-                ExprKind::Null => Piece::Constant(self.constant(Data::Null)),
+                ExprKind::Bool(truth) => ExpressionStep::Constant(self.constant(Data::Bool(truth))),
+                ExprKind::Null => ExpressionStep::Constant(self.constant(Data::Null)),
                 ExprKind::Ref { head, fields } => {
                     let slot = self.slot(head);
                     match fields.count {
-                        0 => Piece::Load(slot),
+                        0 => ExpressionStep::Load(slot),
                         count => {
                             let names = self.names(ast.names(fields));
-                            Piece::Field { slot, names, count }
+                            ExpressionStep::Field { slot, names, count }
                         }
                     }
                 }
                 ExprKind::Object(keys) => {
-                    Piece::Object { names: self.names(ast.names(keys)), count: keys.count }
+                    ExpressionStep::Object { names: self.names(ast.names(keys)), count: keys.count }
                 }
-                ExprKind::List(count) => Piece::List(count),
-                ExprKind::Add => Piece::Add,
-                ExprKind::Equal => Piece::Equal,
-                ExprKind::NotEqual => Piece::NotEqual,
+                ExprKind::List(count) => ExpressionStep::List(count),
+                ExprKind::Add => ExpressionStep::Add,
+                ExprKind::Equal => ExpressionStep::Equal,
+                ExprKind::NotEqual => ExpressionStep::NotEqual,
             };
             self.code.pieces.push(piece);
         }
-        Value { start, end: self.code.pieces.len() as u32 }
+        ValueCode { start, end: self.code.pieces.len() as u32 }
     }
 }
 
@@ -388,7 +391,7 @@ struct Cursor<'a> {
 }
 
 impl Cursor<'_> {
-    fn position(&mut self, at: usize) -> Position {
+    fn position(&mut self, at: usize) -> ProgramPosition {
         if at < self.at {
             (self.at, self.line, self.column) = (0, 1, 1);
         }
@@ -399,6 +402,6 @@ impl Cursor<'_> {
             }
         }
         self.at = at;
-        Position { line: self.line, column: self.column }
+        ProgramPosition { line: self.line, column: self.column }
     }
 }

@@ -2,22 +2,22 @@
 
 use crate::ast::Ast;
 use crate::data::{Data, json};
-use crate::types::{Type, TypeId};
+use crate::types::{TypeId, TypeShape};
 
 /// Whether a value conforms to a type. Whether a text is a variant of its enum is looked at by
 /// [`find_stranger`].
 pub(crate) fn conforms(ast: &Ast, value: &Data, wanted: TypeId) -> bool {
     match (ast.types.get(wanted), value) {
-        (Type::Null, Data::Null)
-        | (Type::Bool, Data::Bool(_))
-        | (Type::Text | Type::Enum(_), Data::Text(_))
-        | (Type::Number, Data::Int(_) | Data::Big(_) | Data::Float(_))
-        | (Type::Option(_), Data::Null) => true,
-        (Type::Option(item), value) => conforms(ast, value, *item),
-        (Type::List(item), Data::List(_)) => {
+        (TypeShape::Null, Data::Null)
+        | (TypeShape::Bool, Data::Bool(_))
+        | (TypeShape::Text | TypeShape::Enum(_), Data::Text(_))
+        | (TypeShape::Number, Data::Int(_) | Data::Big(_) | Data::Float(_))
+        | (TypeShape::Option(_), Data::Null) => true,
+        (TypeShape::Option(item), value) => conforms(ast, value, *item),
+        (TypeShape::List(item), Data::List(_)) => {
             value.items().is_some_and(|items| items.iter().all(|each| conforms(ast, each, *item)))
         }
-        (Type::Object(fields), Data::Object(_)) => fields.iter().all(|(name, field)| {
+        (TypeShape::Object(fields), Data::Object(_)) => fields.iter().all(|(name, field)| {
             value.get(ast.text(*name)).is_some_and(|item| conforms(ast, item, *field))
         }),
         _ => false,
@@ -39,7 +39,7 @@ pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<S
         return None;
     }
     match (ast.types.get(wanted), value) {
-        (Type::Enum(name), Data::Text(text)) => {
+        (TypeShape::Enum(name), Data::Text(text)) => {
             let declared = &ast.enums[ast.by_name.enums.get(*name)?];
             let variants = declared.variants.iter().map(|variant| ast.text(variant.symbol));
             if variants.clone().any(|variant| variant == &**text) {
@@ -52,11 +52,13 @@ pub(crate) fn find_stranger(ast: &Ast, value: &Data, wanted: TypeId) -> Option<S
                 variants: variants.map(str::to_owned).collect(),
             })
         }
-        (Type::Option(item), value) => find_stranger(ast, value, *item),
-        (Type::List(item), value) => value.items()?.iter().enumerate().find_map(|(at, each)| {
-            find_stranger(ast, each, *item).map(|found| found.inside(&format!("[{at}]")))
-        }),
-        (Type::Object(fields), value) => fields.iter().find_map(|(name, field)| {
+        (TypeShape::Option(item), value) => find_stranger(ast, value, *item),
+        (TypeShape::List(item), value) => {
+            value.items()?.iter().enumerate().find_map(|(at, each)| {
+                find_stranger(ast, each, *item).map(|found| found.inside(&format!("[{at}]")))
+            })
+        }
+        (TypeShape::Object(fields), value) => fields.iter().find_map(|(name, field)| {
             let name = ast.text(*name);
             let found = find_stranger(ast, value.get(name)?, *field)?;
             Some(found.inside(&format!(".{name}")))
@@ -112,21 +114,21 @@ pub(crate) fn schema(ast: &Ast, id: TypeId) -> String {
 
 fn write_schema(ast: &Ast, id: TypeId, out: &mut String) {
     match ast.types.get(id) {
-        Type::Null => out.push_str(r#"{"type":"null"}"#),
-        Type::Text => out.push_str(r#"{"type":"string"}"#),
-        Type::Number => out.push_str(r#"{"type":"number"}"#),
-        Type::Bool => out.push_str(r#"{"type":"boolean"}"#),
-        Type::List(item) => {
+        TypeShape::Null => out.push_str(r#"{"type":"null"}"#),
+        TypeShape::Text => out.push_str(r#"{"type":"string"}"#),
+        TypeShape::Number => out.push_str(r#"{"type":"number"}"#),
+        TypeShape::Bool => out.push_str(r#"{"type":"boolean"}"#),
+        TypeShape::List(item) => {
             out.push_str(r#"{"type":"array","items":"#);
             write_schema(ast, *item, out);
             out.push('}');
         }
-        Type::Option(item) => {
+        TypeShape::Option(item) => {
             out.push_str(r#"{"anyOf":["#);
             write_schema(ast, *item, out);
             out.push_str(r#",{"type":"null"}]}"#);
         }
-        Type::Enum(name) => {
+        TypeShape::Enum(name) => {
             out.push_str(r#"{"type":"string","enum":["#);
             let at = ast.by_name.enums.get(*name);
             let variants = at.map_or(&[][..], |at| &ast.enums[at].variants);
@@ -136,7 +138,7 @@ fn write_schema(ast: &Ast, id: TypeId, out: &mut String) {
             }
             out.push_str("]}");
         }
-        Type::Object(fields) => {
+        TypeShape::Object(fields) => {
             out.push_str(r#"{"type":"object","properties":{"#);
             for (at, (name, field)) in fields.iter().enumerate() {
                 out.push_str(if at == 0 { "" } else { "," });

@@ -10,12 +10,12 @@ use agentic_replay::Answer;
 
 use crate::data::{Data, json};
 use crate::module::Module;
-use crate::program::machine::Run;
-use crate::program::options::Performer;
+use crate::program::machine::ModuleRun;
+use crate::program::options::TaskPerformer;
 use crate::program::request::AGENT_TOOL;
-use crate::program::strand::{Phase, Strand, StrandId, TaskCall};
-use crate::program::task::{Attempt, late, result, task_of};
-use crate::program::tool::{Use, shown};
+use crate::program::strand::{CallPhase, Strand, StrandId, TaskCall};
+use crate::program::task::{AttemptFault, late, result, task_of};
+use crate::program::tool::{CheckedToolCall, shown};
 
 /// How often a model may ask for tools in one attempt.
 pub const ROUNDS_MAX: usize = 8;
@@ -31,7 +31,7 @@ pub(super) struct Conversation {
     turns: String,
     n_rounds: usize,
     /// The calls of this round.
-    uses: Vec<Use>,
+    uses: Vec<CheckedToolCall>,
     /// How many of them have a result.
     n_results: usize,
     /// When the tool that is called now was called.
@@ -43,10 +43,10 @@ pub(super) enum Talk {
     /// The strand waits for another request.
     GoesOn,
     /// The attempt is over.
-    Over(Box<TaskCall>, Result<Data, Attempt>),
+    Over(Box<TaskCall>, Result<Data, AttemptFault>),
 }
 
-impl Run {
+impl ModuleRun {
     /// Takes in the answer of whoever performs a task, or of a tool that a model asked for.
     pub(super) fn converse(
         &mut self,
@@ -57,11 +57,13 @@ impl Run {
         answer: Answer,
     ) -> Talk {
         let taken = match (waiting.phase, calls_of(&answer)) {
-            (Phase::Tool, _) => self.take_result(module, &mut waiting, answer),
-            (Phase::Attempt | Phase::Pause, Some(calls)) if self.is_of_model(module, &waiting) => {
+            (CallPhase::Tool, _) => self.take_result(module, &mut waiting, answer),
+            (CallPhase::Attempt | CallPhase::Pause, Some(calls))
+                if self.is_of_model(module, &waiting) =>
+            {
                 self.take_calls(module, &mut waiting, &answer, calls)
             }
-            (Phase::Attempt | Phase::Pause, _) => {
+            (CallPhase::Attempt | CallPhase::Pause, _) => {
                 let outcome = result(module, &waiting, answer);
                 return Talk::Over(waiting, outcome);
             }
@@ -85,7 +87,7 @@ impl Run {
     }
 
     pub(super) fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
-        self.performers[task_of(module, waiting).0] == Performer::Model
+        self.performers[task_of(module, waiting).0] == TaskPerformer::Model
     }
 
     /// Takes in what a model asks for.
@@ -95,21 +97,22 @@ impl Run {
         waiting: &mut TaskCall,
         answer: &Answer,
         calls: &[Model],
-    ) -> Result<(), Attempt> {
+    ) -> Result<(), AttemptFault> {
         let agent = module.code.calls[waiting.call as usize].agent;
         if calls.len() > CALLS_MAX {
             let text =
                 format!("The model asked for {} tools at once; it may {CALLS_MAX}.", calls.len());
-            return Err(Attempt::failed(text));
+            return Err(AttemptFault::failed(text));
         }
         let fresh = || Box::new(Conversation::new(self.now));
         let mut conversation = waiting.conversation.take().unwrap_or_else(fresh);
         if conversation.n_rounds == ROUNDS_MAX {
             let text = format!("The model asked for tools more than {ROUNDS_MAX} times.");
-            return Err(Attempt::failed(text));
+            return Err(AttemptFault::failed(text));
         }
-        let uses = calls.iter().map(|call| Use::of(module, &self.options, agent, call));
-        let uses: Vec<Use> = uses.collect::<Result<_, String>>().map_err(Attempt::failed)?;
+        let uses = calls.iter().map(|call| CheckedToolCall::of(module, &self.options, agent, call));
+        let uses: Vec<CheckedToolCall> =
+            uses.collect::<Result<_, String>>().map_err(AttemptFault::failed)?;
         conversation.begin_round(said(answer), uses);
         conversation.check()?;
         waiting.conversation = Some(conversation);
@@ -122,13 +125,13 @@ impl Run {
         module: &Module,
         waiting: &mut TaskCall,
         answer: Answer,
-    ) -> Result<(), Attempt> {
+    ) -> Result<(), AttemptFault> {
         let conversation = waiting.conversation.as_ref().expect("tools are called in one");
         let tool = &conversation.uses[conversation.n_results];
         let outcome = if matches!(answer, Answer::TimedOut) {
             Err(late(&module.code.calls[waiting.call as usize]))
         } else {
-            tool.result(module, answer).map_err(Attempt::failed)
+            tool.result(module, answer).map_err(AttemptFault::failed)
         };
         let result = outcome.map(|result| json::to_text(&result));
         self.trace_tool_end(module, waiting, &result);
@@ -155,11 +158,11 @@ impl Conversation {
     }
 
     /// Returns the tool that is called, and when it was.
-    pub fn current(&self) -> (&Use, Instant) {
+    pub fn current(&self) -> (&CheckedToolCall, Instant) {
         (&self.uses[self.n_results], self.called)
     }
 
-    fn begin_round(&mut self, said: &str, uses: Vec<Use>) {
+    fn begin_round(&mut self, said: &str, uses: Vec<CheckedToolCall>) {
         let out = &mut self.turns;
         out.push_str(if self.n_rounds == 0 { "{\"said\":" } else { ",{\"said\":" });
         json::write_text(said, out);
@@ -185,14 +188,14 @@ impl Conversation {
     }
 
     /// Refuses what is too long to be told to a model again.
-    fn check(&self) -> Result<(), Attempt> {
+    fn check(&self) -> Result<(), AttemptFault> {
         let n_bytes = self.turns.len();
         if n_bytes <= CONVERSATION_BYTES_MAX {
             return Ok(());
         }
         let last = self.n_results.checked_sub(1).map(|at| &self.uses[at]);
         let who = last.map_or("The model".to_owned(), |tool| format!("Tool {}", shown(&tool.name)));
-        Err(Attempt::failed(format!(
+        Err(AttemptFault::failed(format!(
             "{who} said too much: the conversation has {n_bytes} bytes, more than the \
              {CONVERSATION_BYTES_MAX} that a model is told."
         )))

@@ -5,14 +5,14 @@ use agentic_replay::{Answer, HOLD, Request};
 
 use crate::code;
 use crate::data::Data;
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
-use crate::program::strand::{Strand, StrandId, Wait};
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
+use crate::program::strand::{Strand, StrandId, StrandWait};
 
 /// The actions of a decision that lets things go on, as they are or with a change.
 const APPROVING: [&str; 2] = ["approve", "edit"];
 
-impl Run {
+impl ModuleRun {
     /// Asks a human and waits.
     pub(super) fn ask_human(
         &mut self,
@@ -29,27 +29,29 @@ impl Run {
         let payload = Model::map([("question", Model::Text(question))]);
         self.open.insert(path.clone(), id);
         self.turn.opened.push(Request::new(path, HOLD, payload));
-        strand.wait = Wait::Decision(slot);
+        strand.wait = StrandWait::Decision(slot);
     }
 }
 
 /// Reads a decision: a map of `action`, `principal` and, where the human said more, `value`.
-pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
+pub(super) fn verdict(answer: Answer) -> Result<Data, MachineFault> {
     let decision = match answer {
         Answer::Ok(decision) => decision,
         Answer::Failed(failure) => {
             let text = format!("Approval failed: {}: {}", failure.code, failure.message.trim());
-            return Err(Fault::new(code::DECISION_INVALID, text));
+            return Err(MachineFault::new(code::DECISION_INVALID, text));
         }
-        Answer::TimedOut => return Err(Fault::new(code::DECISION_INVALID, "Approval expired.")),
+        Answer::TimedOut => {
+            return Err(MachineFault::new(code::DECISION_INVALID, "Approval expired."));
+        }
         Answer::Cancelled(_) => {
             let text = "Run cancelled: the request was withdrawn";
-            return Err(Fault::new(code::CANCELLED, text));
+            return Err(MachineFault::new(code::CANCELLED, text));
         }
     };
     let Some(action) = decision.get("action").and_then(Model::as_text) else {
         let text = "Approval failed: the decision has no action.";
-        return Err(Fault::new(code::DECISION_INVALID, text));
+        return Err(MachineFault::new(code::DECISION_INVALID, text));
     };
     let feedback = match decision.get("value") {
         None | Some(Model::Null) => String::new(),
@@ -64,5 +66,5 @@ pub(super) fn verdict(answer: Answer) -> Result<Data, Fault> {
     if let Some(principal) = decision.get("principal").and_then(Model::as_text) {
         fields.push(("principal".into(), Data::text(principal)));
     }
-    Data::object(fields).map_err(Fault::too_large)
+    Data::object(fields).map_err(MachineFault::too_large)
 }

@@ -2,8 +2,8 @@
 
 use crate::data::{Data, add, concat};
 use crate::program::budget::{work_of_bytes, work_of_fields, work_of_pieces, work_of_values};
-use crate::program::fault::Fault;
-use crate::program::{Code, Piece, Value};
+use crate::program::fault::MachineFault;
+use crate::program::{ExpressionStep, FileCode, ValueCode};
 
 /// The values that are being worked on.
 #[derive(Debug, Default)]
@@ -13,28 +13,28 @@ pub(super) struct Stack {
     pub work: u64,
 }
 
-impl Code {
+impl FileCode {
     /// Evaluates an expression in an environment of slots.
     pub(super) fn evaluate(
         &self,
-        value: Value,
+        value: ValueCode,
         slots: &[Data],
         stack: &mut Stack,
-    ) -> Result<Data, Fault> {
+    ) -> Result<Data, MachineFault> {
         let pieces = &self.pieces[value.start as usize..value.end as usize];
         if let [piece] = pieces {
             match *piece {
-                Piece::Constant(at) => return Ok(self.constants[at as usize].clone()),
-                Piece::Load(slot) => return Ok(slots[slot as usize].clone()),
-                Piece::Field { slot, names, count } => {
+                ExpressionStep::Constant(at) => return Ok(self.constants[at as usize].clone()),
+                ExpressionStep::Load(slot) => return Ok(slots[slot as usize].clone()),
+                ExpressionStep::Field { slot, names, count } => {
                     let value = &slots[slot as usize];
                     return Ok(self.field(value, names, count, &mut stack.work).clone());
                 }
-                Piece::Object { .. }
-                | Piece::List(_)
-                | Piece::Add
-                | Piece::Equal
-                | Piece::NotEqual => {}
+                ExpressionStep::Object { .. }
+                | ExpressionStep::List(_)
+                | ExpressionStep::Add
+                | ExpressionStep::Equal
+                | ExpressionStep::NotEqual => {}
             }
         }
         stack.work += work_of_pieces(pieces.len());
@@ -53,39 +53,44 @@ impl Code {
         })
     }
 
-    fn piece(&self, piece: Piece, slots: &[Data], stack: &mut Stack) -> Result<(), Fault> {
+    fn piece(
+        &self,
+        piece: ExpressionStep,
+        slots: &[Data],
+        stack: &mut Stack,
+    ) -> Result<(), MachineFault> {
         let value = match piece {
-            Piece::Constant(at) => self.constants[at as usize].clone(),
-            Piece::Load(slot) => slots[slot as usize].clone(),
-            Piece::Field { slot, names, count } => {
+            ExpressionStep::Constant(at) => self.constants[at as usize].clone(),
+            ExpressionStep::Load(slot) => slots[slot as usize].clone(),
+            ExpressionStep::Field { slot, names, count } => {
                 let value = &slots[slot as usize];
                 self.field(value, names, count, &mut stack.work).clone()
             }
-            Piece::Object { names, count } => {
+            ExpressionStep::Object { names, count } => {
                 let items = stack.values.split_off(stack.values.len() - count as usize);
                 let names = self.names[names as usize..(names + count) as usize].iter().cloned();
-                Data::object(names.zip(items).collect()).map_err(Fault::too_large)?
+                Data::object(names.zip(items).collect()).map_err(MachineFault::too_large)?
             }
-            Piece::List(count) => {
+            ExpressionStep::List(count) => {
                 let items = stack.values.split_off(stack.values.len() - count as usize);
-                Data::list(items).map_err(Fault::too_large)?
+                Data::list(items).map_err(MachineFault::too_large)?
             }
-            Piece::Add => {
+            ExpressionStep::Add => {
                 let (left, right) = operands(stack);
                 stack.work += work_of_bytes(left.bytes() + right.bytes());
                 match (&left, &right) {
                     (Data::Text(left), Data::Text(right)) => {
-                        concat(left, right).map_err(Fault::too_large)?
+                        concat(left, right).map_err(MachineFault::too_large)?
                     }
-                    _ => add(&left, &right).ok_or_else(Fault::number_range)?,
+                    _ => add(&left, &right).ok_or_else(MachineFault::number_range)?,
                 }
             }
-            Piece::Equal => {
+            ExpressionStep::Equal => {
                 let (left, right) = operands(stack);
                 stack.work += work_of_values(&left, &right);
                 Data::Bool(left == right)
             }
-            Piece::NotEqual => {
+            ExpressionStep::NotEqual => {
                 let (left, right) = operands(stack);
                 stack.work += work_of_values(&left, &right);
                 Data::Bool(left != right)

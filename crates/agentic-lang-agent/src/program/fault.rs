@@ -7,24 +7,24 @@ use crate::code;
 
 /// An error on its way out.
 #[derive(Debug, Clone)]
-pub(crate) struct Fault {
+pub(crate) struct MachineFault {
     pub code: &'static str,
     /// What a program reads when it catches the error.
     pub text: String,
 }
 
-impl Fault {
-    pub fn new(code: &'static str, text: impl Into<String>) -> Fault {
-        Fault { code, text: text.into() }
+impl MachineFault {
+    pub fn new(code: &'static str, text: impl Into<String>) -> MachineFault {
+        MachineFault { code, text: text.into() }
     }
 
     /// A number that has no value that can be written down.
-    pub fn number_range() -> Fault {
-        Fault::new(code::NUMBER_RANGE, "Number out of range.")
+    pub fn number_range() -> MachineFault {
+        MachineFault::new(code::NUMBER_RANGE, "Number out of range.")
     }
 
-    pub fn too_large(error: crate::data::TooLarge) -> Fault {
-        Fault::new(code::VALUE_TOO_LARGE, format!("Value too large: {error}."))
+    pub fn too_large(error: crate::data::TooLarge) -> MachineFault {
+        MachineFault::new(code::VALUE_TOO_LARGE, format!("Value too large: {error}."))
     }
 
     pub fn into_failure(self) -> Failure {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::code;
 use crate::data::Data;
-use crate::program::fault::Fault;
+use crate::program::fault::MachineFault;
 use crate::program::strand::Strand;
 
 /// How much all values of a run may hold, in bytes: 1 GiB.
@@ -28,8 +28,8 @@ const FIELD_BYTES: u64 = 40;
 ///
 /// # Errors
 /// Fails when that is too much.
-pub(super) fn measure<'a>(strands: impl Iterator<Item = &'a Strand>) -> Result<(), Fault> {
-    let mut census = Census::default();
+pub(super) fn measure<'a>(strands: impl Iterator<Item = &'a Strand>) -> Result<(), MachineFault> {
+    let mut census = LiveCensus::default();
     for strand in strands {
         strand.for_each_value(&mut |value| census.count(value));
     }
@@ -37,18 +37,18 @@ pub(super) fn measure<'a>(strands: impl Iterator<Item = &'a Strand>) -> Result<(
         return Ok(());
     }
     let text = format!("the values of the program hold more than {LIVE_BYTES_MAX} bytes");
-    Err(Fault::new(code::TOO_MANY_VALUES, text))
+    Err(MachineFault::new(code::TOO_MANY_VALUES, text))
 }
 
 /// Counts values, each once however often it is reached.
 #[derive(Default)]
-struct Census {
+struct LiveCensus {
     /// What is shared and was counted.
     seen: HashSet<usize>,
     n_bytes: u64,
 }
 
-impl Census {
+impl LiveCensus {
     fn count(&mut self, value: &Data) {
         let mut waiting = vec![value];
         while let Some(value) = waiting.pop() {

@@ -12,20 +12,20 @@ use agentic_replay::{Delivery, End, Path, Program, Seed, Start, Turn};
 use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
-use crate::program::budget::{Budget, STATEMENTS_AN_ERROR};
+use crate::program::budget::{RunBudget, STATEMENTS_AN_ERROR};
 use crate::program::evaluate::Stack;
-use crate::program::fault::Fault;
+use crate::program::fault::MachineFault;
 use crate::program::live::{self, WORK_MAX};
-use crate::program::options::{Capture, Performer, RunOptions};
+use crate::program::options::{Capture, RunOptions, TaskPerformer};
 use crate::program::roster::{Roster, Todo};
-use crate::program::strand::{Frame, Guard, Routine, Strand, StrandId, Wait};
+use crate::program::strand::{Guard, RoutineId, Strand, StrandFrame, StrandId, StrandWait};
 use crate::program::testing::TestResult;
 use crate::program::trace::Room;
-use crate::program::{Callee, Step, Value};
+use crate::program::{CalleeCode, MachineStep, ValueCode};
 
 /// What a run begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum RunEntry {
     /// The pipeline of this name.
     Pipeline(String),
     /// All tests, one after the other.
@@ -36,12 +36,12 @@ pub(crate) enum Entry {
 ///
 /// The input is a text: an object as JSON. The result is a text, too: a value as JSON. Of a test
 /// run it is an object with `tests`, a list of `name`, `passed` and `error`.
-pub struct Run {
+pub struct ModuleRun {
     pub(super) module: Arc<Module>,
     pub(super) options: RunOptions,
-    pub(super) entry: Entry,
+    pub(super) entry: RunEntry,
     /// Who performs each task.
-    pub(super) performers: Vec<Performer>,
+    pub(super) performers: Vec<TaskPerformer>,
     pub(super) roster: Roster,
     /// Which strand waits at which path.
     pub(super) open: HashMap<Path, StrandId>,
@@ -53,14 +53,14 @@ pub struct Run {
     pub(super) n_calls: u64,
     pub(super) tests: Vec<TestResult>,
     pub(super) room: Room,
-    budget: Budget,
+    budget: RunBudget,
     /// The work since all values were measured, in statements.
     unmeasured: u64,
-    state: State,
+    state: MachineState,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum MachineState {
     Running,
     /// Asked to stop; a few more requests may be opened.
     Stopping,
@@ -68,7 +68,7 @@ enum State {
 }
 
 /// What a step came to.
-enum Flow {
+enum StepFlow {
     Next,
     /// The strand waits.
     Waits,
@@ -78,11 +78,11 @@ enum Flow {
 /// The strand of the program itself.
 const MAIN: StrandId = 0;
 
-impl Run {
-    pub(crate) fn new(module: Arc<Module>, entry: Entry, options: RunOptions) -> Run {
+impl ModuleRun {
+    pub(crate) fn new(module: Arc<Module>, entry: RunEntry, options: RunOptions) -> ModuleRun {
         let performers = module.code.tasks.iter().map(|task| options.performer(task)).collect();
-        Run {
-            budget: Budget::new(&options),
+        ModuleRun {
+            budget: RunBudget::new(&options),
             unmeasured: 0,
             room: Room::of(options.trace_bytes_max),
             module,
@@ -97,14 +97,14 @@ impl Run {
             stack: Stack::default(),
             n_calls: 0,
             tests: Vec::new(),
-            state: State::Running,
+            state: MachineState::Running,
         }
     }
 
     /// Runs what can run, and hands over what happened.
     fn settle(&mut self) -> Turn {
         self.budget.refill();
-        while self.state != State::Ended {
+        while self.state != MachineState::Ended {
             match self.roster.next() {
                 Some(Todo::Advance(id)) => self.advance(id),
                 Some(Todo::Branches(id)) => self.branches(id),
@@ -124,7 +124,7 @@ impl Run {
         self.turn.withdrawn.sort();
         self.turn.end = Some(end);
         self.roster.clear();
-        self.state = State::Ended;
+        self.state = MachineState::Ended;
     }
 
     /// Counts a request with so many bytes of arguments; `false` once the run may ask no more, and
@@ -132,50 +132,56 @@ impl Run {
     pub(super) fn may_open(&mut self, n_bytes: usize) -> bool {
         let Err(fault) = self.budget.take_request(n_bytes) else { return true };
         match self.state {
-            State::Running => self.end(End::Failed(fault.into_failure())),
-            State::Stopping => self.end(End::Cancelled),
-            State::Ended => {}
+            MachineState::Running => self.end(End::Failed(fault.into_failure())),
+            MachineState::Stopping => self.end(End::Cancelled),
+            MachineState::Ended => {}
         }
         false
     }
 
-    fn begin(&mut self, start: &Start) -> Result<(), Fault> {
+    fn begin(&mut self, start: &Start) -> Result<(), MachineFault> {
         if self.options.workers < 1 {
-            return Err(Fault::new(code::NO_WORKERS, "max_workers must be greater than 0"));
+            return Err(MachineFault::new(code::NO_WORKERS, "max_workers must be greater than 0"));
         }
         let strand = match &self.entry {
-            Entry::Tests => return self.next_test(),
-            Entry::Pipeline(name) => {
+            RunEntry::Tests => return self.next_test(),
+            RunEntry::Pipeline(name) => {
                 let (at, slots) = self.module.bind_input(name, &start.input)?;
                 let module = Arc::clone(&self.module);
                 let routine = &module.code.pipelines[at];
                 if self.options.trace == Capture::On {
                     let args = routine.params.iter().zip(&slots);
                     let args = args.map(|((name, _), value)| (name.clone(), value.clone()));
-                    let args = Data::object(args.collect()).map_err(Fault::too_large)?;
+                    let args = Data::object(args.collect()).map_err(MachineFault::too_large)?;
                     self.trace_pipeline(&routine.name, &json::to_text(&args));
                 }
-                self.outermost(Routine::Pipeline(at), slots)
+                self.outermost(RoutineId::Pipeline(at), slots)
             }
         };
         self.launch_first(strand)
     }
 
-    pub(super) fn launch_first(&mut self, strand: Strand) -> Result<(), Fault> {
+    pub(super) fn launch_first(&mut self, strand: Strand) -> Result<(), MachineFault> {
         let id = self.roster.add(strand)?;
         self.roster.later(Todo::Advance(id));
         Ok(())
     }
 
     /// Makes the strand of the program itself.
-    pub(super) fn outermost(&self, routine: Routine, mut slots: Vec<Data>) -> Strand {
+    pub(super) fn outermost(&self, routine: RoutineId, mut slots: Vec<Data>) -> Strand {
         let code = match routine {
-            Routine::Pipeline(at) => &self.module.code.pipelines[at],
-            Routine::Test(at) => &self.module.code.tests[at],
+            RoutineId::Pipeline(at) => &self.module.code.pipelines[at],
+            RoutineId::Test(at) => &self.module.code.tests[at],
         };
         slots.resize(code.slots, Data::Null);
-        let frame =
-            Frame { routine, at: code.entry, base: 0, target: 0, call: None, started: self.now };
+        let frame = StrandFrame {
+            routine,
+            at: code.entry,
+            base: 0,
+            target: 0,
+            call: None,
+            started: self.now,
+        };
         Strand { slots, frames: vec![frame], ..Strand::default() }
     }
 
@@ -198,11 +204,11 @@ impl Run {
             let step = module.code.steps[frame.at];
             frame.at += 1;
             match self.step(&module, &mut strand, id, step) {
-                Ok(Flow::Next) => {}
-                Ok(Flow::Waits) => {
+                Ok(StepFlow::Next) => {}
+                Ok(StepFlow::Waits) => {
                     return self.roster.put_back(id, strand);
                 }
-                Ok(Flow::Finished(value)) => return self.finish(id, &strand, Ok(value)),
+                Ok(StepFlow::Finished(value)) => return self.finish(id, &strand, Ok(value)),
                 Err(fault) => {
                     if let Err(fault) = self.unwind(&mut strand, fault) {
                         return self.finish(id, &strand, Err(fault));
@@ -213,7 +219,7 @@ impl Run {
     }
 
     /// Measures what the run holds, with the strand that runs.
-    fn measure_values(&mut self, running: &Strand) -> Result<(), Fault> {
+    fn measure_values(&mut self, running: &Strand) -> Result<(), MachineFault> {
         self.unmeasured = 0;
         live::measure(self.roster.resting().chain([running]))
     }
@@ -223,16 +229,16 @@ impl Run {
         module: &Module,
         strand: &mut Strand,
         id: StrandId,
-        step: Step,
-    ) -> Result<Flow, Fault> {
+        step: MachineStep,
+    ) -> Result<StepFlow, MachineFault> {
         match step {
-            Step::Jump(target) => jump(strand, target),
-            Step::Unless { condition, target } => {
+            MachineStep::Jump(target) => jump(strand, target),
+            MachineStep::Unless { condition, target } => {
                 if !self.truth(module, strand, condition)? {
                     jump(strand, target);
                 }
             }
-            Step::Unwrap { value, slot, target } => {
+            MachineStep::Unwrap { value, slot, target } => {
                 let value = module.code.evaluate(value, strand.locals(), &mut self.stack)?;
                 if matches!(value, Data::Null) {
                     jump(strand, target)
@@ -240,52 +246,58 @@ impl Run {
                     strand.set(slot, value)
                 }
             }
-            Step::Guard { target, slot } => {
+            MachineStep::Guard { target, slot } => {
                 let frames = strand.frames.len();
                 strand.guards.push(Guard { frames, target: target as usize, slot });
             }
-            Step::Unguard => {
+            MachineStep::Unguard => {
                 strand.guards.pop();
             }
-            Step::Assert { condition, message } => {
+            MachineStep::Assert { condition, message } => {
                 if !self.truth(module, strand, condition)? {
                     let message = module.code.constants[message as usize].shown();
-                    return Err(Fault::new(
+                    return Err(MachineFault::new(
                         code::ASSERTION,
                         format!("Assertion failed: {message}"),
                     ));
                 }
             }
-            Step::Approve { question, slot } => {
+            MachineStep::Approve { question, slot } => {
                 let question = module.code.evaluate(question, strand.locals(), &mut self.stack)?;
                 self.ask_human(strand, id, &question, slot);
-                return Ok(Flow::Waits);
+                return Ok(StepFlow::Waits);
             }
-            Step::Call(call) => {
-                let is_task = matches!(module.code.calls[call as usize].callee, Callee::Task(_));
+            MachineStep::Call(call) => {
+                let is_task =
+                    matches!(module.code.calls[call as usize].callee, CalleeCode::Task(_));
                 self.call(module, strand, id, call)?;
-                return Ok(if is_task { Flow::Waits } else { Flow::Next });
+                return Ok(if is_task { StepFlow::Waits } else { StepFlow::Next });
             }
-            Step::Parallel(parallel) => {
+            MachineStep::Parallel(parallel) => {
                 self.fork(module, strand, id, parallel);
-                return Ok(Flow::Waits);
+                return Ok(StepFlow::Waits);
             }
-            Step::Return(value) => {
+            MachineStep::Return(value) => {
                 let value = module.code.evaluate(value, strand.locals(), &mut self.stack)?;
                 return Ok(self.give_back(strand, value));
             }
-            Step::End => return Ok(self.give_back(strand, Data::Null)),
+            MachineStep::End => return Ok(self.give_back(strand, Data::Null)),
         }
-        Ok(Flow::Next)
+        Ok(StepFlow::Next)
     }
 
-    fn truth(&mut self, module: &Module, strand: &Strand, condition: Value) -> Result<bool, Fault> {
+    fn truth(
+        &mut self,
+        module: &Module,
+        strand: &Strand,
+        condition: ValueCode,
+    ) -> Result<bool, MachineFault> {
         let value = module.code.evaluate(condition, strand.locals(), &mut self.stack)?;
         Ok(value.as_bool().unwrap_or(false))
     }
 
     /// Leaves the innermost frame with a result.
-    fn give_back(&mut self, strand: &mut Strand, value: Data) -> Flow {
+    fn give_back(&mut self, strand: &mut Strand, value: Data) -> StepFlow {
         let frame = strand.frames.pop().expect("a strand that runs has a frame");
         strand.slots.truncate(frame.base);
         let frames = strand.frames.len();
@@ -294,14 +306,18 @@ impl Run {
         }
         self.trace_frame_end(&frame, &value);
         if frames == 0 {
-            return Flow::Finished(value);
+            return StepFlow::Finished(value);
         }
         strand.set(frame.target, value);
-        Flow::Next
+        StepFlow::Next
     }
 
     /// Brings a failure to the innermost handler, or out of the strand.
-    pub(super) fn unwind(&mut self, strand: &mut Strand, fault: Fault) -> Result<(), Fault> {
+    pub(super) fn unwind(
+        &mut self,
+        strand: &mut Strand,
+        fault: MachineFault,
+    ) -> Result<(), MachineFault> {
         let guard = strand.guards.pop();
         let frames = guard.as_ref().map_or(0, |guard| guard.frames);
         while strand.frames.len() > frames {
@@ -318,10 +334,15 @@ impl Run {
     }
 
     /// Takes note of how a strand ended.
-    pub(super) fn finish(&mut self, id: StrandId, strand: &Strand, result: Result<Data, Fault>) {
+    pub(super) fn finish(
+        &mut self,
+        id: StrandId,
+        strand: &Strand,
+        result: Result<Data, MachineFault>,
+    ) {
         self.roster.release(id);
         if let Some((parent, branch)) = strand.parent {
-            let Wait::Join(join) = &mut self.roster.parent_mut(parent).wait else {
+            let StrandWait::Join(join) = &mut self.roster.parent_mut(parent).wait else {
                 unreachable!("a parent waits for its branches")
             };
             join.results[branch] = Some(result);
@@ -337,11 +358,11 @@ impl Run {
             return self.end(End::Cancelled);
         }
         match (&self.entry, result) {
-            (Entry::Pipeline(_), Ok(value)) => {
+            (RunEntry::Pipeline(_), Ok(value)) => {
                 self.end(End::Done(Model::Text(json::to_text(&value))));
             }
-            (Entry::Pipeline(_), Err(fault)) => self.end(End::Failed(fault.into_failure())),
-            (Entry::Tests, result) => {
+            (RunEntry::Pipeline(_), Err(fault)) => self.end(End::Failed(fault.into_failure())),
+            (RunEntry::Tests, result) => {
                 if let Err(fault) = self.test_ended(result) {
                     self.end(End::Failed(fault.into_failure()));
                 }
@@ -354,7 +375,7 @@ fn jump(strand: &mut Strand, target: u32) {
     strand.frames.last_mut().expect("a strand that runs has a frame").at = target as usize;
 }
 
-impl Program for Run {
+impl Program for ModuleRun {
     fn start(&mut self, start: &Start) -> Turn {
         (self.now, self.seed) = (start.at, start.seed);
         if let Err(fault) = self.begin(start) {
@@ -373,14 +394,14 @@ impl Program for Run {
 
     fn cancel(&mut self, reason: &str, at: Instant) -> Turn {
         self.now = at;
-        if self.state == State::Running {
-            self.state = State::Stopping;
+        if self.state == MachineState::Running {
+            self.state = MachineState::Stopping;
             self.budget.wind_up();
             let mut open: Vec<(Path, StrandId)> = self.open.drain().collect();
             open.sort();
             for (path, id) in open {
                 self.turn.withdrawn.push(path);
-                let fault = Fault::new(code::CANCELLED, format!("Run cancelled: {reason}"));
+                let fault = MachineFault::new(code::CANCELLED, format!("Run cancelled: {reason}"));
                 self.interrupt(id, fault);
             }
         }

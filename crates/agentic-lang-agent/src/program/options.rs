@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::mock;
-use crate::program::Task;
+use crate::program::TaskCode;
 
 /// How deep pipelines may call each other.
 pub const RECURSION_MAX: usize = 128;
@@ -61,7 +61,7 @@ pub struct RunOptions {
 
 /// Who performs a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Performer {
+pub(crate) enum TaskPerformer {
     Nobody,
     /// A handler of the host, which comes before everything else.
     Handler,
@@ -69,7 +69,7 @@ pub(crate) enum Performer {
     Model,
 }
 
-impl Task {
+impl TaskCode {
     /// Whether a model may perform it: as an agent, or as a built-in task that stands for one.
     pub(crate) fn is_for_models(&self) -> bool {
         self.is_agent_task || mock::MODEL_TASKS.contains(&&*self.name)
@@ -77,15 +77,17 @@ impl Task {
 }
 
 impl RunOptions {
-    pub(crate) fn performer(&self, task: &Task) -> Performer {
+    pub(crate) fn performer(&self, task: &TaskCode) -> TaskPerformer {
         if self.handlers.contains(&*task.name) {
-            return Performer::Handler;
+            return TaskPerformer::Handler;
         }
         match self.agents {
-            Agents::Models if task.is_for_models() => Performer::Model,
-            Agents::Mock | Agents::Models if task.is_agent_task => Performer::Mock,
-            Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => Performer::Mock,
-            Agents::Mock | Agents::Models => Performer::Nobody,
+            Agents::Models if task.is_for_models() => TaskPerformer::Model,
+            Agents::Mock | Agents::Models if task.is_agent_task => TaskPerformer::Mock,
+            Agents::Mock | Agents::Models if mock::TASKS.contains(&&*task.name) => {
+                TaskPerformer::Mock
+            }
+            Agents::Mock | Agents::Models => TaskPerformer::Nobody,
         }
     }
 }

@@ -7,14 +7,14 @@ use agentic_replay::End;
 
 use crate::code;
 use crate::module::Module;
-use crate::program::Callee;
+use crate::program::CalleeCode;
 use crate::program::budget::STATEMENTS_A_BRANCH;
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
 use crate::program::roster::Todo;
-use crate::program::strand::{Join, Strand, StrandId, Wait};
+use crate::program::strand::{ParallelJoin, Strand, StrandId, StrandWait};
 
-impl Run {
+impl ModuleRun {
     /// Begins a parallel block.
     pub(super) fn fork(
         &mut self,
@@ -28,15 +28,15 @@ impl Run {
         let scope = strand.scope.child(&format!("p{}", strand.n_parallels));
         strand.n_parallels += 1;
         let results = calls.iter().map(|_| None).collect();
-        let join = Join { parallel, scope, next: 0, n_running: 0, results, is_due: true };
-        strand.wait = Wait::Join(Box::new(join));
+        let join = ParallelJoin { parallel, scope, next: 0, n_running: 0, results, is_due: true };
+        strand.wait = StrandWait::Join(Box::new(join));
         self.roster.later(Todo::Branches(id));
     }
 
     /// Starts the branches that have room, or ends the block when all have ended.
     pub(super) fn branches(&mut self, id: StrandId) {
         let mut parent = self.roster.take(id);
-        let Wait::Join(mut join) = std::mem::take(&mut parent.wait) else {
+        let StrandWait::Join(mut join) = std::mem::take(&mut parent.wait) else {
             unreachable!("only joins have branches")
         };
         join.is_due = false;
@@ -59,7 +59,7 @@ impl Run {
         if join.n_running == 0 {
             return self.joined(&module, id, parent, *join);
         }
-        parent.wait = Wait::Join(join);
+        parent.wait = StrandWait::Join(join);
         self.roster.put_back(id, parent);
     }
 
@@ -68,9 +68,9 @@ impl Run {
         module: &Module,
         id: StrandId,
         parent: &Strand,
-        join: &Join,
+        join: &ParallelJoin,
         branch: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MachineFault> {
         let call = module.code.parallels[join.parallel as usize].calls[branch];
         self.stack.work += STATEMENTS_A_BRANCH;
         let child = self.roster.add(Strand {
@@ -85,7 +85,7 @@ impl Run {
             arguments.and_then(|base| self.launch(module, &mut strand, child, call, base));
         if launched.is_ok() {
             self.roster.put_back(child, strand);
-            if matches!(module.code.calls[call as usize].callee, Callee::Pipeline(_)) {
+            if matches!(module.code.calls[call as usize].callee, CalleeCode::Pipeline(_)) {
                 self.roster.later(Todo::Advance(child));
             }
         } else {
@@ -94,7 +94,7 @@ impl Run {
         launched
     }
 
-    fn joined(&mut self, module: &Module, id: StrandId, mut parent: Strand, join: Join) {
+    fn joined(&mut self, module: &Module, id: StrandId, mut parent: Strand, join: ParallelJoin) {
         let calls = &module.code.parallels[join.parallel as usize].calls;
         let mut values = Vec::with_capacity(calls.len());
         let mut failed = None;

@@ -21,7 +21,7 @@ use agentic_replay::{Answer, EffectClass, Handling, KindRule, Kinds, Request};
 
 use crate::ast::Ast;
 use crate::data::{Data, json};
-use crate::program::Task;
+use crate::program::TaskCode;
 use crate::program::conform::schema;
 use crate::program::options::{Agents, RunOptions};
 
@@ -73,7 +73,7 @@ pub(crate) struct BoundAgent<'a> {
 }
 
 /// What is asked of whoever performs a task.
-pub(super) struct Asked<'a> {
+pub(super) struct TaskRequest<'a> {
     /// The arguments, as JSON.
     pub args: &'a str,
     pub agent: Option<&'a BoundAgent<'a>>,
@@ -82,8 +82,8 @@ pub(super) struct Asked<'a> {
 }
 
 /// Makes the payload of a task's request.
-pub(super) fn payload(ast: &Ast, task: &Task, asked: Asked<'_>, kind: &str) -> Value {
-    let Asked { args, agent, turns } = asked;
+pub(super) fn payload(ast: &Ast, task: &TaskCode, asked: TaskRequest<'_>, kind: &str) -> Value {
+    let TaskRequest { args, agent, turns } = asked;
     let mut map = Map::new();
     map.extend(turns.map(|turns| ("turns".to_owned(), Value::Text(turns))));
     map.insert("args".to_owned(), Value::text(args));

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::code;
-use crate::program::fault::Fault;
+use crate::program::fault::MachineFault;
 use crate::program::strand::{Strand, StrandId};
 
 /// How many strands there may be at once.
@@ -27,14 +27,14 @@ pub(super) struct Roster {
 
 impl Roster {
     /// Adds a strand.
-    pub fn add(&mut self, strand: Strand) -> Result<StrandId, Fault> {
+    pub fn add(&mut self, strand: Strand) -> Result<StrandId, MachineFault> {
         if let Some(id) = self.free.pop() {
             self.strands[id] = Some(strand);
             return Ok(id);
         }
         if self.strands.len() == STRANDS_MAX {
             let text = format!("more than {STRANDS_MAX} branches run at once");
-            return Err(Fault::new(code::TOO_MANY_BRANCHES, text));
+            return Err(MachineFault::new(code::TOO_MANY_BRANCHES, text));
         }
         self.strands.push(Some(strand));
         Ok(self.strands.len() - 1)

@@ -1,12 +1,12 @@
 //! Strands: one for the program, one for every branch of a parallel block that runs.
 
 use agentic_model::Instant;
-use agentic_replay::{Path, Scope};
+use agentic_replay::{Path, RequestScope};
 
 use crate::data::Data;
 use crate::program::conversation::Conversation;
-use crate::program::fault::Fault;
-use crate::program::usage::Usage;
+use crate::program::fault::MachineFault;
+use crate::program::usage::CallUsage;
 
 /// A place in the machine's list of strands.
 pub(super) type StrandId = usize;
@@ -14,13 +14,13 @@ pub(super) type StrandId = usize;
 /// One line of execution: calls on a stack of its own, never more than one request at a time.
 #[derive(Debug, Default)]
 pub(super) struct Strand {
-    pub scope: Scope,
+    pub scope: RequestScope,
     /// How many parallel blocks it has begun.
     pub n_parallels: u64,
-    pub frames: Vec<Frame>,
+    pub frames: Vec<StrandFrame>,
     pub slots: Vec<Data>,
     pub guards: Vec<Guard>,
-    pub wait: Wait,
+    pub wait: StrandWait,
     /// The strand that waits for it, and which branch of that strand it is.
     pub parent: Option<(StrandId, usize)>,
     /// How many pipelines are being called around it.
@@ -29,8 +29,8 @@ pub(super) struct Strand {
 
 /// A pipeline or test that is running.
 #[derive(Debug)]
-pub(super) struct Frame {
-    pub routine: Routine,
+pub(super) struct StrandFrame {
+    pub routine: RoutineId,
     /// The next step.
     pub at: usize,
     /// Where its slots begin.
@@ -44,7 +44,7 @@ pub(super) struct Frame {
 
 /// Which routine.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Routine {
+pub(super) enum RoutineId {
     Pipeline(usize),
     Test(usize),
 }
@@ -60,7 +60,7 @@ pub(super) struct Guard {
 
 /// What a strand waits for.
 #[derive(Debug, Default)]
-pub(super) enum Wait {
+pub(super) enum StrandWait {
     /// Nothing: it runs.
     #[default]
     Nothing,
@@ -69,7 +69,7 @@ pub(super) enum Wait {
     /// The decision of a human, which goes into this slot.
     Decision(u32),
     /// The branches of a parallel block.
-    Join(Box<Join>),
+    Join(Box<ParallelJoin>),
 }
 
 /// A call of a task between its start and its end.
@@ -87,16 +87,16 @@ pub(super) struct TaskCall {
     pub tried: Instant,
     /// What model and tools have said to each other in this attempt.
     pub conversation: Option<Box<Conversation>>,
-    pub phase: Phase,
+    pub phase: CallPhase,
     /// What models told of its cost.
-    pub usage: Usage,
+    pub usage: CallUsage,
     /// The open request.
     pub path: Path,
 }
 
 /// What a task call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum CallPhase {
     Attempt,
     /// A tool that the model asked for.
     Tool,
@@ -105,13 +105,13 @@ pub(super) enum Phase {
 
 /// A parallel block that is running.
 #[derive(Debug)]
-pub(super) struct Join {
+pub(super) struct ParallelJoin {
     pub parallel: u32,
-    pub scope: Scope,
+    pub scope: RequestScope,
     /// The next branch to start.
     pub next: usize,
     pub n_running: usize,
-    pub results: Vec<Option<Result<Data, Fault>>>,
+    pub results: Vec<Option<Result<Data, MachineFault>>>,
     /// Whether the agenda has it already: several branches may end before their parent looks.
     pub is_due: bool,
 }
@@ -120,7 +120,7 @@ impl Strand {
     /// Visits the values that the strand can reach.
     pub fn for_each_value<'a>(&'a self, visit: &mut dyn FnMut(&'a Data)) {
         self.slots.iter().for_each(&mut *visit);
-        if let Wait::Join(join) = &self.wait {
+        if let StrandWait::Join(join) = &self.wait {
             join.results.iter().flatten().flatten().for_each(visit);
         }
     }

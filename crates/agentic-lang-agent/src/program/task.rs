@@ -11,14 +11,14 @@ use crate::module::Module;
 use crate::program::conform::{conforms, find_stranger};
 use crate::program::conversation::Talk;
 use crate::program::decision;
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
-use crate::program::options::{Capture, Performer};
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
+use crate::program::options::{Capture, TaskPerformer};
 use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
 use crate::program::roster::Todo;
-use crate::program::strand::{Phase, Strand, StrandId, TaskCall, Wait};
-use crate::program::usage::Usage;
-use crate::program::{Call, Callee, Task};
+use crate::program::strand::{CallPhase, Strand, StrandId, StrandWait, TaskCall};
+use crate::program::usage::CallUsage;
+use crate::program::{CallCode, CalleeCode, TaskCode};
 
 /// The first pause after a failed attempt is twice this long, in seconds.
 const PAUSE_S: f64 = 0.1;
@@ -26,22 +26,22 @@ const PAUSE_S: f64 = 0.1;
 const PAUSE_S_MAX: f64 = 5.0;
 
 /// Why an attempt failed.
-pub(super) struct Attempt {
+pub(super) struct AttemptFault {
     class: String,
     pub text: String,
     is_timeout: bool,
     /// The error of a result that does not conform, reported as it is.
-    invalid: Option<Fault>,
+    invalid: Option<MachineFault>,
 }
 
-impl Attempt {
+impl AttemptFault {
     /// Makes a failure in the language's own words.
-    pub fn failed(text: String) -> Attempt {
-        Attempt { class: "ExecutionError".to_owned(), text, is_timeout: false, invalid: None }
+    pub fn failed(text: String) -> AttemptFault {
+        AttemptFault { class: "ExecutionError".to_owned(), text, is_timeout: false, invalid: None }
     }
 }
 
-impl Run {
+impl ModuleRun {
     /// Begins a call of a task whose arguments stand on the stack from `base` on.
     pub(super) fn start_task(
         &mut self,
@@ -49,15 +49,15 @@ impl Run {
         strand: &mut Strand,
         id: StrandId,
         call: u32,
-        task: &Task,
+        task: &TaskCode,
         base: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), MachineFault> {
         let code = &module.code.calls[call as usize];
         for (arg, value) in code.args.iter().zip(&self.stack.values[base..]) {
             let declared = task.params[arg.param as usize].1;
             if let Some(stranger) = find_stranger(&module.ast, value, declared) {
                 let place = format!("Task '{}' arg '{}'", task.name, arg.name);
-                return Err(Fault::new(code::ARGUMENT_VARIANT, stranger.shown(&place)));
+                return Err(MachineFault::new(code::ARGUMENT_VARIANT, stranger.shown(&place)));
             }
         }
         let args = self.arguments_text(code, base);
@@ -81,8 +81,8 @@ impl Run {
             started,
             tried,
             conversation: None,
-            phase: Phase::Attempt,
-            usage: Usage::default(),
+            phase: CallPhase::Attempt,
+            usage: CallUsage::default(),
             path,
         };
         self.attempt(module, strand, id, Box::new(waiting));
@@ -113,13 +113,13 @@ impl Run {
         let call = &module.code.calls[waiting.call as usize];
         let (at, task) = task_of(module, &waiting);
         let kind = match self.performers[at] {
-            Performer::Handler => TASK,
-            Performer::Model => AGENT_TASK,
-            Performer::Mock | Performer::Nobody => MOCK,
+            TaskPerformer::Handler => TASK,
+            TaskPerformer::Model => AGENT_TASK,
+            TaskPerformer::Mock | TaskPerformer::Nobody => MOCK,
         };
         let agent = call.agent.map(|at| module.bound_agent(at as usize, kind));
         let turns = waiting.conversation.as_ref().map(|it| it.turns());
-        let asked = request::Asked { args: &waiting.args, agent: agent.as_ref(), turns };
+        let asked = request::TaskRequest { args: &waiting.args, agent: agent.as_ref(), turns };
         let payload = request::payload(&module.ast, task, asked, kind);
         self.send(module, strand, id, waiting, (kind, payload))
     }
@@ -144,13 +144,13 @@ impl Run {
             return Talk::GoesOn;
         }
         waiting.path = strand.scope.next_path();
-        waiting.phase = if kind == AGENT_TOOL { Phase::Tool } else { Phase::Attempt };
+        waiting.phase = if kind == AGENT_TOOL { CallPhase::Tool } else { CallPhase::Attempt };
         let mut request = Request::new(waiting.path.clone(), kind, payload);
         request.timeout_ms = left;
         request.position = Some(call.position);
         self.open.insert(waiting.path.clone(), id);
         self.turn.opened.push(request);
-        strand.wait = Wait::Task(waiting);
+        strand.wait = StrandWait::Task(waiting);
         Talk::GoesOn
     }
 
@@ -165,11 +165,11 @@ impl Run {
         let seconds = doubled.min(PAUSE_S_MAX) * factor;
         let until = self.now.plus_millis((seconds * 1000.0) as i64);
         waiting.path = path.clone();
-        waiting.phase = Phase::Pause;
+        waiting.phase = CallPhase::Pause;
         waiting.attempt += 1;
         self.open.insert(path.clone(), id);
         self.turn.opened.push(Request::sleep(path, until));
-        strand.wait = Wait::Task(waiting);
+        strand.wait = StrandWait::Task(waiting);
     }
 
     /// Goes on with the strand whose request was answered.
@@ -177,22 +177,23 @@ impl Run {
         let mut strand = self.roster.take(id);
         let module = Arc::clone(&self.module);
         let mut waiting = match std::mem::take(&mut strand.wait) {
-            Wait::Task(waiting) => waiting,
-            Wait::Decision(slot) => {
+            StrandWait::Task(waiting) => waiting,
+            StrandWait::Decision(slot) => {
                 return self.resume(id, strand, slot, decision::verdict(answer));
             }
-            Wait::Nothing | Wait::Join(_) => unreachable!("these wait for no answer"),
+            StrandWait::Nothing | StrandWait::Join(_) => unreachable!("these wait for no answer"),
         };
         if let Answer::Cancelled(_) = answer {
-            let fault = Fault::new(code::CANCELLED, "Run cancelled: the request was withdrawn");
+            let fault =
+                MachineFault::new(code::CANCELLED, "Run cancelled: the request was withdrawn");
             let target = module.code.calls[waiting.call as usize].target;
             return self.resume(id, strand, target, Err(fault));
         }
-        if waiting.phase == Phase::Pause {
+        if waiting.phase == CallPhase::Pause {
             self.attempt(&module, &mut strand, id, waiting);
             return self.roster.put_back(id, strand);
         }
-        if waiting.phase == Phase::Attempt && self.is_of_model(&module, &waiting) {
+        if waiting.phase == CallPhase::Attempt && self.is_of_model(&module, &waiting) {
             waiting.usage.count(waiting.attempt, &answer);
         }
         match self.converse(&module, &mut strand, id, waiting, answer) {
@@ -208,7 +209,7 @@ impl Run {
         id: StrandId,
         strand: Strand,
         waiting: Box<TaskCall>,
-        outcome: Result<Data, Attempt>,
+        outcome: Result<Data, AttemptFault>,
     ) {
         let call = &module.code.calls[waiting.call as usize];
         let (_, task) = task_of(module, &waiting);
@@ -216,7 +217,7 @@ impl Run {
             Ok(value) => {
                 if let Some(stranger) = find_stranger(&module.ast, &value, task.result) {
                     let text = stranger.shown(&format!("Task '{}' result", task.name));
-                    let fault = Fault::new(code::RESULT_VARIANT, text);
+                    let fault = MachineFault::new(code::RESULT_VARIANT, text);
                     self.trace_usage(task, &waiting);
                     return self.resume(id, strand, call.target, Err(fault));
                 }
@@ -235,7 +236,7 @@ impl Run {
         id: StrandId,
         mut strand: Strand,
         waiting: Box<TaskCall>,
-        failed: Attempt,
+        failed: AttemptFault,
     ) {
         let call = &module.code.calls[waiting.call as usize];
         let (_, task) = task_of(module, &waiting);
@@ -274,7 +275,7 @@ impl Run {
             let count = call.retries.saturating_add(1);
             let text =
                 format!("Task '{name}'{agent} failed after {count} attempts. Last error: {error}");
-            Fault::new(code::TASK_FAILED, text)
+            MachineFault::new(code::TASK_FAILED, text)
         });
         self.resume(id, strand, call.target, Err(fault));
     }
@@ -297,7 +298,7 @@ impl Run {
         id: StrandId,
         mut strand: Strand,
         target: u32,
-        result: Result<Data, Fault>,
+        result: Result<Data, MachineFault>,
     ) {
         if strand.frames.is_empty() {
             return self.finish(id, &strand, result);
@@ -315,35 +316,41 @@ impl Run {
     }
 
     /// Raises an error in a strand that waits for a request.
-    pub(super) fn interrupt(&mut self, id: StrandId, fault: Fault) {
+    pub(super) fn interrupt(&mut self, id: StrandId, fault: MachineFault) {
         let mut strand = self.roster.take(id);
-        strand.wait = Wait::Nothing;
+        strand.wait = StrandWait::Nothing;
         self.resume(id, strand, 0, Err(fault));
     }
 }
 
 /// Returns the task that is called, and its place among the tasks.
-pub(super) fn task_of<'m>(module: &'m Module, waiting: &TaskCall) -> (usize, &'m Task) {
-    let Callee::Task(at) = module.code.calls[waiting.call as usize].callee else {
+pub(super) fn task_of<'m>(module: &'m Module, waiting: &TaskCall) -> (usize, &'m TaskCode) {
+    let CalleeCode::Task(at) = module.code.calls[waiting.call as usize].callee else {
         unreachable!("only tasks are attempted")
     };
     (at as usize, &module.code.tasks[at as usize])
 }
 
 /// Makes the failure of an attempt that took too long.
-pub(super) fn late(call: &Call) -> Attempt {
+pub(super) fn late(call: &CallCode) -> AttemptFault {
     let seconds = call.timeout.as_ref().map_or("0.0", |timeout| &timeout.shown);
     let text = format!(
         "Task handler exceeded {seconds}s deadline (handler may still be running in background)."
     );
-    Attempt { class: "HandlerTimeoutError".to_owned(), text, is_timeout: true, invalid: None }
+    AttemptFault { class: "HandlerTimeoutError".to_owned(), text, is_timeout: true, invalid: None }
 }
 
 /// Reads the answer to an attempt.
-pub(super) fn result(module: &Module, waiting: &TaskCall, answer: Answer) -> Result<Data, Attempt> {
+pub(super) fn result(
+    module: &Module,
+    waiting: &TaskCall,
+    answer: Answer,
+) -> Result<Data, AttemptFault> {
     let (_, task) = task_of(module, waiting);
-    let failed =
-        |class: &str, text: String| Attempt { class: class.to_owned(), ..Attempt::failed(text) };
+    let failed = |class: &str, text: String| AttemptFault {
+        class: class.to_owned(),
+        ..AttemptFault::failed(text)
+    };
     let value = match answer {
         Answer::Ok(Model::Text(text)) => {
             json::from_text(&text).map_err(|error| failed("InvalidAnswer", error.to_string()))?
@@ -369,12 +376,12 @@ pub(super) fn result(module: &Module, waiting: &TaskCall, answer: Answer) -> Res
         task.name,
         json::to_text(&value)
     );
-    let invalid = Some(Fault::new(code::RESULT_INVALID, text.clone()));
-    Err(Attempt { invalid, ..Attempt::failed(text) })
+    let invalid = Some(MachineFault::new(code::RESULT_INVALID, text.clone()));
+    Err(AttemptFault { invalid, ..AttemptFault::failed(text) })
 }
 
 /// Writes an error as programs and traces show it.
-fn error_text(failed: &Attempt) -> String {
+fn error_text(failed: &AttemptFault) -> String {
     let text = failed.text.trim();
     if text.is_empty() { failed.class.clone() } else { format!("{}: {text}", failed.class) }
 }

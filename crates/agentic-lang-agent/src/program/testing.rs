@@ -4,9 +4,9 @@ use agentic_model::Value as Model;
 use agentic_replay::End;
 
 use crate::data::{Data, TooLarge, json};
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
-use crate::program::strand::Routine;
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
+use crate::program::strand::RoutineId;
 
 /// How one test went.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,22 +17,25 @@ pub struct TestResult {
     pub error: Option<String>,
 }
 
-impl Run {
+impl ModuleRun {
     /// Starts the test after the last one that ended, or ends the run.
-    pub(super) fn next_test(&mut self) -> Result<(), Fault> {
+    pub(super) fn next_test(&mut self) -> Result<(), MachineFault> {
         let at = self.tests.len();
         if at == self.module.code.tests.len() {
-            let report = test_report(&self.tests).map_err(Fault::too_large)?;
+            let report = test_report(&self.tests).map_err(MachineFault::too_large)?;
             self.end(End::Done(Model::Text(json::to_text(&report))));
             return Ok(());
         }
-        let mut strand = self.outermost(Routine::Test(at), Vec::new());
+        let mut strand = self.outermost(RoutineId::Test(at), Vec::new());
         strand.scope = strand.scope.child(&format!("t{at}"));
         self.launch_first(strand)
     }
 
     /// Takes note of how a test ended, and goes on.
-    pub(super) fn test_ended(&mut self, result: Result<Data, Fault>) -> Result<(), Fault> {
+    pub(super) fn test_ended(
+        &mut self,
+        result: Result<Data, MachineFault>,
+    ) -> Result<(), MachineFault> {
         let name = self.module.code.tests[self.tests.len()].name.to_string();
         self.tests.push(TestResult { name, error: result.err().map(|fault| fault.text) });
         self.next_test()

@@ -21,7 +21,7 @@ const SHOWN_NAMES_MAX: usize = 8;
 
 /// A call of a tool that makes sense.
 #[derive(Debug)]
-pub(super) struct Use {
+pub(super) struct CheckedToolCall {
     /// What the model calls it.
     pub id: String,
     pub name: String,
@@ -32,21 +32,21 @@ pub(super) struct Use {
     declared: usize,
 }
 
-impl Use {
+impl CheckedToolCall {
     /// Reads a call that a model asks for, or says what is wrong with it.
     pub fn of(
         module: &Module,
         options: &RunOptions,
         agent: Option<u32>,
         call: &Model,
-    ) -> Result<Use, String> {
+    ) -> Result<CheckedToolCall, String> {
         let text = |key: &str| call.get(key).and_then(Model::as_text).unwrap_or_default();
         let (id, name) = (text("id").to_owned(), text("name").to_owned());
         let (agent, declared) = find(module, agent, &name)?;
         let args = arguments(module, declared, &name, text("args"))?;
         let payload = tool_payload(options, &name, &args, agent)
             .ok_or_else(|| format!("No runtime handler registered for tool '{name}'."))?;
-        Ok(Use { id, name, args, payload, declared })
+        Ok(CheckedToolCall { id, name, args, payload, declared })
     }
 
     /// Reads what the tool gave, or says why that is nothing.
@@ -113,7 +113,7 @@ fn arguments(module: &Module, declared: usize, name: &str, text: &str) -> Result
         return Err(format!("Tool '{name}' was called with arguments that are no JSON object."));
     };
     let params = &module.ast.tools[declared].signature.params;
-    let named = |param: &crate::ast::Param| module.ast.text(param.name.symbol);
+    let named = |param: &crate::ast::TaskParameter| module.ast.text(param.name.symbol);
     let known: BTreeSet<&str> = params.iter().map(named).collect();
     let given: BTreeSet<&str> = fields.iter().map(|(field, _)| &**field).collect();
     let list = |names: Vec<&&str>| {

@@ -8,13 +8,13 @@ use agentic_replay::Event;
 
 use crate::data::{json, number_text};
 use crate::module::Module;
-use crate::program::Task;
-use crate::program::fault::Fault;
-use crate::program::machine::Run;
+use crate::program::TaskCode;
+use crate::program::fault::MachineFault;
+use crate::program::machine::ModuleRun;
 use crate::program::options::Capture;
-use crate::program::strand::{Frame, Routine, TaskCall};
-use crate::program::task::{Attempt, task_of};
-use crate::program::usage::Usage;
+use crate::program::strand::{RoutineId, StrandFrame, TaskCall};
+use crate::program::task::{AttemptFault, task_of};
+use crate::program::usage::CallUsage;
 
 /// The kind of a trace event.
 pub const TRACE: &str = "trace";
@@ -49,30 +49,30 @@ impl Room {
 }
 
 /// An object of a trace, in the making.
-struct Entry(String);
+struct TraceObject(String);
 
-impl Entry {
-    fn new(kind: &str, at: Instant) -> Entry {
-        let mut entry = Entry(format!("{{\"type\":\"{kind}\",\"timestamp\":"));
+impl TraceObject {
+    fn new(kind: &str, at: Instant) -> TraceObject {
+        let mut entry = TraceObject(format!("{{\"type\":\"{kind}\",\"timestamp\":"));
         number_text(at.millis() as f64 / 1000.0, &mut entry.0);
         entry
     }
 
-    fn text(mut self, key: &str, text: &str) -> Entry {
+    fn text(mut self, key: &str, text: &str) -> TraceObject {
         self.key(key);
         json::write_text(text, &mut self.0);
         self
     }
 
     /// Adds a value that is JSON already.
-    fn raw(mut self, key: &str, value: &str) -> Entry {
+    fn raw(mut self, key: &str, value: &str) -> TraceObject {
         self.key(key);
         self.0.push_str(value);
         self
     }
 
     /// Adds what models told of the cost of a call.
-    fn usage(self, usage: &Usage) -> Entry {
+    fn usage(self, usage: &CallUsage) -> TraceObject {
         match usage.shown() {
             Some([sum, attempts]) => self.raw("usage", &sum).raw("usage_of_attempts", &attempts),
             None => self,
@@ -108,8 +108,8 @@ fn seconds(from: Instant, to: Instant) -> String {
     out
 }
 
-impl Run {
-    fn emit(&mut self, entry: Entry) {
+impl ModuleRun {
+    fn emit(&mut self, entry: TraceObject) {
         let event = entry.finished();
         if self.room.take(&event) {
             self.turn.events.push(event);
@@ -121,7 +121,7 @@ impl Run {
         let room = Room::of(self.options.trace_bytes_max);
         let n_left_out = std::mem::replace(&mut self.room, room).n_left_out;
         if n_left_out > 0 {
-            let entry = Entry::new("trace_gap", self.now);
+            let entry = TraceObject::new("trace_gap", self.now);
             let entry = entry.raw("events", &n_left_out.to_string());
             self.turn.events.push(entry.finished());
         }
@@ -133,37 +133,37 @@ impl Run {
 
     pub(super) fn trace_pipeline(&mut self, name: &str, args: &str) {
         if self.traces() {
-            let entry = Entry::new("pipeline_call", self.now);
+            let entry = TraceObject::new("pipeline_call", self.now);
             self.emit(entry.text("pipeline", name).raw("args", args));
         }
     }
 
     pub(super) fn trace_start(&mut self, task: &str, number: u64, args: &str) {
         if self.traces() {
-            let entry = Entry::new("task_start", self.now);
+            let entry = TraceObject::new("task_start", self.now);
             self.emit(entry.text("task", task).raw("args", args).text("id", &id(task, number)));
         }
     }
 
-    fn end_entry(&self, task: &str, number: u64, started: Instant, result: &str) -> Entry {
+    fn end_entry(&self, task: &str, number: u64, started: Instant, result: &str) -> TraceObject {
         let duration = seconds(started, self.now);
-        let entry = Entry::new("task_end", self.now).text("task", task).raw("result", result);
+        let entry = TraceObject::new("task_end", self.now).text("task", task).raw("result", result);
         entry.raw("duration_s", &duration).text("id", &id(task, number))
     }
 
-    fn error_entry(&self, task: &str, number: u64, error: &str) -> Entry {
-        let entry = Entry::new("task_error", self.now);
+    fn error_entry(&self, task: &str, number: u64, error: &str) -> TraceObject {
+        let entry = TraceObject::new("task_error", self.now);
         entry.text("task", task).text("error", error).text("id", &id(task, number))
     }
 
-    pub(super) fn trace_task_end(&mut self, task: &Task, call: &TaskCall, result: &str) {
+    pub(super) fn trace_task_end(&mut self, task: &TaskCode, call: &TaskCall, result: &str) {
         if self.traces() {
             let entry = self.end_entry(&task.name, call.number, call.started, result);
             self.emit(entry.usage(&call.usage));
         }
     }
 
-    pub(super) fn trace_task_error(&mut self, task: &Task, call: &TaskCall, error: &str) {
+    pub(super) fn trace_task_error(&mut self, task: &TaskCode, call: &TaskCall, error: &str) {
         if self.traces() {
             let entry = self.error_entry(&task.name, call.number, error);
             self.emit(entry.usage(&call.usage));
@@ -171,17 +171,17 @@ impl Run {
     }
 
     /// Traces what a call cost that ends without an event, if a model told.
-    pub(super) fn trace_usage(&mut self, task: &Task, call: &TaskCall) {
+    pub(super) fn trace_usage(&mut self, task: &TaskCode, call: &TaskCall) {
         if self.traces() && call.usage.shown().is_some() {
-            let entry = Entry::new("task_usage", self.now).text("task", &task.name);
+            let entry = TraceObject::new("task_usage", self.now).text("task", &task.name);
             let entry = entry.text("id", &id(&task.name, call.number));
             self.emit(entry.usage(&call.usage));
         }
     }
 
-    pub(super) fn trace_retry(&mut self, task: &Task, call: &TaskCall, error: &str) {
+    pub(super) fn trace_retry(&mut self, task: &TaskCode, call: &TaskCall, error: &str) {
         if self.traces() {
-            let entry = Entry::new("retry", self.now).text("task", &task.name);
+            let entry = TraceObject::new("retry", self.now).text("task", &task.name);
             let entry = entry.raw("attempt", &call.attempt.to_string()).text("error", error);
             self.emit(entry.text("id", &id(&task.name, call.number)));
         }
@@ -192,7 +192,7 @@ impl Run {
             return;
         };
         let (tool, _) = conversation.current();
-        let entry = Entry::new("tool_call", self.now).text("tool", &tool.name);
+        let entry = TraceObject::new("tool_call", self.now).text("tool", &tool.name);
         let entry = entry.raw("args", &tool.args).text("id", &call_id(module, call));
         self.emit(entry);
     }
@@ -202,7 +202,7 @@ impl Run {
         &mut self,
         module: &Module,
         call: &TaskCall,
-        outcome: &Result<String, Attempt>,
+        outcome: &Result<String, AttemptFault>,
     ) {
         let Some(conversation) = call.conversation.as_ref().filter(|_| self.traces()) else {
             return;
@@ -210,12 +210,12 @@ impl Run {
         let (tool, called) = conversation.current();
         let entry = match outcome {
             Ok(result) => {
-                let entry = Entry::new("tool_end", self.now).text("tool", &tool.name);
+                let entry = TraceObject::new("tool_end", self.now).text("tool", &tool.name);
                 let seconds = seconds(called, self.now);
                 entry.raw("result", result).raw("duration_s", &seconds)
             }
             Err(failed) => {
-                let entry = Entry::new("tool_error", self.now).text("tool", &tool.name);
+                let entry = TraceObject::new("tool_error", self.now).text("tool", &tool.name);
                 entry.text("error", &failed.text)
             }
         };
@@ -224,13 +224,13 @@ impl Run {
 
     pub(super) fn trace_parallel(&mut self, kind: &str, n_branches: usize) {
         if self.traces() {
-            let entry = Entry::new(kind, self.now);
+            let entry = TraceObject::new(kind, self.now);
             self.emit(entry.raw("branch_count", &n_branches.to_string()));
         }
     }
 
     /// Traces the end of a pipeline that was called by another one.
-    pub(super) fn trace_frame_end(&mut self, frame: &Frame, result: &crate::data::Data) {
+    pub(super) fn trace_frame_end(&mut self, frame: &StrandFrame, result: &crate::data::Data) {
         if let (true, Some(number)) = (self.traces(), frame.call) {
             let name = format!("pipeline:{}", self.frame_name(frame));
             let entry = self.end_entry(&name, number, frame.started, &json::to_text(result));
@@ -238,7 +238,7 @@ impl Run {
         }
     }
 
-    pub(super) fn trace_frame_error(&mut self, frame: &Frame, fault: &Fault) {
+    pub(super) fn trace_frame_error(&mut self, frame: &StrandFrame, fault: &MachineFault) {
         if let (true, Some(number)) = (self.traces(), frame.call) {
             let name = format!("pipeline:{}", self.frame_name(frame));
             let error = format!("ExecutionError: {}", fault.text);
@@ -247,10 +247,10 @@ impl Run {
         }
     }
 
-    fn frame_name(&self, frame: &Frame) -> String {
+    fn frame_name(&self, frame: &StrandFrame) -> String {
         match frame.routine {
-            Routine::Pipeline(at) => self.module.code.pipelines[at].name.to_string(),
-            Routine::Test(at) => self.module.code.tests[at].name.to_string(),
+            RoutineId::Pipeline(at) => self.module.code.pipelines[at].name.to_string(),
+            RoutineId::Test(at) => self.module.code.tests[at].name.to_string(),
         }
     }
 

@@ -10,7 +10,7 @@ const COUNTS: [&str; 2] = ["input_tokens", "output_tokens"];
 
 /// The tokens of one call, with all its attempts and the rounds in them.
 #[derive(Debug, Default)]
-pub(super) struct Usage {
+pub(super) struct CallUsage {
     total: [u64; 2],
     /// Those of the first attempts; nothing where no model told.
     attempts: Vec<Option<[u64; 2]>>,
@@ -18,7 +18,7 @@ pub(super) struct Usage {
     is_told: bool,
 }
 
-impl Usage {
+impl CallUsage {
     /// Counts what an answer of this attempt tells, the first one being 1.
     pub fn count(&mut self, attempt: u64, answer: &Answer) {
         let told = match answer {

@@ -2,7 +2,7 @@
 
 use agentic_lang_agent::{RunOptions, check, compile, lower, read};
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, End, HOLD, Run, Seed, Start};
+use agentic_replay::{Answer, End, HOLD, ProgramRun, Seed, Start};
 
 const TEXT: &str = "language \"agentic 1\";\n\
     pipeline ask(what: String) -> String {\n  let d = approve \"Publish \" + what + \"?\";\n  \
@@ -15,7 +15,7 @@ fn check_decision(answer: Answer, wanted: &str) {
     let module = compile(&source).expect("the program is right");
     let at = Instant::from_millis(0);
     let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
-    let (mut run, step) = Run::begin(module.run("outer", RunOptions::default()), &start);
+    let (mut run, step) = ProgramRun::begin(module.run("outer", RunOptions::default()), &start);
     let request = &step.opened[0];
     assert_eq!(request.kind, HOLD);
     let question = request.payload.get("question").and_then(Value::as_text);

@@ -6,7 +6,7 @@ use agentic_lang_agent::{
 };
 use agentic_model::{Instant, Value, json};
 use agentic_replay::{
-    Answer, EffectClass, End, Failure, Handling, Kinds, Request, Run, Seed, Start, Step,
+    Answer, EffectClass, End, Failure, Handling, HostStep, Kinds, ProgramRun, Request, Seed, Start,
 };
 
 const TEXT: &str = "enum Mood { calm, wild };\n\
@@ -26,7 +26,7 @@ const TEXT: &str = "enum Mood { calm, wild };\n\
 
 /// A run that models take part in, and what it asks now.
 struct Talk {
-    run: Run<agentic_lang_agent::Run>,
+    run: ProgramRun<agentic_lang_agent::ModuleRun>,
     asked: Vec<Request>,
     events: Vec<String>,
     end: Option<End>,
@@ -43,13 +43,13 @@ impl Talk {
         let options = RunOptions { agents: Agents::Models, tools, trace, ..RunOptions::default() };
         let at = Instant::from_millis(0);
         let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
-        let (run, step) = Run::begin(module.run(pipeline, options), &start);
+        let (run, step) = ProgramRun::begin(module.run(pipeline, options), &start);
         let mut talk = Talk { run, asked: Vec::new(), events: Vec::new(), end: None, now: 0 };
         talk.take(step);
         talk
     }
 
-    fn take(&mut self, step: Step) {
+    fn take(&mut self, step: HostStep) {
         self.asked = step.opened.iter().map(|request| Request::clone(request)).collect();
         let traced = step.events.iter().filter(|event| event.kind == TRACE);
         self.events.extend(traced.filter_map(|event| event.data.as_text()).map(str::to_owned));

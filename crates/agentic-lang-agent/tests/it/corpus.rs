@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use agentic_diag::{Diagnostic, Source};
-use agentic_lang_agent::invocation::{self, Action};
+use agentic_lang_agent::invocation::{self, FileAction};
 use agentic_lang_agent::{Capture, Data, RunOptions, code, compile, json, lower, read, report};
 use agentic_replay::End;
 
@@ -134,7 +134,7 @@ pub fn run(source: &[u8], words: &[String], trace: Capture, setup: Setup) -> Ver
         Err(diagnostic) => return refused(diagnostic.code, diagnostic.message, 1),
     };
     let pipeline = invocation.pipeline.unwrap_or_default();
-    if invocation.action == Action::Lower {
+    if invocation.action == FileAction::Lower {
         return match lower(&source, &pipeline) {
             Ok(text) => Verdict { text: Some(format!("{text}\n")), ..Verdict::default() },
             Err(diagnostic) => found(&diagnostic, &source),
@@ -151,7 +151,7 @@ pub fn run(source: &[u8], words: &[String], trace: Capture, setup: Setup) -> Ver
         progress: Capture::On,
         ..RunOptions::default()
     };
-    let is_test = invocation.action == Action::Test;
+    let is_test = invocation.action == FileAction::Test;
     let program = || match is_test {
         true => module.run_tests(options.clone()),
         false => module.run(&pipeline, options.clone()),

@@ -40,12 +40,12 @@ fn engine() -> Engine {
 }
 
 impl Case {
-    fn program(&self) -> agentic_lang_agent::Run {
+    fn program(&self) -> agentic_lang_agent::ModuleRun {
         let options = RunOptions { trace: Capture::On, ..RunOptions::default() };
         self.module.run(&self.pipeline, options)
     }
 
-    fn begin(&self) -> (Session<agentic_lang_agent::Run>, Kept) {
+    fn begin(&self) -> (Session<agentic_lang_agent::ModuleRun>, Kept) {
         let opening = Opening {
             agent: AgentName::parse("alice").expect("a valid name"),
             flow: Cid::of(b"flow"),
@@ -66,7 +66,7 @@ impl Case {
     }
 
     /// Answers whatever is open, in an order that only the salt decides, until the end.
-    fn finish(&self, session: &mut Session<agentic_lang_agent::Run>, kept: &mut Kept) -> End {
+    fn finish(&self, session: &mut Session<agentic_lang_agent::ModuleRun>, kept: &mut Kept) -> End {
         loop {
             if let Some(end) = session.end() {
                 return end.clone();

@@ -8,7 +8,9 @@ use std::sync::Arc;
 
 use agentic_lang_agent::{Data, MockTasks, TASK, json};
 use agentic_model::{Instant, Value};
-use agentic_replay::{Answer, End, Event, Failure, Path, Request, RequestHash, Seed, Start, Step};
+use agentic_replay::{
+    Answer, End, Event, Failure, HostStep, Path, Request, RequestHash, Seed, Start,
+};
 
 use crate::corpus::Setup;
 use crate::testkit::TestKit;
@@ -52,7 +54,11 @@ enum Kill {
 }
 
 /// Runs a program, replays it, and demands that every way has the same end.
-pub fn run(program: &dyn Fn() -> agentic_lang_agent::Run, input: &Data, setup: Setup) -> Outcome {
+pub fn run(
+    program: &dyn Fn() -> agentic_lang_agent::ModuleRun,
+    input: &Data,
+    setup: Setup,
+) -> Outcome {
     let input = Value::Text(json::to_text(input));
     let start = Start { input, seed: Seed([7; 32]), at: Instant::from_millis(1_000) };
     let mut whole = Simulation::new(setup.kit);
@@ -101,12 +107,12 @@ impl Simulation {
     /// Runs to the end, or until the kill.
     fn run(
         &mut self,
-        program: agentic_lang_agent::Run,
+        program: agentic_lang_agent::ModuleRun,
         start: &Start,
         record: &[Recorded],
         kill: Kill,
     ) -> Option<Outcome> {
-        let (mut run, first) = agentic_replay::Run::begin(program, start);
+        let (mut run, first) = agentic_replay::ProgramRun::begin(program, start);
         let mut events = Vec::new();
         let mut step = first;
         for recorded in record {
@@ -124,7 +130,7 @@ impl Simulation {
             step.opened = open;
         }
         loop {
-            let Step { opened, withdrawn, events: said, end, scopes: _ } = step;
+            let HostStep { opened, withdrawn, events: said, end, scopes: _ } = step;
             events.extend(said);
             if let Some(end) = end {
                 return Some(Outcome { end, events });

@@ -292,8 +292,9 @@ fn a_cancelled_run_can_clean_up_and_ends() {
     let module = compile(&source).expect("the program is right");
     let at = agentic_model::Instant::from_millis(0);
     let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
-    let begin =
-        |name: &str| agentic_replay::Run::begin(module.run(name, RunOptions::default()), &start);
+    let begin = |name: &str| {
+        agentic_replay::ProgramRun::begin(module.run(name, RunOptions::default()), &start)
+    };
     let (mut run, _) = begin("go");
     let step = run.cancel("enough", at);
     assert_eq!(step.withdrawn.len(), 1);

@@ -5,7 +5,7 @@ use agentic_lang_agent::{
 };
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, EffectClass, End, Failure, Handling, Kinds, Request, Run, Seed, Start,
+    Answer, EffectClass, End, Failure, Handling, Kinds, ProgramRun, Request, Seed, Start,
 };
 
 const TEXT: &str = "enum Mood { calm, wild };\n\
@@ -20,12 +20,15 @@ const TEXT: &str = "enum Mood { calm, wild };\n\
     pipeline routes() -> String { let r = route(\"a\", \"b\") by plain; return r.queue; }\n";
 
 /// Starts a pipeline and returns what it asks first.
-fn first(pipeline: &str, options: &RunOptions) -> (Run<agentic_lang_agent::Run>, Request) {
+fn first(
+    pipeline: &str,
+    options: &RunOptions,
+) -> (ProgramRun<agentic_lang_agent::ModuleRun>, Request) {
     let source = read("models.agent", TEXT.as_bytes()).expect("the text is UTF-8");
     let module = compile(&source).expect("the program is right");
     let at = Instant::from_millis(0);
     let start = Start { input: "{}".into(), seed: Seed([0; 32]), at };
-    let (run, step) = Run::begin(module.run(pipeline, options.clone()), &start);
+    let (run, step) = ProgramRun::begin(module.run(pipeline, options.clone()), &start);
     let request = Request::clone(&step.opened[0]);
     (run, request)
 }

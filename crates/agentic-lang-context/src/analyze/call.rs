@@ -2,9 +2,9 @@
 
 use agentic_diag::Span;
 
-use crate::ast::{Entry, ExprId, ExprKind, ImportKind};
+use crate::ast::{EntryStatement, ExprId, ExprKind, ImportKind};
 
-use super::{Analyzer, Binding, explain};
+use super::{Analyzer, NameBinding, explain};
 
 /// Methods of any tool that change something outside.
 const EFFECTFUL_METHODS: [&str; 5] = ["write", "patch", "delete", "post", "put"];
@@ -43,11 +43,14 @@ impl<'a> Analyzer<'a> {
     fn call_name(&mut self, span: Span, count: usize) {
         let name = self.file.text(span);
         match self.scopes.find(name) {
-            Some((_, Binding::Function(agent, function))) => {
+            Some((_, NameBinding::Function(agent, function))) => {
                 self.arity(span, (agent, function), count);
             }
-            Some((_, Binding::Agent(agent))) => self.call_agent(span, agent, count),
-            Some((_, binding @ (Binding::Param | Binding::Local | Binding::Resource(..)))) => {
+            Some((_, NameBinding::Agent(agent))) => self.call_agent(span, agent, count),
+            Some((
+                _,
+                binding @ (NameBinding::Param | NameBinding::Local | NameBinding::Resource(..)),
+            )) => {
                 let message = format!("the {} `{name}` cannot be called", binding.word());
                 let found = self.report("NOT_CALLABLE", span, message);
                 explain(found, "neither a function nor an agent", "call one of its methods");
@@ -64,7 +67,8 @@ impl<'a> Analyzer<'a> {
         let (file, place) = self.loaded.agents[agent];
         let file = &self.loaded.files[file];
         let declared = &file.program.agents[place];
-        let main = declared.functions.iter().position(|function| function.entry == Entry::Main);
+        let main =
+            declared.functions.iter().position(|function| function.entry == EntryStatement::Main);
         match main {
             Some(main) => self.arity(span, (agent, main), count),
             None => {
@@ -84,13 +88,13 @@ impl<'a> Analyzer<'a> {
             None
         };
         match bound {
-            Some((_, Binding::Agent(agent))) => {
+            Some((_, NameBinding::Agent(agent))) => {
                 self.call_agent_function(span, agent, method, count)
             }
-            Some((_, Binding::Resource(ImportKind::Memory, at))) => {
+            Some((_, NameBinding::Resource(ImportKind::Memory, at))) => {
                 self.call_memory(span, at, method, count);
             }
-            Some((_, Binding::Resource(ImportKind::Tool, at))) => {
+            Some((_, NameBinding::Resource(ImportKind::Tool, at))) => {
                 self.refuse_effect(span, at, method);
             }
             Some(_) | None => {

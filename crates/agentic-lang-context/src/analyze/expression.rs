@@ -2,7 +2,7 @@
 
 use crate::ast::{ExprId, ExprKind, For, Statement};
 
-use super::{Analyzer, Binding, explain};
+use super::{Analyzer, NameBinding, explain};
 
 impl<'a> Analyzer<'a> {
     pub(super) fn expr(&mut self, id: ExprId) {
@@ -71,7 +71,7 @@ impl<'a> Analyzer<'a> {
         self.expr(clause.list);
         self.scopes.enter();
         self.parallel.push(self.scopes.depth());
-        self.scopes.declare(self.file.text(clause.item), Binding::Local);
+        self.scopes.declare(self.file.text(clause.item), NameBinding::Local);
         self.block(&clause.body);
         self.parallel.pop();
         self.scopes.leave();

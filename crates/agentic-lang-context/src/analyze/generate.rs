@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentic_diag::Span;
 
 use crate::ast::{
-    Budget, ConfigKey, Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue,
+    ConfigKey, Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue, WrittenBudget,
 };
 use crate::dialect::{Strictness, Version};
 
@@ -85,7 +85,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn output_budget(&mut self, key: &str, budget: &Budget) {
+    fn output_budget(&mut self, key: &str, budget: &WrittenBudget) {
         let (code, unit_code) = if key == "limit" {
             ("INVALID_GENERATE_LIMIT", None)
         } else {

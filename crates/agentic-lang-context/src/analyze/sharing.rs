@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 
 use agentic_diag::Diagnostic;
 
-use crate::ast::{Block, ExprId, ExprKind, File, For, Function, OptionValue, Statement};
-use crate::load::{Finding, Loaded};
+use crate::ast::{
+    ContextFile, ExprId, ExprKind, For, FunctionDeclaration, OptionValue, Statement, StatementBlock,
+};
+use crate::load::{FileFinding, LoadedProgram};
 
 use super::explain;
 
@@ -31,12 +33,12 @@ enum Tie {
 }
 
 /// Adds a finding for every call of an agent whose callee may change an argument.
-pub(super) fn check(loaded: &Loaded, findings: &mut Vec<Finding>) {
+pub(super) fn check(loaded: &LoadedProgram, findings: &mut Vec<FileFinding>) {
     let changing = changing(loaded);
     for (at, &(file_number, agent)) in loaded.agents.iter().enumerate() {
         let file = &loaded.files[file_number];
         for function in &file.program.agents[agent].functions {
-            let mut walk = Walk::new(loaded, at, &changing);
+            let mut walk = SharingWalk::new(loaded, at, &changing);
             walk.function(function);
             for (call, callee) in walk.refused {
                 let span = file.expr(call).span;
@@ -47,7 +49,7 @@ pub(super) fn check(loaded: &Loaded, findings: &mut Vec<Finding>) {
                     "as a child it works on a copy, and the change would be lost",
                     "return the changed value instead, or run it without `--branches`",
                 );
-                findings.push(Finding { file: file_number, diagnostic });
+                findings.push(FileFinding { file: file_number, diagnostic });
             }
         }
     }
@@ -57,7 +59,7 @@ pub(super) fn check(loaded: &Loaded, findings: &mut Vec<Finding>) {
 type FunctionName<'a> = (usize, &'a str);
 
 /// Finds the functions that may change an argument, those included that hand it on to one.
-fn changing(loaded: &Loaded) -> BTreeMap<FunctionName<'_>, bool> {
+fn changing(loaded: &LoadedProgram) -> BTreeMap<FunctionName<'_>, bool> {
     let mut changing = BTreeMap::new();
     loop {
         let mut grown = false;
@@ -65,7 +67,7 @@ fn changing(loaded: &Loaded) -> BTreeMap<FunctionName<'_>, bool> {
             let file = &loaded.files[file];
             for function in &file.program.agents[agent].functions {
                 let name = (at, file.function_name(function));
-                let mut walk = Walk::new(loaded, at, &changing);
+                let mut walk = SharingWalk::new(loaded, at, &changing);
                 walk.function(function);
                 if walk.changes && changing.insert(name, true).is_none() {
                     grown = true;
@@ -78,9 +80,9 @@ fn changing(loaded: &Loaded) -> BTreeMap<FunctionName<'_>, bool> {
     }
 }
 
-struct Walk<'a, 'c> {
-    loaded: &'a Loaded,
-    file: &'a File,
+struct SharingWalk<'a, 'c> {
+    loaded: &'a LoadedProgram,
+    file: &'a ContextFile,
     agent: usize,
     changing: &'c BTreeMap<FunctionName<'a>, bool>,
     /// The ties of names, all scopes together.
@@ -91,21 +93,21 @@ struct Walk<'a, 'c> {
     refused: BTreeMap<ExprId, String>,
 }
 
-impl<'a, 'c> Walk<'a, 'c> {
+impl<'a, 'c> SharingWalk<'a, 'c> {
     fn new(
-        loaded: &'a Loaded,
+        loaded: &'a LoadedProgram,
         agent: usize,
         changing: &'c BTreeMap<FunctionName<'a>, bool>,
-    ) -> Walk<'a, 'c> {
+    ) -> SharingWalk<'a, 'c> {
         let file = &loaded.files[loaded.agents[agent].0];
         // The data of imported files is shared by all agents.
         let files = loaded.resources.iter().filter(|it| it.kind == crate::ast::ImportKind::File);
         let names = files.map(|resource| (&*resource.name, Tie::Is)).collect();
         let refused = BTreeMap::new();
-        Walk { loaded, file, agent, changing, names, grown: false, changes: false, refused }
+        SharingWalk { loaded, file, agent, changing, names, grown: false, changes: false, refused }
     }
 
-    fn function(&mut self, function: &'a Function) {
+    fn function(&mut self, function: &'a FunctionDeclaration) {
         for param in &function.params {
             self.names.insert(self.file.text(param.name), Tie::Is);
         }
@@ -126,7 +128,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         }
     }
 
-    fn block(&mut self, block: &'a Block) {
+    fn block(&mut self, block: &'a StatementBlock) {
         for statement in &block.statements {
             self.statement(statement);
         }
@@ -322,7 +324,7 @@ impl<'a, 'c> Walk<'a, 'c> {
         let Some(at) = agents.find(|at| super::agent_name(loaded, *at) == agent) else { return };
         let (file, number) = loaded.agents[at];
         let file = &loaded.files[file];
-        let is_main = |it: &&Function| it.entry == crate::ast::Entry::Main;
+        let is_main = |it: &&FunctionDeclaration| it.entry == crate::ast::EntryStatement::Main;
         let mut functions = file.program.agents[number].functions.iter();
         let main = || functions.find(is_main).map(|main| file.function_name(main));
         let Some(function) = function.or_else(main) else { return };

@@ -1,13 +1,15 @@
 //! Statements: their own rule first, then their expressions, then their blocks.
 
-use crate::ast::{Block, Config, ConfigKey, ExprId, ExprKind, For, ImportKind, Statement};
+use crate::ast::{
+    ConfigBlock, ConfigKey, ExprId, ExprKind, For, ImportKind, Statement, StatementBlock,
+};
 use crate::dialect::Version;
 
-use super::{Analyzer, Binding, explain};
+use super::{Analyzer, NameBinding, explain};
 
 impl<'a> Analyzer<'a> {
     /// Checks the statements of a block in a scope of its own.
-    pub(super) fn block(&mut self, block: &'a Block) {
+    pub(super) fn block(&mut self, block: &'a StatementBlock) {
         let config = self.config.len();
         self.scopes.enter();
         self.statements(block);
@@ -15,7 +17,7 @@ impl<'a> Analyzer<'a> {
         self.config.truncate(config);
     }
 
-    pub(super) fn statements(&mut self, block: &'a Block) {
+    pub(super) fn statements(&mut self, block: &'a StatementBlock) {
         for statement in &block.statements {
             self.statement(statement);
         }
@@ -52,12 +54,12 @@ impl<'a> Analyzer<'a> {
         }
         self.expr(clause.list);
         self.scopes.enter();
-        self.scopes.declare(self.file.text(clause.item), Binding::Local);
+        self.scopes.declare(self.file.text(clause.item), NameBinding::Local);
         self.block(&clause.body);
         self.scopes.leave();
     }
 
-    pub(super) fn config(&mut self, config: &'a Config) {
+    pub(super) fn config(&mut self, config: &'a ConfigBlock) {
         let expr = self.file.expr(config.value);
         match config.key {
             ConfigKey::Model => self.model(config.value),
@@ -88,7 +90,7 @@ impl<'a> Analyzer<'a> {
         }
         let name = self.file.text(expr.span);
         match self.scopes.find(name) {
-            Some((_, Binding::Resource(ImportKind::Llm, _))) => {}
+            Some((_, NameBinding::Resource(ImportKind::Llm, _))) => {}
             Some((_, binding)) => {
                 let code = self.config_code("INVALID_MODEL_BINDING", "INVALID_MODEL");
                 let message = format!("`{name}` is a {}, not an llm", binding.word());
@@ -161,7 +163,7 @@ impl<'a> Analyzer<'a> {
         let name = self.file.text(self.file.expr(target).span);
         let known = self.scopes.find(name).is_some_and(|(_, binding)| binding.is_mutable());
         if !known {
-            self.scopes.declare(name, Binding::Local);
+            self.scopes.declare(name, NameBinding::Local);
         }
     }
 

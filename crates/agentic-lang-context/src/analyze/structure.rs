@@ -4,17 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentic_diag::{Diagnostic, Span};
 
-use crate::ast::{Entry, Function, ImportKind};
+use crate::ast::{EntryStatement, FunctionDeclaration, ImportKind};
 use crate::dialect::Version;
-use crate::load::{Finding, Loaded};
+use crate::load::{FileFinding, LoadedProgram};
 
-use super::{Analyzer, Binding, explain};
+use super::{Analyzer, NameBinding, explain};
 
 /// How tools are called: those that a JavaScript host would offer have a finding of their own.
 const TOOL_SCHEMES: [&str; 8] = ["env", "file", "http", "https", "mcp", "node", "npm", "sh"];
 
 /// Checks the imports and the set of agents.
-pub(super) fn check(loaded: &Loaded, authorized: &BTreeSet<String>, findings: &mut Vec<Finding>) {
+pub(super) fn check(
+    loaded: &LoadedProgram,
+    authorized: &BTreeSet<String>,
+    findings: &mut Vec<FileFinding>,
+) {
     for file in 0..loaded.files.len() {
         unauthorized(loaded, file, authorized, findings);
         unknown_schemes(loaded, file, findings);
@@ -23,10 +27,10 @@ pub(super) fn check(loaded: &Loaded, authorized: &BTreeSet<String>, findings: &m
 }
 
 fn unauthorized(
-    loaded: &Loaded,
+    loaded: &LoadedProgram,
     number: usize,
     authorized: &BTreeSet<String>,
-    findings: &mut Vec<Finding>,
+    findings: &mut Vec<FileFinding>,
 ) {
     let file = &loaded.files[number];
     for import in &file.program.imports {
@@ -41,13 +45,13 @@ fn unauthorized(
                 "no host offers it here",
                 "run the program where a host registers it, or import a tool over `mcp:`",
             );
-            findings.push(Finding { file: number, diagnostic });
+            findings.push(FileFinding { file: number, diagnostic });
         }
     }
 }
 
 /// Finds tools that nobody here calls.
-fn unknown_schemes(loaded: &Loaded, number: usize, findings: &mut Vec<Finding>) {
+fn unknown_schemes(loaded: &LoadedProgram, number: usize, findings: &mut Vec<FileFinding>) {
     let file = &loaded.files[number];
     for import in file.program.imports.iter().filter(|import| import.kind == ImportKind::Tool) {
         let uri = file.name(import.uri);
@@ -65,12 +69,12 @@ fn unknown_schemes(loaded: &Loaded, number: usize, findings: &mut Vec<Finding>) 
             "nobody here calls it",
             "tools are `file://`, `sh://`, `env://`, `http://`, `https://` and `mcp://`",
         );
-        findings.push(Finding { file: number, diagnostic });
+        findings.push(FileFinding { file: number, diagnostic });
     }
 }
 
-fn agents(loaded: &Loaded, findings: &mut Vec<Finding>) {
-    let mut report = |file: usize, diagnostic| findings.push(Finding { file, diagnostic });
+fn agents(loaded: &LoadedProgram, findings: &mut Vec<FileFinding>) {
+    let mut report = |file: usize, diagnostic| findings.push(FileFinding { file, diagnostic });
     let mut seen: BTreeMap<&str, (usize, Span)> = BTreeMap::new();
     let (mut mains, mut entry) = (0, None);
     for (at, (file_number, agent)) in loaded.agents.iter().enumerate() {
@@ -86,7 +90,7 @@ fn agents(loaded: &Loaded, findings: &mut Vec<Finding>) {
             let message = format!("the agent `{name}` has the name of an imported {kind}");
             report(*file_number, duplicate("DUPLICATE_BINDING", agent.span, message));
         }
-        if agent.entry == Entry::Main && *file_number == 0 {
+        if agent.entry == EntryStatement::Main && *file_number == 0 {
             mains += 1;
             entry = entry.or(Some(at));
             if mains > 1 {
@@ -104,10 +108,10 @@ fn agents(loaded: &Loaded, findings: &mut Vec<Finding>) {
     }
 }
 
-fn main_function(loaded: &Loaded, entry: usize, report: &mut dyn FnMut(usize, Diagnostic)) {
+fn main_function(loaded: &LoadedProgram, entry: usize, report: &mut dyn FnMut(usize, Diagnostic)) {
     let (file_number, agent) = loaded.agents[entry];
     let agent = &loaded.files[file_number].program.agents[agent];
-    if agent.functions.iter().all(|function| function.entry == Entry::Plain) {
+    if agent.functions.iter().all(|function| function.entry == EntryStatement::Plain) {
         let message = "the agent that the program begins with has no main func";
         let diagnostic = Diagnostic::error("MISSING_MAIN_FUNC", agent.span, message)
             .because("nothing in it can be started")
@@ -138,7 +142,12 @@ fn duplicate(code: &'static str, span: Span, message: String) -> Diagnostic {
 
 impl<'a> Analyzer<'a> {
     /// Checks a function's own name and parameters.
-    pub(super) fn function_name(&mut self, agent: usize, index: usize, function: &'a Function) {
+    pub(super) fn function_name(
+        &mut self,
+        agent: usize,
+        index: usize,
+        function: &'a FunctionDeclaration,
+    ) {
         let file = self.file;
         let name = file.function_name(function);
         let siblings = &file.program.agents[self.loaded.agents[agent].1].functions;
@@ -148,12 +157,14 @@ impl<'a> Analyzer<'a> {
             let found = self.report("DUPLICATE_FUNCTION", function.span, message);
             explain(found, "declared again here", "rename or remove one of them");
         }
-        if function.entry == Entry::Main && earlier.iter().any(|other| other.entry == Entry::Main) {
+        if function.entry == EntryStatement::Main
+            && earlier.iter().any(|other| other.entry == EntryStatement::Main)
+        {
             let found =
                 self.report("DUPLICATE_MAIN_FUNC", function.span, "an agent has one main func");
             explain(found, "declared again here", "remove `main` from one of them");
         }
-        if let Some((_, binding @ Binding::Resource(..))) = self.scopes.find(name) {
+        if let Some((_, binding @ NameBinding::Resource(..))) = self.scopes.find(name) {
             let message =
                 format!("the function `{name}` has the name of an imported {}", binding.word());
             let found = self.report("DUPLICATE_BINDING", function.span, message);
@@ -162,7 +173,7 @@ impl<'a> Analyzer<'a> {
         self.params(function);
     }
 
-    fn params(&mut self, function: &'a Function) {
+    fn params(&mut self, function: &'a FunctionDeclaration) {
         let file = self.file;
         let mut seen = BTreeSet::new();
         for (at, param) in function.params.iter().enumerate() {
@@ -172,14 +183,14 @@ impl<'a> Analyzer<'a> {
                 let found = self.report("DUPLICATE_PARAM", param.name, message);
                 explain(found, "declared again here", "rename one of them");
             }
-            if let Some((_, binding @ Binding::Resource(..))) = self.scopes.find(name) {
+            if let Some((_, binding @ NameBinding::Resource(..))) = self.scopes.find(name) {
                 let message =
                     format!("the parameter `{name}` hides an imported {}", binding.word());
                 let found = self.report("PARAM_SHADOWS_IMPORT", param.name, message);
                 explain(found, "the name is taken", "rename the parameter");
             }
             if let Some(contract) = &param.contract {
-                if function.entry == Entry::Plain || at > 0 {
+                if function.entry == EntryStatement::Plain || at > 0 {
                     let code = if file.dialect.since(Version::V0_1_18) {
                         "INVALID_PARAM_CONTRACT"
                     } else {

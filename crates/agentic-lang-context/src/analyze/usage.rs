@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use agentic_diag::Span;
 
-use crate::ast::{Budget, Choice, ExprId, ExprKind, ImportKind, Mark, Statement, Use};
+use crate::ast::{
+    ChoiceBlock, ExprId, ExprKind, ImportKind, Statement, UseStatement, WrittenBudget, WrittenMark,
+};
 use crate::dialect::Version;
 
-use super::{Analyzer, Binding, explain};
+use super::{Analyzer, NameBinding, explain};
 
 /// Labels that a model could take for a speaker of its own protocol.
 const RESERVED_LABELS: [&str; 4] = ["system", "assistant", "tool", "developer"];
 
 impl<'a> Analyzer<'a> {
-    pub(super) fn use_declared(&mut self, declared: &'a Use) {
+    pub(super) fn use_declared(&mut self, declared: &'a UseStatement) {
         self.budget(declared.span, declared.budget.as_ref());
         if let Some(label) = declared.label {
             self.label(declared.span, label.span);
@@ -21,7 +23,7 @@ impl<'a> Analyzer<'a> {
         self.source(declared.value);
     }
 
-    pub(super) fn choice(&mut self, choice: &'a Choice) {
+    pub(super) fn choice(&mut self, choice: &'a ChoiceBlock) {
         self.label(choice.span, choice.label.span);
         self.choice_shape(choice);
         for candidate in &choice.candidates {
@@ -34,7 +36,7 @@ impl<'a> Analyzer<'a> {
 
     /// Checks the names of the candidates. Their number and marks were checked by the parser
     /// already; the rule is kept for trees that come from elsewhere.
-    fn choice_shape(&mut self, choice: &'a Choice) {
+    fn choice_shape(&mut self, choice: &'a ChoiceBlock) {
         let mut seen = BTreeSet::new();
         for candidate in &choice.candidates {
             let name = self.file.text(candidate.name);
@@ -49,8 +51,11 @@ impl<'a> Analyzer<'a> {
                 self.report("INVALID_USE_ONE_OF", choice.span, "a choice needs two candidates");
             explain(found, "fewer are listed", "add one, or write a plain `use`");
         }
-        let marked =
-            choice.candidates.iter().filter(|candidate| candidate.mark == Mark::Selected).count();
+        let marked = choice
+            .candidates
+            .iter()
+            .filter(|candidate| candidate.mark == WrittenMark::Selected)
+            .count();
         if marked > 1 {
             let message = "only one candidate is selected";
             let found = self.report("MULTIPLE_USE_ONE_OF_SELECTED", choice.span, message);
@@ -58,7 +63,7 @@ impl<'a> Analyzer<'a> {
         }
     }
 
-    fn budget(&mut self, span: Span, budget: Option<&Budget>) {
+    fn budget(&mut self, span: Span, budget: Option<&WrittenBudget>) {
         let Some(budget) = budget else { return };
         if budget.amount <= 0.0 {
             let found = self.report("INVALID_BUDGET", span, "a budget is more than nothing");
@@ -153,7 +158,7 @@ impl<'a> Analyzer<'a> {
             let span = analyzer.file.expr(name).span;
             let text = analyzer.file.text(span);
             let bound = analyzer.scopes.find(text);
-            if !matches!(bound, Some((_, Binding::Resource(ImportKind::File, _)))) {
+            if !matches!(bound, Some((_, NameBinding::Resource(ImportKind::File, _)))) {
                 let message = format!("`{text}` is not an imported file");
                 let found = analyzer.report("INVALID_AGENT_USE", span, message);
                 explain(

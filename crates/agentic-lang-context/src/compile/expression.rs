@@ -8,9 +8,9 @@ use crate::ast::{ExprId, ExprKind, For, Operator, Statement};
 use crate::code::Op;
 use crate::json::Json;
 
-use super::{Compiler, Target};
+use super::{ContextCompiler, ReadTarget};
 
-impl<'a> Compiler<'a> {
+impl<'a> ContextCompiler<'a> {
     pub(super) fn expr(&mut self, id: ExprId) {
         let expr = self.file.expr(id);
         let span = expr.span;
@@ -65,10 +65,10 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn name(&mut self, name: &str, span: Span) {
         let op = match self.scopes.find(name) {
-            Some((_, Target::Slot(slot))) => Op::Local(slot),
-            Some((_, Target::Resource(at))) => Op::Resource(at),
-            Some((_, Target::Agent(at))) => Op::Agent(at),
-            Some((_, Target::Function(at))) => Op::Function(at),
+            Some((_, ReadTarget::Slot(slot))) => Op::Local(slot),
+            Some((_, ReadTarget::Resource(at))) => Op::Resource(at),
+            Some((_, ReadTarget::Agent(at))) => Op::Agent(at),
+            Some((_, ReadTarget::Function(at))) => Op::Function(at),
             None => unreachable!("BUG: the analyzer lets no unknown name pass"),
         };
         self.emit(op, span);
@@ -105,12 +105,12 @@ impl<'a> Compiler<'a> {
         } else {
             self.exprs(args);
             let op = match self.scopes.find(self.file.text(expr.span)) {
-                Some((_, Target::Function(at))) => Op::Call(at),
-                Some((_, Target::Agent(agent))) => {
+                Some((_, ReadTarget::Function(at))) => Op::Call(at),
+                Some((_, ReadTarget::Agent(agent))) => {
                     let main = self.code.agents[agent as usize].main;
                     Op::CallAgent(main.expect("the analyzer checks that an agent is callable"))
                 }
-                Some((_, Target::Slot(_) | Target::Resource(_))) | None => {
+                Some((_, ReadTarget::Slot(_) | ReadTarget::Resource(_))) | None => {
                     unreachable!("BUG: the analyzer lets only functions and agents be called")
                 }
             };
@@ -127,7 +127,7 @@ impl<'a> Compiler<'a> {
             let over = compiler.emit(Op::Jump(0), span);
             compiler.code.loops[site as usize].body = compiler.here();
             let item = compiler.file.text(clause.item);
-            compiler.scopes.declare(item, Target::Slot(slot));
+            compiler.scopes.declare(item, ReadTarget::Slot(slot));
             let statements: &'a [Statement] = &clause.body.statements;
             compiler.in_scope(|compiler| compiler.body(statements, span));
             compiler.land(over);

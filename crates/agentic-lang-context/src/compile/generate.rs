@@ -7,11 +7,11 @@ use crate::code::{Debug, GenerateOptions, GenerateSite, Op, Validation};
 use crate::dialect::Version;
 use crate::json::Json;
 
-use super::Compiler;
+use super::ContextCompiler;
 use super::expression::number;
 use super::statement::budget_code;
 
-impl<'a> Compiler<'a> {
+impl<'a> ContextCompiler<'a> {
     pub(super) fn generate(&mut self, span: Span, generate: &'a Generate) {
         let options = self.generate_options(generate);
         let contract = generate

@@ -5,20 +5,21 @@ use std::sync::Arc;
 use agentic_diag::Span;
 
 use crate::ast::{
-    AssignOperator, Block, Budget, Choice, ExprId, ExprKind, For, Mark, Operator, Statement, Use,
+    AssignOperator, ChoiceBlock, ExprId, ExprKind, For, Operator, Statement, StatementBlock,
+    UseStatement, WrittenBudget, WrittenMark,
 };
 use crate::code::{BudgetCode, CandidateCode, ChoiceCode, ForSite, Op, SourceCode, UseSite};
 use crate::json::Json;
 use crate::source_text::source_text;
 
-use super::{Compiler, Target};
+use super::{ContextCompiler, ReadTarget};
 
 /// How many slots a `for` takes: list, index, count and item.
 const FOR_SLOTS: u32 = 4;
 /// The place of the item among the slots of a `for`.
 const FOR_ITEM: u32 = 3;
 
-impl<'a> Compiler<'a> {
+impl<'a> ContextCompiler<'a> {
     pub(super) fn statement(&mut self, statement: &'a Statement) {
         match statement {
             Statement::Config(config) => self.config(config),
@@ -53,7 +54,7 @@ impl<'a> Compiler<'a> {
 
     /// Compiles a block in a scope of its own: its names, its configuration and its sources end
     /// with it.
-    pub(super) fn block(&mut self, block: &'a Block) {
+    pub(super) fn block(&mut self, block: &'a StatementBlock) {
         self.in_scope(|compiler| {
             for statement in &block.statements {
                 compiler.statement(statement);
@@ -71,7 +72,12 @@ impl<'a> Compiler<'a> {
         self.slots_used = slots_used;
     }
 
-    fn if_statement(&mut self, condition: ExprId, then: &'a Block, otherwise: Option<&'a Block>) {
+    fn if_statement(
+        &mut self,
+        condition: ExprId,
+        then: &'a StatementBlock,
+        otherwise: Option<&'a StatementBlock>,
+    ) {
         let span = self.file.expr(condition).span;
         self.expr(condition);
         let skip = self.emit(Op::JumpIfFalse(0), span);
@@ -87,7 +93,7 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn repeat(&mut self, count: u64, until: Option<ExprId>, body: &'a Block) {
+    fn repeat(&mut self, count: u64, until: Option<ExprId>, body: &'a StatementBlock) {
         let span = Span::default();
         let slots_used = self.slots_used;
         let slot = self.take_slots(1);
@@ -118,7 +124,7 @@ impl<'a> Compiler<'a> {
             let start = compiler.here();
             let exit = compiler.emit(Op::ForNext { site, exit: 0 }, span);
             let item = compiler.file.text(clause.item);
-            compiler.scopes.declare(item, Target::Slot(slot + FOR_ITEM));
+            compiler.scopes.declare(item, ReadTarget::Slot(slot + FOR_ITEM));
             compiler.block(&clause.body);
             compiler.emit(Op::Jump(start), span);
             compiler.land(exit);
@@ -180,11 +186,11 @@ impl<'a> Compiler<'a> {
     }
 
     fn assigned_slot(&mut self, name: &'a str) -> u32 {
-        if let Some((_, Target::Slot(slot))) = self.scopes.find(name) {
+        if let Some((_, ReadTarget::Slot(slot))) = self.scopes.find(name) {
             return slot;
         }
         let slot = self.take_slots(1);
-        self.scopes.declare(name, Target::Slot(slot));
+        self.scopes.declare(name, ReadTarget::Slot(slot));
         slot
     }
 
@@ -207,18 +213,18 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn use_site(&mut self, declared: &'a Use) -> u32 {
+    fn use_site(&mut self, declared: &'a UseStatement) -> u32 {
         let label = declared.label.map(|label| Arc::from(self.file.name(label.span).as_ref()));
         let source = self.source(declared.value, declared.budget.as_ref());
         let candidates = vec![CandidateCode { name: "".into(), source: Some(source) }];
         self.visible(UseSite { label, previous: self.last_use, candidates, choice: None })
     }
 
-    fn choice_site(&mut self, choice: &'a Choice, function: Option<Arc<str>>) -> u32 {
+    fn choice_site(&mut self, choice: &'a ChoiceBlock, function: Option<Arc<str>>) -> u32 {
         let label = self.file.name(choice.label.span).into_owned();
         let site_id = self.site_id(&label, function);
         let selected =
-            choice.candidates.iter().position(|candidate| candidate.mark == Mark::Selected);
+            choice.candidates.iter().position(|candidate| candidate.mark == WrittenMark::Selected);
         let candidates = choice
             .candidates
             .iter()
@@ -256,7 +262,7 @@ impl<'a> Compiler<'a> {
 
     /// Compiles the expression of a source as a piece of code of its own, which every `generate`
     /// that sees it runs again.
-    fn source(&mut self, value: ExprId, budget: Option<&Budget>) -> SourceCode {
+    fn source(&mut self, value: ExprId, budget: Option<&WrittenBudget>) -> SourceCode {
         let span = self.file.expr(value).span;
         let over = self.emit(Op::Jump(0), span);
         let address = self.here();
@@ -271,7 +277,7 @@ impl<'a> Compiler<'a> {
     }
 }
 
-pub(super) fn budget_code(budget: &Budget) -> BudgetCode {
+pub(super) fn budget_code(budget: &WrittenBudget) -> BudgetCode {
     BudgetCode {
         amount: budget.amount,
         unit: budget.unit.as_deref().map(Arc::from),

@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use super::measure::{self, Budget, Measured};
-use crate::code::Code;
+use super::measure::{self, MeasuredLength, ValueBudget};
+use crate::code::ContextCode;
 use crate::json::{self, Json};
-use crate::value::{Seen, Unshowable, Value};
+use crate::value::{ContextValue, Unshowable, WalkMeasure};
 
 /// A value that was held to its budget.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Clipped {
+pub(crate) struct ClippedValue {
     pub value: Json,
     pub text: Arc<str>,
     /// Whether the text changed.
@@ -48,25 +48,27 @@ pub(crate) fn size(text: &str) -> u64 {
 
 /// Holds a value to a budget; a limit of 0 means none. Also counts what was looked at.
 pub(crate) fn clip(
-    value: &Value,
-    code: &Code,
-    budget: Budget,
-) -> Result<(Clipped, Seen), Unshowable> {
+    value: &ContextValue,
+    code: &ContextCode,
+    budget: ValueBudget,
+) -> Result<(ClippedValue, WalkMeasure), Unshowable> {
     let measured = match value {
-        Value::List(items) if budget.limit > 0 => measure::list(items, code, budget)?,
-        Value::Object(entries) if budget.limit > 0 => measure::object(entries, code, budget)?,
-        Value::Null
-        | Value::Bool(_)
-        | Value::Number(_)
-        | Value::Text(_)
-        | Value::List(_)
-        | Value::Object(_)
-        | Value::Handle(_) => {
+        ContextValue::List(items) if budget.limit > 0 => measure::list(items, code, budget)?,
+        ContextValue::Object(entries) if budget.limit > 0 => {
+            measure::object(entries, code, budget)?
+        }
+        ContextValue::Null
+        | ContextValue::Bool(_)
+        | ContextValue::Number(_)
+        | ContextValue::Text(_)
+        | ContextValue::List(_)
+        | ContextValue::Object(_)
+        | ContextValue::Handle(_) => {
             let (json, seen) = value.to_json_counted(code, budget.addresses)?;
             return Ok((clip_shown(json, code, budget)?, seen));
         }
     };
-    let Measured { size: original_size, n_fitting, n_items, seen } = measured;
+    let MeasuredLength { size: original_size, n_fitting, n_items, seen } = measured;
     let is_whole = original_size <= budget.limit || n_fitting == n_items;
     let n_kept = if is_whole { n_items } else { n_fitting };
     let expected = if is_whole { original_size } else { budget.limit };
@@ -74,12 +76,19 @@ pub(crate) fn clip(
     let text = json::pretty_sized(&kept, usize::try_from(expected).unwrap_or_default());
     let clipped_size = if is_whole { original_size } else { size(&text) };
     let clipped = !is_whole;
-    Ok((Clipped { value: kept, text: text.into(), clipped, original_size, clipped_size }, seen))
+    Ok((
+        ClippedValue { value: kept, text: text.into(), clipped, original_size, clipped_size },
+        seen,
+    ))
 }
 
 /// Holds what was copied already to a budget: a value that is no list and no object, or has no
 /// limit.
-fn clip_shown(json: Json, code: &Code, budget: Budget) -> Result<Clipped, Unshowable> {
+fn clip_shown(
+    json: Json,
+    code: &ContextCode,
+    budget: ValueBudget,
+) -> Result<ClippedValue, Unshowable> {
     let text = render(&json);
     let original_size = size(&text);
     let kept = match &json {
@@ -87,17 +96,17 @@ fn clip_shown(json: Json, code: &Code, budget: Budget) -> Result<Clipped, Unshow
         Json::Text(text) => Some(prefix(text, budget.limit)),
         // What describes something that acts is an object.
         Json::Object(_) | Json::List(_) => {
-            return clip(&Value::from_json(&json), code, budget).map(|(clipped, _)| clipped);
+            return clip(&ContextValue::from_json(&json), code, budget).map(|(clipped, _)| clipped);
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => None,
     };
     let Some(kept) = kept else {
         let clipped_size = original_size;
-        return Ok(Clipped { value: json, text, clipped: false, original_size, clipped_size });
+        return Ok(ClippedValue { value: json, text, clipped: false, original_size, clipped_size });
     };
     let (kept, clipped_size) = (Arc::<str>::from(kept), size(kept));
     let value = Json::Text(kept.clone());
-    Ok(Clipped { value, text: kept, clipped: true, original_size, clipped_size })
+    Ok(ClippedValue { value, text: kept, clipped: true, original_size, clipped_size })
 }
 
 /// Returns the first `limit` units; half of a surrogate pair is dropped.

@@ -6,10 +6,11 @@
 use std::rc::Rc;
 
 use super::clip::size;
-use crate::code::Code;
+use crate::code::ContextCode;
 use crate::json::{number_size, text_size};
 use crate::value::{
-    Addresses, CIRCULAR, Entered, List, Object, Seen, Unshowable, Value, Walk, describe,
+    Addresses, CIRCULAR, ContextList, ContextObject, ContextValue, Unshowable, ValueWalk,
+    WalkEntry, WalkMeasure, describe,
 };
 
 /// How many blanks each level is indented by.
@@ -21,7 +22,7 @@ const SEPARATOR_COST: u64 = 2;
 
 /// How the cost of an item is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Measure {
+pub(crate) enum CostMeasure {
     /// Texts count without quotation marks and escapes, so that lists of texts may overshoot.
     Estimated,
     /// Items count as they are rendered, as in 0.1.0.
@@ -30,28 +31,32 @@ pub(crate) enum Measure {
 
 /// What a value is held to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Budget {
+pub(crate) struct ValueBudget {
     /// The most UTF-16 units.
     pub limit: u64,
-    pub measure: Measure,
+    pub measure: CostMeasure,
     /// Whether what is held to it shows addresses.
     pub addresses: Addresses,
 }
 
 /// How long a list or object is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredLength {
     /// The size of its rendering, in UTF-16 units.
     pub size: u64,
     /// How many of its items fit the budget, from the first on.
     pub n_fitting: usize,
     /// How many items it has.
     pub n_items: usize,
-    pub seen: Seen,
+    pub seen: WalkMeasure,
 }
 
 /// Measures a list.
-pub(crate) fn list(list: &Rc<List>, code: &Code, budget: Budget) -> Result<Measured, Unshowable> {
+pub(crate) fn list(
+    list: &Rc<ContextList>,
+    code: &ContextCode,
+    budget: ValueBudget,
+) -> Result<MeasuredLength, Unshowable> {
     let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(list).cast())?;
@@ -66,10 +71,10 @@ pub(crate) fn list(list: &Rc<List>, code: &Code, budget: Budget) -> Result<Measu
 
 /// Measures an object.
 pub(crate) fn object(
-    object: &Rc<Object>,
-    code: &Code,
-    budget: Budget,
-) -> Result<Measured, Unshowable> {
+    object: &Rc<ContextObject>,
+    code: &ContextCode,
+    budget: ValueBudget,
+) -> Result<MeasuredLength, Unshowable> {
     let mut meter = Meter::new(code, budget.addresses);
     meter.walk.see_value()?;
     meter.walk.enter(Rc::as_ptr(object).cast())?;
@@ -85,7 +90,7 @@ pub(crate) fn object(
 
 /// Adds up the items of the outermost container.
 struct Tally {
-    budget: Budget,
+    budget: ValueBudget,
     /// What the items cost that fit.
     cost: u64,
     n_fitting: usize,
@@ -95,7 +100,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(n_items: usize, budget: Budget) -> Tally {
+    fn new(n_items: usize, budget: ValueBudget) -> Tally {
         let (cost, size) = (BRACKETS_COST, frame_size(n_items, 0));
         Tally { budget, cost, n_fitting: 0, n_items, is_full: false, size }
     }
@@ -109,16 +114,16 @@ impl Tally {
         }
         let separator = if self.n_fitting > 0 { SEPARATOR_COST } else { 0 };
         let own = match (text, self.budget.measure) {
-            (Some(text), Measure::Estimated) => bare_cost(text),
-            (Some(_), Measure::Exact) | (None, _) => INDENT + size,
+            (Some(text), CostMeasure::Estimated) => bare_cost(text),
+            (Some(_), CostMeasure::Exact) | (None, _) => INDENT + size,
         };
         self.cost += separator + label + own;
         self.is_full = self.cost > self.budget.limit;
         self.n_fitting += usize::from(!self.is_full);
     }
 
-    fn measured(self, seen: Seen) -> Measured {
-        Measured { size: self.size, n_fitting: self.n_fitting, n_items: self.n_items, seen }
+    fn measured(self, seen: WalkMeasure) -> MeasuredLength {
+        MeasuredLength { size: self.size, n_fitting: self.n_fitting, n_items: self.n_items, seen }
     }
 }
 
@@ -147,40 +152,43 @@ fn frame_size(n_items: usize, indent: u64) -> u64 {
 }
 
 struct Meter<'a> {
-    code: &'a Code,
+    code: &'a ContextCode,
     addresses: Addresses,
-    walk: Walk,
+    walk: ValueWalk,
 }
 
 impl Meter<'_> {
-    fn new(code: &Code, addresses: Addresses) -> Meter<'_> {
-        Meter { code, addresses, walk: Walk::default() }
+    fn new(code: &ContextCode, addresses: Addresses) -> Meter<'_> {
+        Meter { code, addresses, walk: ValueWalk::default() }
     }
 
     /// Returns the text that stands for an item of the container that the walk is in, if it is one.
-    fn as_text<'v>(&self, item: &'v Value) -> Option<&'v str> {
+    fn as_text<'v>(&self, item: &'v ContextValue) -> Option<&'v str> {
         let is_around = match item {
-            Value::Text(text) => return Some(text),
-            Value::List(list) => self.walk.is_inside(Rc::as_ptr(list).cast()),
-            Value::Object(object) => self.walk.is_inside(Rc::as_ptr(object).cast()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Handle(_) => false,
+            ContextValue::Text(text) => return Some(text),
+            ContextValue::List(list) => self.walk.is_inside(Rc::as_ptr(list).cast()),
+            ContextValue::Object(object) => self.walk.is_inside(Rc::as_ptr(object).cast()),
+            ContextValue::Null
+            | ContextValue::Bool(_)
+            | ContextValue::Number(_)
+            | ContextValue::Handle(_) => false,
         };
         is_around.then_some(CIRCULAR)
     }
 
     /// Returns the size of a value that begins on a line of this indentation.
-    fn size(&mut self, value: &Value, indent: u64) -> Result<u64, Unshowable> {
+    fn size(&mut self, value: &ContextValue, indent: u64) -> Result<u64, Unshowable> {
         self.walk.see_value()?;
         Ok(match value {
-            Value::Null => "null".len() as u64,
-            Value::Bool(truth) => if *truth { "true" } else { "false" }.len() as u64,
-            Value::Number(number) => number_size(*number),
-            Value::Text(text) => {
+            ContextValue::Null => "null".len() as u64,
+            ContextValue::Bool(truth) => if *truth { "true" } else { "false" }.len() as u64,
+            ContextValue::Number(number) => number_size(*number),
+            ContextValue::Text(text) => {
                 self.walk.see_text(text)?;
                 text_size(text)
             }
-            Value::List(list) => {
-                if self.walk.enter(Rc::as_ptr(list).cast())? == Entered::InsideItself {
+            ContextValue::List(list) => {
+                if self.walk.enter(Rc::as_ptr(list).cast())? == WalkEntry::InsideItself {
                     return Ok(text_size(CIRCULAR));
                 }
                 let items = list.items.borrow();
@@ -191,8 +199,8 @@ impl Meter<'_> {
                 self.walk.leave();
                 size
             }
-            Value::Object(object) => {
-                if self.walk.enter(Rc::as_ptr(object).cast())? == Entered::InsideItself {
+            ContextValue::Object(object) => {
+                if self.walk.enter(Rc::as_ptr(object).cast())? == WalkEntry::InsideItself {
                     return Ok(text_size(CIRCULAR));
                 }
                 let entries = object.entries.borrow();
@@ -204,8 +212,8 @@ impl Meter<'_> {
                 self.walk.leave();
                 size
             }
-            Value::Handle(handle) => {
-                let shown = Value::from_json(&describe(*handle, self.code, self.addresses));
+            ContextValue::Handle(handle) => {
+                let shown = ContextValue::from_json(&describe(*handle, self.code, self.addresses));
                 Meter::new(self.code, self.addresses).size(&shown, indent)?
             }
         })

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use crate::code::BudgetCode;
 use crate::dialect::Version;
 
-use super::clip::Clipped;
+use super::clip::ClippedValue;
 
 /// One context item: a source that is visible, with its value at this moment.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
+pub(crate) struct ContextItem {
     pub source: Arc<str>,
     pub label: Option<Arc<str>>,
     pub budget: Option<BudgetCode>,
-    pub content: Clipped,
+    pub content: ClippedValue,
 }
 
 /// Who speaks.
@@ -26,7 +26,7 @@ pub(crate) struct Identity<'a> {
 
 /// What is sent to a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Prompt {
+pub(crate) struct ContextPrompt {
     pub system: String,
     pub user: String,
 }
@@ -35,10 +35,10 @@ pub(crate) struct Prompt {
 pub(crate) fn lay_out(
     version: Version,
     identity: Identity<'_>,
-    items: &[Item],
+    items: &[ContextItem],
     instruction: &str,
     schema: Option<&str>,
-) -> Prompt {
+) -> ContextPrompt {
     let first = version < Version::V0_1_3;
     let Identity { agent, role, description } = identity;
     let system = if first {
@@ -67,5 +67,5 @@ pub(crate) fn lay_out(
         user.push_str("\nReturn JSON matching this schema:\n");
         user.push_str(schema);
     }
-    Prompt { system, user }
+    ContextPrompt { system, user }
 }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::ast::Type;
+use crate::ast::TypeExpr;
 use crate::json::Json;
 
 /// Returns the schema of an object with exactly these fields.
-pub(crate) fn of_fields<'a>(fields: impl Iterator<Item = (&'a Arc<str>, &'a Type)>) -> Json {
+pub(crate) fn of_fields<'a>(fields: impl Iterator<Item = (&'a Arc<str>, &'a TypeExpr)>) -> Json {
     let (mut properties, mut required) = (Vec::new(), Vec::new());
     for (name, kind) in fields {
         properties.push((name.clone(), of_type(kind)));
@@ -20,14 +20,14 @@ pub(crate) fn of_fields<'a>(fields: impl Iterator<Item = (&'a Arc<str>, &'a Type
     ])
 }
 
-fn of_type(kind: &Type) -> Json {
+fn of_type(kind: &TypeExpr) -> Json {
     let name = match kind {
-        Type::Json => return Json::object([] as [(&str, Json); 0]),
-        Type::Text => "string",
-        Type::Number => "number",
-        Type::Boolean => "boolean",
-        Type::List(None) => "array",
-        Type::List(Some(item)) => {
+        TypeExpr::Json => return Json::object([] as [(&str, Json); 0]),
+        TypeExpr::Text => "string",
+        TypeExpr::Number => "number",
+        TypeExpr::Boolean => "boolean",
+        TypeExpr::List(None) => "array",
+        TypeExpr::List(Some(item)) => {
             return Json::object([("type", Json::text("array")), ("items", of_type(item))]);
         }
     };

@@ -1,22 +1,23 @@
 use proptest::prelude::*;
 
-use super::clip::{Clipped, size};
-use super::measure::{Budget, Measure};
-use crate::code::Code;
-use crate::json::{Json, Ordered, parse, pretty};
-use crate::value::{Addresses, Value};
+use super::clip::{ClippedValue, size};
+use super::measure::{CostMeasure, ValueBudget};
+use crate::code::ContextCode;
+use crate::json::{Json, OrderedMap, parse, pretty};
+use crate::value::{Addresses, ContextValue};
 
-fn clip(value: &Json, limit: u64, measure: Measure) -> Clipped {
-    let budget = Budget { limit, measure, addresses: Addresses::LeftOut };
-    let clipped = super::clip::clip(&Value::from_json(value), &Code::default(), budget);
+fn clip(value: &Json, limit: u64, measure: CostMeasure) -> ClippedValue {
+    let budget = ValueBudget { limit, measure, addresses: Addresses::LeftOut };
+    let clipped =
+        super::clip::clip(&ContextValue::from_json(value), &ContextCode::default(), budget);
     clipped.expect("the value is small").0
 }
 
 fn check(value: &str, limit: u64, expected: &str) {
-    check_measured(value, limit, Measure::Estimated, expected);
+    check_measured(value, limit, CostMeasure::Estimated, expected);
 }
 
-fn check_measured(value: &str, limit: u64, measure: Measure, expected: &str) {
+fn check_measured(value: &str, limit: u64, measure: CostMeasure, expected: &str) {
     let value = parse(value).expect("the case is valid");
     assert_eq!(&*clip(&value, limit, measure).text, expected);
 }
@@ -51,8 +52,8 @@ fn lists_and_objects_keep_whole_items_that_fit() {
 fn texts_in_lists_are_measured_without_their_quotation_marks_unless_exact() {
     let list = r#"["aaaa","bbbb","cccc"]"#;
     check(list, 18, "[\n  \"aaaa\",\n  \"bbbb\"\n]");
-    check_measured(list, 18, Measure::Exact, "[\n  \"aaaa\"\n]");
-    check_measured(list, 22, Measure::Exact, "[\n  \"aaaa\",\n  \"bbbb\"\n]");
+    check_measured(list, 18, CostMeasure::Exact, "[\n  \"aaaa\"\n]");
+    check_measured(list, 22, CostMeasure::Exact, "[\n  \"aaaa\",\n  \"bbbb\"\n]");
 }
 
 #[test]
@@ -63,17 +64,17 @@ fn texts_in_objects_are_measured_without_their_quotation_marks_unless_exact() {
     check(object, 15, one);
     check(object, 30, "{\n  \"a\": \"xxxx\",\n  \"\": \"y\\nz\"\n}");
     check(object, 27, one);
-    check_measured(object, 16, Measure::Exact, "{}");
-    check_measured(object, 17, Measure::Exact, one);
+    check_measured(object, 16, CostMeasure::Exact, "{}");
+    check_measured(object, 17, CostMeasure::Exact, one);
 }
 
 #[test]
 fn the_estimate_of_lists_without_texts_is_their_real_size() {
     let value = parse(r#"[1,{"a":[2,{}]},null,[[3]]]"#).expect("valid");
-    let whole = clip(&value, 0, Measure::Estimated);
-    let exact = clip(&value, whole.original_size, Measure::Estimated);
+    let whole = clip(&value, 0, CostMeasure::Estimated);
+    let exact = clip(&value, whole.original_size, CostMeasure::Estimated);
     assert!(!exact.clipped);
-    let less = clip(&value, whole.original_size - 1, Measure::Estimated);
+    let less = clip(&value, whole.original_size - 1, CostMeasure::Estimated);
     assert!(less.clipped && less.clipped_size < whole.original_size);
 }
 
@@ -86,19 +87,19 @@ fn sizes_are_those_of_utf16() {
 
 #[test]
 fn a_value_that_fits_is_not_called_clipped() {
-    let fits = clip(&Json::text("abc"), 10, Measure::Estimated);
+    let fits = clip(&Json::text("abc"), 10, CostMeasure::Estimated);
     assert!(!fits.clipped);
     assert_eq!((fits.original_size, fits.clipped_size), (3, 3));
-    let scalar = clip(&Json::Number(123_456.0), 2, Measure::Estimated);
+    let scalar = clip(&Json::Number(123_456.0), 2, CostMeasure::Estimated);
     assert!(!scalar.clipped);
 }
 
 /// Returns how many items are kept, found by the rule as it is written: every item is printed.
-fn kept_by_the_rule(container: &Json, limit: u64, measure: Measure) -> usize {
+fn kept_by_the_rule(container: &Json, limit: u64, measure: CostMeasure) -> usize {
     let item_text = |key: Option<&str>, item: &Json| {
         let label = key.map(|key| format!("{}: ", pretty(&Json::text(key)))).unwrap_or_default();
         let shown = match (item, measure) {
-            (Json::Text(text), Measure::Estimated) => text.to_string(),
+            (Json::Text(text), CostMeasure::Estimated) => text.to_string(),
             _ => pretty(item),
         };
         label + &shown
@@ -140,7 +141,7 @@ proptest! {
     fn what_is_kept_is_what_the_rule_keeps(
         value in value(),
         limit in 1u64..200,
-        measure in prop_oneof![Just(Measure::Estimated), Just(Measure::Exact)],
+        measure in prop_oneof![Just(CostMeasure::Estimated), Just(CostMeasure::Exact)],
     ) {
         let whole = pretty(&value);
         let is_container = matches!(value, Json::List(_) | Json::Object(_));
@@ -154,7 +155,7 @@ proptest! {
             Json::Object(entries) => {
                 let kept = entries.iter().take(kept_by_the_rule(&value, limit, measure));
                 let kept = kept.map(|(key, item)| (key.clone(), item.clone()));
-                Json::Object(kept.collect::<Ordered<Json>>())
+                Json::Object(kept.collect::<OrderedMap<Json>>())
             }
             other @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_)) => other.clone(),
         };
@@ -169,14 +170,14 @@ proptest! {
 
 #[test]
 fn a_list_inside_itself_is_cut_like_any_other() {
-    let own = Value::list(vec![Value::Number(1.0)]);
-    let Value::List(cells) = &own else { panic!("it was made as a list") };
+    let own = ContextValue::list(vec![ContextValue::Number(1.0)]);
+    let ContextValue::List(cells) = &own else { panic!("it was made as a list") };
     cells.items.borrow_mut().push(own.clone());
-    cells.items.borrow_mut().push(Value::Text("x".repeat(9).into()));
+    cells.items.borrow_mut().push(ContextValue::Text("x".repeat(9).into()));
     let cut = |limit| {
-        let measure = Measure::Estimated;
-        let budget = Budget { limit, measure, addresses: Addresses::LeftOut };
-        super::clip::clip(&own, &Code::default(), budget).expect("it is small").0
+        let measure = CostMeasure::Estimated;
+        let budget = ValueBudget { limit, measure, addresses: Addresses::LeftOut };
+        super::clip::clip(&own, &ContextCode::default(), budget).expect("it is small").0
     };
     let whole = "[\n  1,\n  \"[Circular]\",\n  \"xxxxxxxxx\"\n]";
     assert_eq!((&*cut(0).text, cut(0).original_size), (whole, size(whole)));

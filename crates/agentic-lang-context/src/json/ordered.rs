@@ -8,21 +8,21 @@ const LINEAR_MAX: usize = 12;
 
 /// A map from texts that keeps insertion order; setting a key that is there keeps its place.
 #[derive(Debug, Clone)]
-pub struct Ordered<V> {
+pub struct OrderedMap<V> {
     entries: Vec<(Arc<str>, V)>,
     /// Where each key stands; empty while there are few.
     index: BTreeMap<Arc<str>, usize>,
 }
 
-impl<V> Ordered<V> {
+impl<V> OrderedMap<V> {
     /// Makes an empty map.
-    pub fn new() -> Ordered<V> {
-        Ordered { entries: Vec::new(), index: BTreeMap::new() }
+    pub fn new() -> OrderedMap<V> {
+        OrderedMap { entries: Vec::new(), index: BTreeMap::new() }
     }
 
     /// Takes entries of which no two have the same key.
-    pub(crate) fn from_distinct(entries: Vec<(Arc<str>, V)>) -> Ordered<V> {
-        let mut map = Ordered { entries, index: BTreeMap::new() };
+    pub(crate) fn from_distinct(entries: Vec<(Arc<str>, V)>) -> OrderedMap<V> {
+        let mut map = OrderedMap { entries, index: BTreeMap::new() };
         map.index_entries();
         map
     }
@@ -89,21 +89,21 @@ impl<V> Ordered<V> {
     }
 }
 
-impl<V> Default for Ordered<V> {
-    fn default() -> Ordered<V> {
-        Ordered::new()
+impl<V> Default for OrderedMap<V> {
+    fn default() -> OrderedMap<V> {
+        OrderedMap::new()
     }
 }
 
-impl<V: PartialEq> PartialEq for Ordered<V> {
-    fn eq(&self, other: &Ordered<V>) -> bool {
+impl<V: PartialEq> PartialEq for OrderedMap<V> {
+    fn eq(&self, other: &OrderedMap<V>) -> bool {
         self.entries == other.entries
     }
 }
 
-impl<V> FromIterator<(Arc<str>, V)> for Ordered<V> {
-    fn from_iter<I: IntoIterator<Item = (Arc<str>, V)>>(pairs: I) -> Ordered<V> {
-        let mut map = Ordered::new();
+impl<V> FromIterator<(Arc<str>, V)> for OrderedMap<V> {
+    fn from_iter<I: IntoIterator<Item = (Arc<str>, V)>>(pairs: I) -> OrderedMap<V> {
+        let mut map = OrderedMap::new();
         for (key, value) in pairs {
             map.set(key, value);
         }

@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentic_model::json::reader::{Fault, HalfPairs, ReaderOptions, Reason, Scalar, Sink, read};
+use agentic_model::json::reader::{
+    HalfPairs, JsonReadFault, JsonReason, ReaderOptions, Scalar, Sink, read,
+};
 
-use super::{JSON_NESTING_MAX, Json, Ordered};
+use super::{JSON_NESTING_MAX, Json, OrderedMap};
 
 /// Why a text is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,7 +33,7 @@ pub fn parse(text: &str) -> Result<Json, JsonFault> {
 pub(crate) fn parse_within(text: &str, nesting_max: usize) -> Result<Json, JsonFault> {
     let options = ReaderOptions { nesting_max, half_pairs: HalfPairs::Replace };
     read(text, options, JsonSink::default())
-        .map_err(|Fault { at, reason }| JsonFault { at, reason: words(reason) })
+        .map_err(|JsonReadFault { at, reason }| JsonFault { at, reason: words(reason) })
 }
 
 /// Builds the values of the language.
@@ -44,20 +46,20 @@ struct JsonSink<'t> {
 impl<'t> Sink<'t> for JsonSink<'t> {
     type Value = Json;
     type Key = Arc<str>;
-    type Members = Ordered<Json>;
+    type Members = OrderedMap<Json>;
 
-    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Json, Reason> {
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Json, JsonReason> {
         Ok(match scalar {
             Scalar::Null => Json::Null,
             Scalar::Bool(truth) => Json::Bool(truth),
             Scalar::Number(literal) => {
-                Json::Number(literal.parse().map_err(|_| Reason::NotANumber)?)
+                Json::Number(literal.parse().map_err(|_| JsonReason::NotANumber)?)
             }
             Scalar::Text(text) => Json::Text(text.into()),
         })
     }
 
-    fn list(&mut self, items: Vec<Json>) -> Result<Json, Reason> {
+    fn list(&mut self, items: Vec<Json>) -> Result<Json, JsonReason> {
         Ok(Json::List(items))
     }
 
@@ -74,36 +76,36 @@ impl<'t> Sink<'t> for JsonSink<'t> {
         shared
     }
 
-    fn member(&mut self, entries: &mut Ordered<Json>, key: Arc<str>, item: Json) {
+    fn member(&mut self, entries: &mut OrderedMap<Json>, key: Arc<str>, item: Json) {
         entries.set(key, item);
     }
 
-    fn object(&mut self, entries: Ordered<Json>) -> Result<Json, Reason> {
+    fn object(&mut self, entries: OrderedMap<Json>) -> Result<Json, JsonReason> {
         Ok(Json::Object(entries))
     }
 }
 
 /// Returns the words that programs have always been given.
-fn words(reason: Reason) -> &'static str {
+fn words(reason: JsonReason) -> &'static str {
     match reason {
-        Reason::ValueMissing => "the text ends where a value is expected",
-        Reason::NotAValue => "no value begins like this",
-        Reason::KeyExpected => "a key in quotation marks is expected",
-        Reason::ColonExpected => "a colon is expected",
-        Reason::ListGoesOn | Reason::ObjectGoesOn => {
+        JsonReason::ValueMissing => "the text ends where a value is expected",
+        JsonReason::NotAValue => "no value begins like this",
+        JsonReason::KeyExpected => "a key in quotation marks is expected",
+        JsonReason::ColonExpected => "a colon is expected",
+        JsonReason::ListGoesOn | JsonReason::ObjectGoesOn => {
             "a comma or the end of the container is expected"
         }
-        Reason::TrailingText => "the value is followed by more",
-        Reason::TooDeep => "it nests too deeply",
-        Reason::NotANumber => "a number is not well formed",
-        Reason::FractionMissing => "digits are expected after the point",
-        Reason::ExponentMissing => "digits are expected in the exponent",
-        Reason::TextOpen => "a text is not closed",
-        Reason::ControlCharacter => "a control character stands in a text",
-        Reason::EscapeMissing => "an escape sequence is not complete",
-        Reason::EscapeUnknown => "there is no such escape sequence",
-        Reason::EscapeDigits => "four hexadecimal digits are expected",
-        Reason::TooLarge | Reason::NumberOutOfRange | Reason::HalfPair => {
+        JsonReason::TrailingText => "the value is followed by more",
+        JsonReason::TooDeep => "it nests too deeply",
+        JsonReason::NotANumber => "a number is not well formed",
+        JsonReason::FractionMissing => "digits are expected after the point",
+        JsonReason::ExponentMissing => "digits are expected in the exponent",
+        JsonReason::TextOpen => "a text is not closed",
+        JsonReason::ControlCharacter => "a control character stands in a text",
+        JsonReason::EscapeMissing => "an escape sequence is not complete",
+        JsonReason::EscapeUnknown => "there is no such escape sequence",
+        JsonReason::EscapeDigits => "four hexadecimal digits are expected",
+        JsonReason::TooLarge | JsonReason::NumberOutOfRange | JsonReason::HalfPair => {
             unreachable!("BUG: values of this language have room for everything")
         }
     }

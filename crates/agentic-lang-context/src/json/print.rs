@@ -1,7 +1,7 @@
 //! Values as JSON text, on one line or indented by two blanks.
 
 use agentic_model::json::printer::{
-    Escapes, Printed, Shape, print_indented, print_line, print_text,
+    Escapes, Printed, PrintedShape, print_indented, print_line, print_text,
 };
 
 use super::Json;
@@ -32,12 +32,12 @@ pub fn write_text(text: &str, out: &mut String) {
 }
 
 impl Printed for Json {
-    fn shape(&self) -> Shape<'_, Json> {
+    fn shape(&self) -> PrintedShape<'_, Json> {
         match self {
-            Json::Null | Json::Bool(_) | Json::Number(_) => Shape::Scalar,
-            Json::Text(text) => Shape::Text(text),
-            Json::List(items) => Shape::List(items),
-            Json::Object(entries) => Shape::Object(entries.as_slice()),
+            Json::Null | Json::Bool(_) | Json::Number(_) => PrintedShape::Scalar,
+            Json::Text(text) => PrintedShape::Text(text),
+            Json::List(items) => PrintedShape::List(items),
+            Json::Object(entries) => PrintedShape::Object(entries.as_slice()),
         }
     }
 

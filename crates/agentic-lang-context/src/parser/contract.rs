@@ -1,10 +1,10 @@
 //! Contracts: the fields that an input or a reply must have.
 
-use crate::ast::{Contract, Field, Type};
+use crate::ast::{Contract, Field, TypeExpr};
 use crate::dialect::{EntrySeparator, FieldStyle};
-use crate::lexer::{Symbol, TokenKind};
+use crate::lexer::{Punctuation, TokenKind};
 
-use super::{Parsed, Parser};
+use super::{ParsedText, Parser};
 
 /// Whether a field without a type is a text, or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,22 +14,22 @@ pub(super) enum BareFields {
 }
 
 impl Parser<'_> {
-    pub(super) fn contract(&mut self, bare: BareFields) -> Parsed<Contract> {
-        self.expect_symbol(Symbol::BraceOpen, "{")?;
+    pub(super) fn contract(&mut self, bare: BareFields) -> ParsedText<Contract> {
+        self.expect_symbol(Punctuation::BraceOpen, "{")?;
         let mut fields = Vec::new();
-        while self.take_symbol(Symbol::BraceClose).is_none() {
+        while self.take_symbol(Punctuation::BraceClose).is_none() {
             fields.push(self.field(bare)?);
             self.separate_entries()?;
         }
         Ok(Contract { fields })
     }
 
-    fn field(&mut self, bare: BareFields) -> Parsed<Field> {
+    fn field(&mut self, bare: BareFields) -> ParsedText<Field> {
         let name = self.expect_name("the name of a field")?;
         let style = self.dialect.field_style();
         let colon = match style {
             FieldStyle::Juxtaposed => None,
-            FieldStyle::Colon | FieldStyle::Either => self.take_symbol(Symbol::Colon),
+            FieldStyle::Colon | FieldStyle::Either => self.take_symbol(Punctuation::Colon),
         };
         let next = self.token();
         if colon.is_some() {
@@ -45,24 +45,26 @@ impl Parser<'_> {
             return Ok(Field { name, kind: self.field_type()? });
         }
         match bare {
-            BareFields::Text if self.dialect.bare_fields() => Ok(Field { name, kind: Type::Text }),
+            BareFields::Text if self.dialect.bare_fields() => {
+                Ok(Field { name, kind: TypeExpr::Text })
+            }
             BareFields::Text | BareFields::Refused => Err(self
                 .fault(next, format!("the type of the field `{}` is expected", self.slice(name)))
                 .hint("write `name: type`; only replies may leave the type out")),
         }
     }
 
-    fn field_type(&mut self) -> Parsed<Type> {
+    fn field_type(&mut self) -> ParsedText<TypeExpr> {
         let mut lists = Vec::new();
         let kind = loop {
             let found = self.token();
             let name = self.expect_name("a type")?;
             match self.slice(name) {
-                "string" => break Type::Text,
-                "number" => break Type::Number,
-                "boolean" => break Type::Boolean,
-                "json" => break Type::Json,
-                "list" if !self.at_symbol(Symbol::BracketOpen) => break Type::List(None),
+                "string" => break TypeExpr::Text,
+                "number" => break TypeExpr::Number,
+                "boolean" => break TypeExpr::Boolean,
+                "json" => break TypeExpr::Json,
+                "list" if !self.at_symbol(Punctuation::BracketOpen) => break TypeExpr::List(None),
                 "list" => lists.push(self.advance()),
                 other => {
                     return Err(self
@@ -78,16 +80,16 @@ impl Parser<'_> {
         };
         let mut kind = kind;
         for _ in lists {
-            self.expect_symbol(Symbol::BracketClose, "]")?;
-            kind = Type::List(Some(Box::new(kind)));
+            self.expect_symbol(Punctuation::BracketClose, "]")?;
+            kind = TypeExpr::List(Some(Box::new(kind)));
         }
         Ok(kind)
     }
 
-    fn separate_entries(&mut self) -> Parsed<()> {
-        let comma = self.take_symbol(Symbol::Comma).is_some();
+    fn separate_entries(&mut self) -> ParsedText<()> {
+        let comma = self.take_symbol(Punctuation::Comma).is_some();
         let next = self.token();
-        let line_end = next.line_break_before || next.is(Symbol::BraceClose);
+        let line_end = next.line_break_before || next.is(Punctuation::BraceClose);
         match self.dialect.entry_separator() {
             EntrySeparator::Anything => Ok(()),
             EntrySeparator::LineOrComma if comma || line_end => Ok(()),

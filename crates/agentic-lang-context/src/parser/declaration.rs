@@ -2,15 +2,18 @@
 
 use agentic_diag::Span;
 
-use crate::ast::{Agent, Block, Entry, Function, Import, ImportKind, Param, Statement};
+use crate::ast::{
+    AgentDeclaration, ContextParameter, EntryStatement, FunctionDeclaration, Import, ImportKind,
+    Statement, StatementBlock,
+};
 use crate::dialect::Commas;
-use crate::lexer::{Symbol, TokenKind, Word};
+use crate::lexer::{Punctuation, TokenKind, Word};
 
 use super::contract::BareFields;
-use super::{Parsed, Parser};
+use super::{ParsedText, Parser};
 
 impl Parser<'_> {
-    pub(super) fn program(&mut self) -> Parsed<(Vec<Import>, Vec<Agent>)> {
+    pub(super) fn program(&mut self) -> ParsedText<(Vec<Import>, Vec<AgentDeclaration>)> {
         let (mut imports, mut agents) = (Vec::new(), Vec::new());
         loop {
             match self.token().kind {
@@ -33,7 +36,7 @@ impl Parser<'_> {
         }
     }
 
-    fn import(&mut self) -> Parsed<Import> {
+    fn import(&mut self) -> ParsedText<Import> {
         let start = self.advance().span.start;
         let kind = self.import_kind()?;
         let name = self.expect_name(&format!("the name of the {}", kind.word()))?;
@@ -47,7 +50,7 @@ impl Parser<'_> {
         Ok(Import { span: self.span_from(start), kind, name, uri })
     }
 
-    fn import_kind(&mut self) -> Parsed<ImportKind> {
+    fn import_kind(&mut self) -> ParsedText<ImportKind> {
         let found = self.token();
         let kind = match self.slice(found.span) {
             "tool" => ImportKind::Tool,
@@ -65,18 +68,22 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn entry(&mut self) -> Entry {
-        if self.take_word(Word::Main).is_some() { Entry::Main } else { Entry::Plain }
+    fn entry(&mut self) -> EntryStatement {
+        if self.take_word(Word::Main).is_some() {
+            EntryStatement::Main
+        } else {
+            EntryStatement::Plain
+        }
     }
 
-    fn agent(&mut self) -> Parsed<Agent> {
+    fn agent(&mut self) -> ParsedText<AgentDeclaration> {
         let start = self.token().span.start;
         let entry = self.entry();
         self.expect_word(Word::Agent, "agent")?;
-        let name = self.optional_name(entry, "agent", Symbol::BraceOpen)?;
+        let name = self.optional_name(entry, "agent", Punctuation::BraceOpen)?;
         let span = self.span_from(start);
-        self.expect_symbol(Symbol::BraceOpen, "{")?;
-        let mut agent = Agent {
+        self.expect_symbol(Punctuation::BraceOpen, "{")?;
+        let mut agent = AgentDeclaration {
             span,
             entry,
             name,
@@ -84,13 +91,13 @@ impl Parser<'_> {
             uses: Vec::new(),
             functions: Vec::new(),
         };
-        while self.take_symbol(Symbol::BraceClose).is_none() {
+        while self.take_symbol(Punctuation::BraceClose).is_none() {
             self.agent_item(&mut agent)?;
         }
         Ok(agent)
     }
 
-    fn agent_item(&mut self, agent: &mut Agent) -> Parsed<()> {
+    fn agent_item(&mut self, agent: &mut AgentDeclaration) -> ParsedText<()> {
         let found = self.token();
         match found.kind {
             TokenKind::Name(Word::Func | Word::Main) => {
@@ -126,9 +133,14 @@ impl Parser<'_> {
     }
 
     /// Takes a name that only a main declaration may leave out.
-    fn optional_name(&mut self, entry: Entry, what: &str, open: Symbol) -> Parsed<Option<Span>> {
+    fn optional_name(
+        &mut self,
+        entry: EntryStatement,
+        what: &str,
+        open: Punctuation,
+    ) -> ParsedText<Option<Span>> {
         if self.at_symbol(open) {
-            if entry == Entry::Main {
+            if entry == EntryStatement::Main {
                 return Ok(None);
             }
             let found = self.token();
@@ -139,36 +151,36 @@ impl Parser<'_> {
         self.expect_name(&format!("the name of the {what}")).map(Some)
     }
 
-    fn function(&mut self) -> Parsed<Function> {
+    fn function(&mut self) -> ParsedText<FunctionDeclaration> {
         let start = self.token().span.start;
         let entry = self.entry();
         self.expect_word(Word::Func, "func")?;
-        let name = self.optional_name(entry, "func", Symbol::ParenOpen)?;
-        self.expect_symbol(Symbol::ParenOpen, "(")?;
+        let name = self.optional_name(entry, "func", Punctuation::ParenOpen)?;
+        self.expect_symbol(Punctuation::ParenOpen, "(")?;
         let mut params = Vec::new();
-        while self.take_symbol(Symbol::ParenClose).is_none() {
+        while self.take_symbol(Punctuation::ParenClose).is_none() {
             let name = self.expect_name("the name of a parameter")?;
-            let contract = if self.at_symbol(Symbol::BraceOpen) {
+            let contract = if self.at_symbol(Punctuation::BraceOpen) {
                 Some(self.contract(BareFields::Refused)?)
             } else {
                 None
             };
-            params.push(Param { name, contract });
-            self.separate(Commas::Required, Symbol::ParenClose, ")")?;
+            params.push(ContextParameter { name, contract });
+            self.separate(Commas::Required, Punctuation::ParenClose, ")")?;
         }
         let span = self.span_from(start);
         let body = self.block()?;
-        Ok(Function { span, entry, name, params, body })
+        Ok(FunctionDeclaration { span, entry, name, params, body })
     }
 
-    pub(super) fn block(&mut self) -> Parsed<Block> {
-        self.expect_symbol(Symbol::BraceOpen, "{")?;
+    pub(super) fn block(&mut self) -> ParsedText<StatementBlock> {
+        self.expect_symbol(Punctuation::BraceOpen, "{")?;
         self.nested(|parser| {
             let mut statements: Vec<Statement> = Vec::new();
-            while parser.take_symbol(Symbol::BraceClose).is_none() {
+            while parser.take_symbol(Punctuation::BraceClose).is_none() {
                 statements.push(parser.statement()?);
             }
-            Ok(Block { statements })
+            Ok(StatementBlock { statements })
         })
     }
 }

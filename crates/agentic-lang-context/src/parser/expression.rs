@@ -3,22 +3,22 @@
 use agentic_diag::Span;
 
 use crate::ast::{ExprId, ExprKind, Operator};
-use crate::lexer::{Symbol, Token, TokenKind, Word};
-use crate::syntax::Fault;
+use crate::lexer::{Punctuation, Token, TokenKind, Word};
+use crate::syntax::SyntaxFault;
 
 use super::statement::is_plain_number;
-use super::{Parsed, Parser};
+use super::{ParsedText, Parser};
 
 /// The binding strength of the strongest binary operators, `*` and `/`.
 const STRENGTH_MAX: u8 = 6;
 
 impl Parser<'_> {
-    pub(super) fn expr(&mut self) -> Parsed<ExprId> {
+    pub(super) fn expr(&mut self) -> ParsedText<ExprId> {
         self.nested(|parser| parser.binary(1))
     }
 
     /// Parses operators of at least this strength; all of them associate to the left.
-    fn binary(&mut self, strength_min: u8) -> Parsed<ExprId> {
+    fn binary(&mut self, strength_min: u8) -> ParsedText<ExprId> {
         let mut left = self.unary()?;
         while let Some((operator, strength)) = self.binary_operator()
             && strength >= strength_min
@@ -46,7 +46,7 @@ impl Parser<'_> {
         }
     }
 
-    fn unary(&mut self) -> Parsed<ExprId> {
+    fn unary(&mut self) -> ParsedText<ExprId> {
         if !self.at_word(Word::Not) || !self.begins_expression(self.ahead(1)) {
             return self.postfix();
         }
@@ -61,35 +61,37 @@ impl Parser<'_> {
             TokenKind::Number | TokenKind::Text => true,
             TokenKind::Name(word) => !matches!(word, Word::And | Word::Or | Word::Max | Word::As),
             TokenKind::Symbol(symbol) => {
-                matches!(symbol, Symbol::BraceOpen | Symbol::BracketOpen)
+                matches!(symbol, Punctuation::BraceOpen | Punctuation::BracketOpen)
             }
             TokenKind::End => false,
         }
     }
 
-    pub(super) fn postfix(&mut self) -> Parsed<ExprId> {
+    pub(super) fn postfix(&mut self) -> ParsedText<ExprId> {
         let start = self.token().span.start;
         let mut expr = self.primary()?;
         loop {
             let token = self.token();
             let new_line = token.line_break_before && self.dialect.brackets_begin_lines();
             match token.kind {
-                TokenKind::Symbol(Symbol::Dot) => {
+                TokenKind::Symbol(Punctuation::Dot) => {
                     self.advance();
                     let name = self.expect_name("the name of a member")?;
                     let kind = ExprKind::Member { object: expr, name };
                     expr = self.add(start, self.height(expr), kind)?;
                 }
-                TokenKind::Symbol(Symbol::ParenOpen) if !new_line => {
+                TokenKind::Symbol(Punctuation::ParenOpen) if !new_line => {
                     self.advance();
-                    let (args, height) = self.items(Symbol::ParenClose, ")")?;
+                    let (args, height) = self.items(Punctuation::ParenClose, ")")?;
                     let below = self.height(expr).max(height);
                     expr = self.add(start, below, ExprKind::Call { callee: expr, args })?;
                 }
-                TokenKind::Symbol(Symbol::BracketOpen) if !new_line && !self.list_follows() => {
+                TokenKind::Symbol(Punctuation::BracketOpen)
+                    if !new_line && !self.list_follows() =>
+                {
                     self.advance();
                     let index = self.expr()?;
-                    self.expect_symbol(Symbol::BracketClose, "]")?;
+                    self.expect_symbol(Punctuation::BracketClose, "]")?;
                     let below = self.height(expr).max(self.height(index));
                     expr = self.add(start, below, ExprKind::Index { list: expr, index })?;
                 }
@@ -111,7 +113,7 @@ impl Parser<'_> {
     }
 
     /// Parses expressions up to the closing symbol; also returns the height of the highest.
-    fn items(&mut self, close: Symbol, shown: &str) -> Parsed<(Vec<ExprId>, u16)> {
+    fn items(&mut self, close: Punctuation, shown: &str) -> ParsedText<(Vec<ExprId>, u16)> {
         let (mut items, mut height) = (Vec::new(), 0);
         while self.take_symbol(close).is_none() {
             let item = self.expr()?;
@@ -122,7 +124,7 @@ impl Parser<'_> {
         Ok((items, height))
     }
 
-    fn primary(&mut self) -> Parsed<ExprId> {
+    fn primary(&mut self) -> ParsedText<ExprId> {
         let token = self.token();
         let start = token.span.start;
         let kind = match token.kind {
@@ -131,17 +133,17 @@ impl Parser<'_> {
             TokenKind::Name(Word::True) => ExprKind::True,
             TokenKind::Name(Word::False) => ExprKind::False,
             TokenKind::Name(Word::None) => ExprKind::None,
-            TokenKind::Name(Word::Generate) if self.ahead(1).is(Symbol::ParenOpen) => {
+            TokenKind::Name(Word::Generate) if self.ahead(1).is(Punctuation::ParenOpen) => {
                 return self.generate();
             }
             TokenKind::Name(Word::Parallel) if self.ahead(1).is_word(Word::For) => {
                 return self.parallel();
             }
             TokenKind::Name(_) => ExprKind::Name,
-            TokenKind::Symbol(Symbol::BraceOpen) => return self.object(),
-            TokenKind::Symbol(Symbol::BracketOpen) => {
+            TokenKind::Symbol(Punctuation::BraceOpen) => return self.object(),
+            TokenKind::Symbol(Punctuation::BracketOpen) => {
                 self.advance();
-                let (items, height) = self.items(Symbol::BracketClose, "]")?;
+                let (items, height) = self.items(Punctuation::BracketClose, "]")?;
                 return self.add(start, height, ExprKind::List(items));
             }
             TokenKind::Symbol(_) | TokenKind::End => {
@@ -154,11 +156,11 @@ impl Parser<'_> {
         self.add(start, 0, kind)
     }
 
-    fn number(&mut self, token: Token) -> Parsed<ExprId> {
+    fn number(&mut self, token: Token) -> ParsedText<ExprId> {
         let text = self.slice(token.span);
         if self.dialect.exact_numbers() && !is_plain_number(text) {
             let message = format!("`{text}` is not a number");
-            return Err(Fault::new(token.span, message)
+            return Err(SyntaxFault::new(token.span, message)
                 .because("digits, then at most one point between digits")
                 .hint("only budgets have units"));
         }
@@ -166,21 +168,21 @@ impl Parser<'_> {
         self.add(token.span.start, 0, ExprKind::Number)
     }
 
-    fn object(&mut self) -> Parsed<ExprId> {
+    fn object(&mut self) -> ParsedText<ExprId> {
         let start = self.advance().span.start;
         let (mut entries, mut height) = (Vec::new(), 0);
-        while self.take_symbol(Symbol::BraceClose).is_none() {
+        while self.take_symbol(Punctuation::BraceClose).is_none() {
             let key = self.key()?;
-            self.expect_symbol(Symbol::Colon, ":")?;
+            self.expect_symbol(Punctuation::Colon, ":")?;
             let value = self.expr()?;
             height = height.max(self.height(value));
             entries.push((key, value));
-            self.separate(self.dialect.object_commas(), Symbol::BraceClose, "}")?;
+            self.separate(self.dialect.object_commas(), Punctuation::BraceClose, "}")?;
         }
         self.add(start, height, ExprKind::Object(entries))
     }
 
-    pub(super) fn key(&mut self) -> Parsed<Span> {
+    pub(super) fn key(&mut self) -> ParsedText<Span> {
         let found = self.token();
         if found.kind == TokenKind::Text {
             return Ok(self.advance().span);
@@ -188,7 +190,7 @@ impl Parser<'_> {
         self.expect_name("a key")
     }
 
-    fn parallel(&mut self) -> Parsed<ExprId> {
+    fn parallel(&mut self) -> ParsedText<ExprId> {
         let parallel = self.advance();
         let start = parallel.span.start;
         if !self.dialect.since(crate::Version::V0_1_7) {
@@ -204,31 +206,31 @@ impl Parser<'_> {
     }
 }
 
-fn symbol_operator(symbol: Symbol) -> Option<(Operator, u8)> {
+fn symbol_operator(symbol: Punctuation) -> Option<(Operator, u8)> {
     Some(match symbol {
-        Symbol::Equal => (Operator::Equal, 3),
-        Symbol::NotEqual => (Operator::NotEqual, 3),
-        Symbol::Less => (Operator::Less, 4),
-        Symbol::LessEqual => (Operator::LessEqual, 4),
-        Symbol::Greater => (Operator::Greater, 4),
-        Symbol::GreaterEqual => (Operator::GreaterEqual, 4),
-        Symbol::Plus => (Operator::Add, 5),
-        Symbol::Minus => (Operator::Subtract, 5),
-        Symbol::Star => (Operator::Multiply, STRENGTH_MAX),
-        Symbol::Slash => (Operator::Divide, STRENGTH_MAX),
-        Symbol::Arrow
-        | Symbol::Assign
-        | Symbol::Bang
-        | Symbol::BraceClose
-        | Symbol::BraceOpen
-        | Symbol::BracketClose
-        | Symbol::BracketOpen
-        | Symbol::Colon
-        | Symbol::Comma
-        | Symbol::Dot
-        | Symbol::MinusAssign
-        | Symbol::ParenClose
-        | Symbol::ParenOpen
-        | Symbol::PlusAssign => return None,
+        Punctuation::Equal => (Operator::Equal, 3),
+        Punctuation::NotEqual => (Operator::NotEqual, 3),
+        Punctuation::Less => (Operator::Less, 4),
+        Punctuation::LessEqual => (Operator::LessEqual, 4),
+        Punctuation::Greater => (Operator::Greater, 4),
+        Punctuation::GreaterEqual => (Operator::GreaterEqual, 4),
+        Punctuation::Plus => (Operator::Add, 5),
+        Punctuation::Minus => (Operator::Subtract, 5),
+        Punctuation::Star => (Operator::Multiply, STRENGTH_MAX),
+        Punctuation::Slash => (Operator::Divide, STRENGTH_MAX),
+        Punctuation::Arrow
+        | Punctuation::Assign
+        | Punctuation::Bang
+        | Punctuation::BraceClose
+        | Punctuation::BraceOpen
+        | Punctuation::BracketClose
+        | Punctuation::BracketOpen
+        | Punctuation::Colon
+        | Punctuation::Comma
+        | Punctuation::Dot
+        | Punctuation::MinusAssign
+        | Punctuation::ParenClose
+        | Punctuation::ParenOpen
+        | Punctuation::PlusAssign => return None,
     })
 }

@@ -1,27 +1,27 @@
 //! `generate`, the only model call.
 
 use crate::ast::{Contract, ExprId, ExprKind, Generate, GenerateOption, OptionValue};
-use crate::lexer::{Symbol, Word};
-use crate::syntax::Fault;
+use crate::lexer::{Punctuation, Word};
+use crate::syntax::SyntaxFault;
 
 use super::contract::BareFields;
-use super::{Parsed, Parser};
+use super::{ParsedText, Parser};
 
 impl Parser<'_> {
-    pub(super) fn generate(&mut self) -> Parsed<ExprId> {
+    pub(super) fn generate(&mut self) -> ParsedText<ExprId> {
         let start = self.advance().span.start;
-        self.expect_symbol(Symbol::ParenOpen, "(")?;
+        self.expect_symbol(Punctuation::ParenOpen, "(")?;
         let first = self.exprs.len();
-        let open = self.expect_symbol(Symbol::BraceOpen, "{")?;
+        let open = self.expect_symbol(Punctuation::BraceOpen, "{")?;
         let mut options = Vec::new();
-        while self.take_symbol(Symbol::BraceClose).is_none() {
+        while self.take_symbol(Punctuation::BraceClose).is_none() {
             let option = self.generate_option()?;
             self.refuse_second_budget(&options, &option)?;
             options.push(option);
-            self.separate(self.dialect.object_commas(), Symbol::BraceClose, "}")?;
+            self.separate(self.dialect.object_commas(), Punctuation::BraceClose, "}")?;
         }
         let options_span = self.span_from(open.span.start);
-        self.expect_symbol(Symbol::ParenClose, ")")?;
+        self.expect_symbol(Punctuation::ParenClose, ")")?;
         let contract = self.reply_contract()?;
         let below = self.exprs[first..].iter().map(|expr| expr.height).max().unwrap_or(0);
         let generate = Box::new(Generate { options_span, options, contract });
@@ -33,14 +33,14 @@ impl Parser<'_> {
         &self,
         before: &[GenerateOption],
         option: &GenerateOption,
-    ) -> Parsed<()> {
+    ) -> ParsedText<()> {
         let key = self.slice(option.key);
         let same = |other: &&GenerateOption| self.slice(other.key) == key;
         let budget = matches!(option.value, OptionValue::Budget(_));
         match before.iter().find(same) {
             Some(first) if budget => {
                 let message = format!("the option `{key}` is given twice");
-                Err(Fault::new(option.key, message)
+                Err(SyntaxFault::new(option.key, message)
                     .because("given again here")
                     .see(first.key, "first given here")
                     .hint("keep one of them"))
@@ -49,9 +49,9 @@ impl Parser<'_> {
         }
     }
 
-    fn generate_option(&mut self) -> Parsed<GenerateOption> {
+    fn generate_option(&mut self) -> ParsedText<GenerateOption> {
         let key = self.key()?;
-        self.expect_symbol(Symbol::Colon, ":")?;
+        self.expect_symbol(Punctuation::Colon, ":")?;
         let is_budget = matches!(self.slice(key).trim_matches(['"', '\'']), "max_output" | "limit");
         let value = if is_budget {
             OptionValue::Budget(self.budget("a budget for the reply")?)
@@ -61,17 +61,17 @@ impl Parser<'_> {
         Ok(GenerateOption { key, value })
     }
 
-    fn reply_contract(&mut self) -> Parsed<Option<Contract>> {
+    fn reply_contract(&mut self) -> ParsedText<Option<Contract>> {
         if !self.dialect.return_block() {
-            return match self.take_symbol(Symbol::Arrow) {
+            return match self.take_symbol(Punctuation::Arrow) {
                 Some(_) => self.contract(BareFields::Text).map(Some),
                 None => Ok(None),
             };
         }
-        self.expect_symbol(Symbol::BraceOpen, "{")?;
+        self.expect_symbol(Punctuation::BraceOpen, "{")?;
         self.expect_word(Word::Return, "return")?;
         let contract = self.contract(BareFields::Refused)?;
-        self.expect_symbol(Symbol::BraceClose, "}")?;
+        self.expect_symbol(Punctuation::BraceClose, "}")?;
         Ok(Some(contract))
     }
 }

@@ -1,17 +1,17 @@
 //! Statements.
 
 use crate::ast::{
-    AssignOperator, Budget, Candidate, Choice, Config, ConfigKey, ExprKind, For, Label, Mark,
-    Statement, Use,
+    AssignOperator, Candidate, ChoiceBlock, ConfigBlock, ConfigKey, ExprKind, For, ItemLabel,
+    Statement, UseStatement, WrittenBudget, WrittenMark,
 };
 use crate::dialect::LimitMark;
-use crate::lexer::{Symbol, TokenKind, Word};
-use crate::syntax::Fault;
+use crate::lexer::{Punctuation, TokenKind, Word};
+use crate::syntax::SyntaxFault;
 
-use super::{Parsed, Parser};
+use super::{ParsedText, Parser};
 
 impl Parser<'_> {
-    pub(super) fn statement(&mut self) -> Parsed<Statement> {
+    pub(super) fn statement(&mut self) -> ParsedText<Statement> {
         match self.token().kind {
             TokenKind::Name(Word::Model | Word::Role | Word::Description) => {
                 self.config().map(Statement::Config)
@@ -36,7 +36,7 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn config(&mut self) -> Parsed<Config> {
+    pub(super) fn config(&mut self) -> ParsedText<ConfigBlock> {
         let key = match self.advance().kind {
             TokenKind::Name(Word::Model) => ConfigKey::Model,
             TokenKind::Name(Word::Role) => ConfigKey::Role,
@@ -50,15 +50,15 @@ impl Parser<'_> {
             ConfigKey::Model => self.postfix()?,
             ConfigKey::Role | ConfigKey::Description => self.expr()?,
         };
-        Ok(Config { key, value })
+        Ok(ConfigBlock { key, value })
     }
 
-    fn expression_statement(&mut self) -> Parsed<Statement> {
+    fn expression_statement(&mut self) -> ParsedText<Statement> {
         let target = self.expr()?;
         let operator = match self.token().kind {
-            TokenKind::Symbol(Symbol::Assign) => AssignOperator::Set,
-            TokenKind::Symbol(Symbol::PlusAssign) => AssignOperator::Add,
-            TokenKind::Symbol(Symbol::MinusAssign) => AssignOperator::Subtract,
+            TokenKind::Symbol(Punctuation::Assign) => AssignOperator::Set,
+            TokenKind::Symbol(Punctuation::PlusAssign) => AssignOperator::Add,
+            TokenKind::Symbol(Punctuation::MinusAssign) => AssignOperator::Subtract,
             TokenKind::Name(_)
             | TokenKind::Number
             | TokenKind::Text
@@ -75,7 +75,7 @@ impl Parser<'_> {
         }
         let expr = &self.exprs[target.0 as usize];
         if !matches!(expr.kind, ExprKind::Name | ExprKind::Member { .. }) {
-            return Err(Fault::new(expr.span, "this cannot be assigned to")
+            return Err(SyntaxFault::new(expr.span, "this cannot be assigned to")
                 .because("neither a name nor a member of an object")
                 .hint("assign to `name` or to `object.name`"));
         }
@@ -84,14 +84,14 @@ impl Parser<'_> {
         Ok(Statement::Assign { target, operator, value })
     }
 
-    fn repeat_statement(&mut self) -> Parsed<Statement> {
+    fn repeat_statement(&mut self) -> ParsedText<Statement> {
         self.advance();
-        self.expect_symbol(Symbol::Star, "*")?;
+        self.expect_symbol(Punctuation::Star, "*")?;
         let count = self.count("how often to repeat")?;
         Ok(Statement::Repeat { count, body: self.block()? })
     }
 
-    fn loop_statement(&mut self) -> Parsed<Statement> {
+    fn loop_statement(&mut self) -> ParsedText<Statement> {
         self.advance();
         self.expect_word(Word::Until, "until")?;
         let until = self.expr()?;
@@ -101,7 +101,7 @@ impl Parser<'_> {
     }
 
     /// Parses `NAME in LIST max N { … }`, after `for` or `parallel for`.
-    pub(super) fn for_clause(&mut self, start: usize) -> Parsed<For> {
+    pub(super) fn for_clause(&mut self, start: usize) -> ParsedText<For> {
         let item = self.expect_name("a name for each item")?;
         self.expect_word(Word::In, "in")?;
         let list = self.expr()?;
@@ -111,7 +111,7 @@ impl Parser<'_> {
         Ok(For { span, item, list, max, body: self.block()? })
     }
 
-    fn if_statement(&mut self) -> Parsed<Statement> {
+    fn if_statement(&mut self) -> ParsedText<Statement> {
         self.advance();
         let condition = self.expr()?;
         let then = self.block()?;
@@ -122,21 +122,21 @@ impl Parser<'_> {
 
     fn at_limit_mark(&self) -> bool {
         match self.dialect.limit_mark() {
-            LimitMark::Less => self.at_symbol(Symbol::Less),
+            LimitMark::Less => self.at_symbol(Punctuation::Less),
             LimitMark::Max => self.at_word(Word::Max),
         }
     }
 
-    fn expect_limit_mark(&mut self) -> Parsed<()> {
+    fn expect_limit_mark(&mut self) -> ParsedText<()> {
         match self.dialect.limit_mark() {
-            LimitMark::Less => self.expect_symbol(Symbol::Less, "<")?,
+            LimitMark::Less => self.expect_symbol(Punctuation::Less, "<")?,
             LimitMark::Max => self.expect_word(Word::Max, "max")?,
         };
         Ok(())
     }
 
     /// Takes a whole number; one beyond 64 bits counts as the largest.
-    fn count(&mut self, what: &str) -> Parsed<u64> {
+    fn count(&mut self, what: &str) -> ParsedText<u64> {
         let found = self.token();
         let text = self.slice(found.span);
         if found.kind != TokenKind::Number || !text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -148,11 +148,11 @@ impl Parser<'_> {
         Ok(text.parse().unwrap_or(u64::MAX))
     }
 
-    pub(super) fn use_statement(&mut self) -> Parsed<Statement> {
+    pub(super) fn use_statement(&mut self) -> ParsedText<Statement> {
         let start = self.advance().span.start;
         if self.at_word(Word::One)
             && self.ahead(1).is_word(Word::Of)
-            && self.ahead(2).is(Symbol::BraceOpen)
+            && self.ahead(2).is(Punctuation::BraceOpen)
         {
             return self.choice(start).map(Statement::Choice);
         }
@@ -169,10 +169,10 @@ impl Parser<'_> {
         if label.is_some() {
             self.expect_end_of_label()?;
         }
-        Ok(Statement::Use(Use { span, value, budget, label }))
+        Ok(Statement::Use(UseStatement { span, value, budget, label }))
     }
 
-    fn optional_budget(&mut self) -> Parsed<Option<Budget>> {
+    fn optional_budget(&mut self) -> ParsedText<Option<WrittenBudget>> {
         if !self.at_limit_mark() {
             return Ok(None);
         }
@@ -180,7 +180,7 @@ impl Parser<'_> {
         self.budget("a budget").map(Some)
     }
 
-    pub(super) fn budget(&mut self, what: &str) -> Parsed<Budget> {
+    pub(super) fn budget(&mut self, what: &str) -> ParsedText<WrittenBudget> {
         let found = self.token();
         if found.kind != TokenKind::Number {
             return Err(self
@@ -192,16 +192,16 @@ impl Parser<'_> {
             Some((amount, unit)) => {
                 self.advance();
                 let unit = (!unit.is_empty()).then(|| unit.to_owned());
-                Ok(Budget { span: found.span, amount, unit })
+                Ok(WrittenBudget { span: found.span, amount, unit })
             }
-            None => Err(Fault::new(found.span, format!("`{text}` is not a budget"))
+            None => Err(SyntaxFault::new(found.span, format!("`{text}` is not a budget"))
                 .because("neither a number nor a number with a unit")
                 .hint("write a number, such as `800` or `2k`")),
         }
     }
 
     /// Parses `as LABEL`.
-    fn label_words(&mut self) -> Parsed<Label> {
+    fn label_words(&mut self) -> ParsedText<ItemLabel> {
         self.advance();
         let found = self.token();
         let is_label = matches!(found.kind, TokenKind::Name(_) | TokenKind::Text);
@@ -219,12 +219,15 @@ impl Parser<'_> {
         {
             span = span.to(self.advance().span);
         }
-        Ok(Label { span })
+        Ok(ItemLabel { span })
     }
 
-    fn expect_end_of_label(&self) -> Parsed<()> {
+    fn expect_end_of_label(&self) -> ParsedText<()> {
         let found = self.token();
-        if found.line_break_before || found.is(Symbol::BraceClose) || found.kind == TokenKind::End {
+        if found.line_break_before
+            || found.is(Punctuation::BraceClose)
+            || found.kind == TokenKind::End
+        {
             return Ok(());
         }
         Err(self
@@ -232,7 +235,7 @@ impl Parser<'_> {
             .hint("begin a new line, or put a label of several words in quotes"))
     }
 
-    fn choice(&mut self, start: usize) -> Parsed<Choice> {
+    fn choice(&mut self, start: usize) -> ParsedText<ChoiceBlock> {
         let one = self.advance();
         if !self.dialect.since(crate::Version::V0_1_18) {
             return Err(self
@@ -242,17 +245,18 @@ impl Parser<'_> {
         self.advance();
         let open = self.advance();
         let mut candidates: Vec<Candidate> = Vec::new();
-        while self.take_symbol(Symbol::BraceClose).is_none() {
+        while self.take_symbol(Punctuation::BraceClose).is_none() {
             candidates.push(self.candidate()?);
         }
         if candidates.len() < 2 {
-            return Err(Fault::new(open.span, "a choice needs two candidates")
+            return Err(SyntaxFault::new(open.span, "a choice needs two candidates")
                 .because("fewer than two are listed here")
                 .hint("add a candidate, such as `none: empty`, or write a plain `use`"));
         }
-        let mut marked = candidates.iter().filter(|candidate| candidate.mark == Mark::Selected);
+        let mut marked =
+            candidates.iter().filter(|candidate| candidate.mark == WrittenMark::Selected);
         if let (Some(first), Some(second)) = (marked.next(), marked.next()) {
-            return Err(Fault::new(second.span, "only one candidate is selected")
+            return Err(SyntaxFault::new(second.span, "only one candidate is selected")
                 .because("marked as well")
                 .see(first.span, "marked first")
                 .hint("remove one `selected`"));
@@ -266,16 +270,16 @@ impl Parser<'_> {
         let label = self.label_words()?;
         let span = self.span_from(start);
         self.expect_end_of_label()?;
-        Ok(Choice { span, candidates, label })
+        Ok(ChoiceBlock { span, candidates, label })
     }
 
-    fn candidate(&mut self) -> Parsed<Candidate> {
+    fn candidate(&mut self) -> ParsedText<Candidate> {
         let name = self.expect_name("the name of a candidate")?;
-        self.expect_symbol(Symbol::Colon, ":")?;
+        self.expect_symbol(Punctuation::Colon, ":")?;
         let is_empty = self.at_word(Word::Empty)
             && (self.ahead(1).line_break_before
                 || self.ahead(1).is_word(Word::Selected)
-                || self.ahead(1).is(Symbol::BraceClose));
+                || self.ahead(1).is(Punctuation::BraceClose));
         let (value, budget) = if is_empty {
             self.advance();
             (None, None)
@@ -284,13 +288,13 @@ impl Parser<'_> {
         };
         let mark = if self.at_word(Word::Selected) && !self.token().line_break_before {
             self.advance();
-            Mark::Selected
+            WrittenMark::Selected
         } else {
-            Mark::Unmarked
+            WrittenMark::Unmarked
         };
         let span = self.span_from(name.start);
         let next = self.token();
-        if !next.line_break_before && !next.is(Symbol::BraceClose) {
+        if !next.line_break_before && !next.is(Punctuation::BraceClose) {
             return Err(self
                 .fault(next, "a candidate ends its line")
                 .hint("write every candidate on a line of its own"));

@@ -8,7 +8,7 @@ use crate::json::Json;
 use crate::run::{MEMORY_REQUEST, MODEL_REQUEST};
 
 use super::mock::MockModel;
-use super::{Stamp, args, done, effect_class, text_field};
+use super::{EffectStamp, args, done, effect_class, text_field};
 
 /// Answers a request as a dry run does: models are mocked, effects are described instead of
 /// performed. Says nothing for requests that only read, which a dry run really performs.
@@ -32,8 +32,9 @@ fn is_hosted(payload: &Value) -> bool {
 }
 
 fn described_add(payload: &Value) -> Answer {
-    let mut memory = super::Memory::default();
-    let stamp = Stamp { request_id: &RequestId::from_bytes([0; 32]), at: Instant::from_millis(0) };
+    let mut memory = super::LocalMemories::default();
+    let stamp =
+        EffectStamp { request_id: &RequestId::from_bytes([0; 32]), at: Instant::from_millis(0) };
     memory.answer(payload, stamp)
 }
 

@@ -7,7 +7,7 @@ use agentic_replay::Answer;
 
 use crate::json::{self, Json, compact};
 
-use super::{Stamp, args, done, refused, text_field};
+use super::{EffectStamp, args, done, refused, text_field};
 
 /// How many records a query returns unless it says so.
 const LIMIT_DEFAULT: usize = 10;
@@ -21,7 +21,7 @@ pub struct Records {
 
 /// Why a memory refused an operation or a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MemoryFault {
+pub enum LocalMemoryFault {
     /// What is added is no object.
     #[error("memory.add expects an object record")]
     RecordNotObject,
@@ -55,17 +55,17 @@ impl Records {
     ///
     /// # Errors
     /// Fails on a line that is no JSON or no envelope.
-    pub fn from_jsonl(text: &str) -> Result<Records, MemoryFault> {
+    pub fn from_jsonl(text: &str) -> Result<Records, LocalMemoryFault> {
         let mut envelopes = Vec::new();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let envelope = json::parse(line).map_err(|fault| MemoryFault::BadLine {
+            let envelope = json::parse(line).map_err(|fault| LocalMemoryFault::BadLine {
                 line: at + 1,
                 reason: fault.to_string(),
             })?;
             let has = |key| envelope.get(key).and_then(Json::as_text).is_some();
             let is_record = envelope.get("record").and_then(Json::as_object).is_some();
             if !has("id") || !has("created_at") || !has("updated_at") || !is_record {
-                return Err(MemoryFault::BadEnvelope { line: at + 1 });
+                return Err(LocalMemoryFault::BadEnvelope { line: at + 1 });
             }
             envelopes.push(envelope);
         }
@@ -82,9 +82,9 @@ impl Records {
     ///
     /// # Errors
     /// Fails when the record is no object.
-    pub fn add(&mut self, record: &Json, id: &str, at: &str) -> Result<Json, MemoryFault> {
+    pub fn add(&mut self, record: &Json, id: &str, at: &str) -> Result<Json, LocalMemoryFault> {
         if record.as_object().is_none() {
-            return Err(MemoryFault::RecordNotObject);
+            return Err(LocalMemoryFault::RecordNotObject);
         }
         let added = |envelope: &&Json| envelope.get("id").and_then(Json::as_text) == Some(id);
         if let Some(envelope) = self.envelopes.iter().find(added) {
@@ -104,21 +104,21 @@ impl Records {
     ///
     /// # Errors
     /// Fails when the query is not well formed.
-    pub fn query(&self, query: &Json) -> Result<Json, MemoryFault> {
+    pub fn query(&self, query: &Json) -> Result<Json, LocalMemoryFault> {
         if query.as_object().is_none() {
-            return Err(MemoryFault::QueryNotObject);
+            return Err(LocalMemoryFault::QueryNotObject);
         }
         let conditions = match query.get("where") {
             None | Some(Json::Null) => None,
             Some(Json::Object(conditions)) => Some(conditions),
-            Some(_) => return Err(MemoryFault::WhereNotObject),
+            Some(_) => return Err(LocalMemoryFault::WhereNotObject),
         };
         let limit = match query.get("limit") {
             None | Some(Json::Null) => LIMIT_DEFAULT,
             Some(Json::Number(number)) if *number >= 1.0 && number.fract() == 0.0 => {
                 *number as usize
             }
-            Some(_) => return Err(MemoryFault::BadLimit),
+            Some(_) => return Err(LocalMemoryFault::BadLimit),
         };
         let matches = |envelope: &&Json| {
             let Some(record) = envelope.get("record") else { return false };
@@ -153,11 +153,11 @@ fn has_text(record: &Json, query: &Json) -> bool {
 
 /// Memories in process, one for every address.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Memory {
+pub struct LocalMemories {
     records: BTreeMap<String, Records>,
 }
 
-impl Memory {
+impl LocalMemories {
     /// Puts records under an address, as when they were loaded from a file.
     pub fn load(&mut self, uri: &str, records: Records) {
         self.records.insert(uri.to_owned(), records);
@@ -169,7 +169,7 @@ impl Memory {
     }
 
     /// Answers a request of kind `memory`. Ids derive from the id of the request.
-    pub fn answer(&mut self, payload: &Value, stamp: Stamp<'_>) -> Answer {
+    pub fn answer(&mut self, payload: &Value, stamp: EffectStamp<'_>) -> Answer {
         let records = self.records.entry(text_field(payload, "uri").to_owned()).or_default();
         let argument = args(payload).into_iter().next().unwrap_or_default();
         let result = match text_field(payload, "operation") {

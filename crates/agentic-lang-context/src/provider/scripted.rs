@@ -9,7 +9,7 @@ use super::refused;
 
 /// One prepared reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum PreparedReply {
     /// The raw text of a reply.
     Text(String),
     /// A reply that the provider parsed itself.
@@ -21,13 +21,13 @@ pub enum Reply {
 /// A model that gives its replies in order, whatever it is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptedModel {
-    replies: Vec<Reply>,
+    replies: Vec<PreparedReply>,
     next: usize,
 }
 
 impl ScriptedModel {
     /// Takes the replies.
-    pub fn new(replies: Vec<Reply>) -> ScriptedModel {
+    pub fn new(replies: Vec<PreparedReply>) -> ScriptedModel {
         ScriptedModel { replies, next: 0 }
     }
 
@@ -35,10 +35,10 @@ impl ScriptedModel {
     pub fn from_json(replies: &[Json]) -> ScriptedModel {
         let read = |reply: &Json| {
             let text = |key| reply.get(key).and_then(Json::as_text).map(str::to_owned);
-            let value = reply.get("value").cloned().map(Reply::Value);
+            let value = reply.get("value").cloned().map(PreparedReply::Value);
             value
-                .or_else(|| text("text").map(Reply::Text))
-                .or_else(|| text("error").map(Reply::Error))
+                .or_else(|| text("text").map(PreparedReply::Text))
+                .or_else(|| text("error").map(PreparedReply::Error))
         };
         ScriptedModel::new(replies.iter().filter_map(read).collect())
     }
@@ -50,9 +50,15 @@ impl ScriptedModel {
         };
         self.next += 1;
         match reply {
-            Reply::Text(text) => Answer::Ok(Value::map([("text", Value::text(text.as_str()))])),
-            Reply::Value(value) => Answer::Ok(Value::map([("value", json::to_value(value))])),
-            Reply::Error(message) => Answer::Failed(Failure::new("provider", message.as_str())),
+            PreparedReply::Text(text) => {
+                Answer::Ok(Value::map([("text", Value::text(text.as_str()))]))
+            }
+            PreparedReply::Value(value) => {
+                Answer::Ok(Value::map([("value", json::to_value(value))]))
+            }
+            PreparedReply::Error(message) => {
+                Answer::Failed(Failure::new("provider", message.as_str()))
+            }
         }
     }
 }

@@ -22,8 +22,7 @@ fn shown(answer: Answer) -> String {
 
 fn check_file(method: &str, args: &str, expected: &str) {
     let files = [("a.txt", "one one"), ("d/b.txt", "two"), ("d/e/c.md", "x TODO\ny")];
-    let mut workspace =
-        Workspace::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    let mut workspace = TextTree::new(files.map(|(path, text)| (path.to_owned(), text.to_owned())));
     let (uri, method) = match method.split_once(' ') {
         Some((command, method)) => (format!("sh://{command}"), method),
         None => ("file://workspace".to_owned(), method),
@@ -70,7 +69,7 @@ fn searches_find_by_name_and_text() {
 
 #[test]
 fn a_memory_adds_once_for_one_request_and_finds_newest_first() {
-    let mut memory = Memory::default();
+    let mut memory = LocalMemories::default();
     let payload = |operation: &str, args: &str| {
         Value::map([
             ("uri", Value::text("file://n.jsonl")),
@@ -80,10 +79,10 @@ fn a_memory_adds_once_for_one_request_and_finds_newest_first() {
     };
     let at = Instant::from_millis(0);
     for id in [[1; 32], [2; 32], [2; 32]] {
-        let stamp = Stamp { request_id: &RequestId::from_bytes(id), at };
+        let stamp = EffectStamp { request_id: &RequestId::from_bytes(id), at };
         memory.answer(&payload("add", &format!(r#"[{{"text":"T{}"}}]"#, id[0])), stamp);
     }
-    let stamp = Stamp { request_id: &RequestId::from_bytes([0; 32]), at };
+    let stamp = EffectStamp { request_id: &RequestId::from_bytes([0; 32]), at };
     let found = shown(memory.answer(&payload("query", r#"[{"text":"t"}]"#), stamp));
     let found = parse(&found).expect("JSON");
     assert_eq!(found.as_list().map(<[Json]>::len), Some(2));
@@ -107,9 +106,9 @@ fn a_memory_adds_once_for_one_request_and_finds_newest_first() {
 #[test]
 fn bad_lines_of_a_memory_are_named() {
     let bad_line = Records::from_jsonl("\n{").expect_err("not JSON");
-    assert!(matches!(bad_line, MemoryFault::BadLine { line: 2, .. }));
+    assert!(matches!(bad_line, LocalMemoryFault::BadLine { line: 2, .. }));
     let bad_envelope = Records::from_jsonl("{\"id\":1}").expect_err("no envelope");
-    assert_eq!(bad_envelope, MemoryFault::BadEnvelope { line: 1 });
+    assert_eq!(bad_envelope, LocalMemoryFault::BadEnvelope { line: 1 });
 }
 
 fn check_effect(kind: &str, payload: Value, expected: Option<EffectClass>) {

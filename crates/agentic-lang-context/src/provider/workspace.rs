@@ -19,17 +19,17 @@ const SEARCHED_BYTES_MAX: usize = 1 << 20;
 
 /// A tree of text files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Workspace {
+pub struct TextTree {
     files: BTreeMap<String, String>,
     folders: BTreeSet<String>,
 }
 
-type Done = Result<Json, String>;
+type WorkspaceResult = Result<Json, String>;
 
-impl Workspace {
+impl TextTree {
     /// Makes a workspace of files by their paths.
-    pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Workspace {
-        let mut workspace = Workspace::default();
+    pub fn new(files: impl IntoIterator<Item = (String, String)>) -> TextTree {
+        let mut workspace = TextTree::default();
         for (path, content) in files {
             workspace.put(path, content);
         }
@@ -43,7 +43,7 @@ impl Workspace {
 
     /// Answers a request of kind `tool` to `file:` or `sh:`.
     pub fn answer(&mut self, payload: &Value) -> Answer {
-        let call = Call {
+        let call = WorkspaceCall {
             tool: text_field(payload, "tool").to_owned(),
             method: text_field(payload, "method").to_owned(),
             args: args(payload),
@@ -66,7 +66,7 @@ impl Workspace {
         self.files.insert(path, content);
     }
 
-    fn file_tool(&mut self, call: &Call) -> Done {
+    fn file_tool(&mut self, call: &WorkspaceCall) -> WorkspaceResult {
         match call.method.as_str() {
             "read" => {
                 let path = call.path()?;
@@ -87,7 +87,7 @@ impl Workspace {
         self.file(path).ok_or_else(|| format!("there is no file `{path}`"))
     }
 
-    fn list(&self, path: &str) -> Done {
+    fn list(&self, path: &str) -> WorkspaceResult {
         if !path.is_empty() && !self.folders.contains(path) {
             return Err(format!("there is no folder `{path}`"));
         }
@@ -102,7 +102,7 @@ impl Workspace {
         Ok(ok([("entries", Json::List(entries))]))
     }
 
-    fn write(&mut self, call: &Call) -> Done {
+    fn write(&mut self, call: &WorkspaceCall) -> WorkspaceResult {
         let path = call.path()?;
         let content = match call.argument()?.get("content") {
             Some(Json::Text(content)) => content.to_string(),
@@ -117,7 +117,7 @@ impl Workspace {
         Ok(ok([("effects", Json::List(vec![Json::object(effect)]))]))
     }
 
-    fn patch(&mut self, call: &Call) -> Done {
+    fn patch(&mut self, call: &WorkspaceCall) -> WorkspaceResult {
         let path = call.path()?;
         let (search, replace) = (call.text("search")?, call.argument()?.get("replace").cloned());
         let Some(Json::Text(replace)) = replace else { return Err(call.missing("replace")) };
@@ -132,7 +132,7 @@ impl Workspace {
     }
 
     /// Takes effects back, the last first.
-    fn undo(&mut self, call: &Call) -> Done {
+    fn undo(&mut self, call: &WorkspaceCall) -> WorkspaceResult {
         let effects = call.args.first().and_then(Json::as_list);
         let effects = effects.ok_or("undo takes the list of effects of an earlier call")?;
         for effect in effects.iter().rev() {
@@ -148,7 +148,7 @@ impl Workspace {
         Ok(ok([]))
     }
 
-    fn shell_tool(&self, call: &Call, command: &str) -> Done {
+    fn shell_tool(&self, call: &WorkspaceCall, command: &str) -> WorkspaceResult {
         if call.method != "run" {
             return Err(format!("`{command}` has no method `{}`: use run", call.method));
         }
@@ -161,7 +161,7 @@ impl Workspace {
         }
     }
 
-    fn find(&self, call: &Call) -> Done {
+    fn find(&self, call: &WorkspaceCall) -> WorkspaceResult {
         let (root, max) = (call.path()?, call.count("max", RESULTS_DEFAULT)?);
         let (name, kind) = (call.optional("name")?, call.optional("type")?);
         let wants = |wanted: &str| kind.as_deref().is_none_or(|kind| kind == wanted);
@@ -176,7 +176,7 @@ impl Workspace {
         Ok(ok([("files", Json::List(found.collect()))]))
     }
 
-    fn grep(&self, call: &Call) -> Done {
+    fn grep(&self, call: &WorkspaceCall) -> WorkspaceResult {
         let (root, pattern) = (call.path()?, call.text("pattern")?);
         let (include, max) = (call.optional("include")?, call.count("max", RESULTS_DEFAULT)?);
         let mut matches = Vec::new();
@@ -200,7 +200,7 @@ impl Workspace {
         Ok(ok([("matches", Json::List(matches))]))
     }
 
-    fn read_range(&self, call: &Call) -> Done {
+    fn read_range(&self, call: &WorkspaceCall) -> WorkspaceResult {
         let path = call.path()?;
         let (start, max) = (call.count("start", 1)?, call.count("max", RESULTS_DEFAULT)?);
         let lines: Vec<&str> = self.content(&path)?.lines().skip(start - 1).take(max).collect();
@@ -213,13 +213,13 @@ impl Workspace {
 }
 
 /// A call with its arguments.
-struct Call {
+struct WorkspaceCall {
     tool: String,
     method: String,
     args: Vec<Json>,
 }
 
-impl Call {
+impl WorkspaceCall {
     fn argument(&self) -> Result<&Json, String> {
         match self.args.as_slice() {
             [argument @ Json::Object(_)] => Ok(argument),

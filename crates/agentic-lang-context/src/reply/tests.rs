@@ -28,13 +28,13 @@ fn what_is_not_json_is_shown_short() {
     assert!(error.ends_with("..."));
 }
 
-fn contract(fields: &[(&str, Type)]) -> ContractCode {
+fn contract(fields: &[(&str, TypeExpr)]) -> ContractCode {
     let fields = fields
         .iter()
         .map(|(name, kind)| FieldCode {
             name: (*name).into(),
             kind: kind.clone(),
-            place: Place::default(),
+            place: CodePlace::default(),
         })
         .collect();
     ContractCode { fields, schema: Json::Null, schema_text: "".into() }
@@ -42,7 +42,7 @@ fn contract(fields: &[(&str, Type)]) -> ContractCode {
 
 use crate::code::FieldCode;
 
-fn check(kind: Type, reply: &str, validation: Validation, expected: Result<&str, &str>) {
+fn check(kind: TypeExpr, reply: &str, validation: Validation, expected: Result<&str, &str>) {
     let contract = contract(&[("x", kind)]);
     let mut reply = parse(reply).expect("the case is valid");
     if validation != Validation::Strict {
@@ -55,43 +55,53 @@ fn check(kind: Type, reply: &str, validation: Validation, expected: Result<&str,
 
 #[test]
 fn clean_texts_convert_unless_strict() {
-    let list = || Type::List(Some(Box::new(Type::Number)));
-    check(Type::Number, r#"{"x":" -4.50 "}"#, Validation::Lenient, Ok(r#"{"x":-4.5}"#));
+    let list = || TypeExpr::List(Some(Box::new(TypeExpr::Number)));
+    check(TypeExpr::Number, r#"{"x":" -4.50 "}"#, Validation::Lenient, Ok(r#"{"x":-4.5}"#));
     for text in ["01", "1e3", "", "+1", ".5", "5.", "1 2", "0x1"] {
         let reply = format!("{{\"x\":\"{text}\"}}");
         let error = Err("LLM result field must be a number");
-        check(Type::Number, &reply, Validation::Lenient, error);
+        check(TypeExpr::Number, &reply, Validation::Lenient, error);
     }
-    check(Type::Boolean, r#"{"x":" False"}"#, Validation::Lenient, Ok(r#"{"x":false}"#));
+    check(TypeExpr::Boolean, r#"{"x":" False"}"#, Validation::Lenient, Ok(r#"{"x":false}"#));
     check(list(), r#"{"x":["1",2]}"#, Validation::Lenient, Ok(r#"{"x":[1,2]}"#));
     let error = Err("LLM result field must be a number");
     check(list(), r#"{"x":["1",2]}"#, Validation::Strict, error);
-    check(Type::Text, r#"{"x":1}"#, Validation::Lenient, Err("LLM result field must be a string"));
+    check(
+        TypeExpr::Text,
+        r#"{"x":1}"#,
+        Validation::Lenient,
+        Err("LLM result field must be a string"),
+    );
 }
 
 #[test]
 fn further_fields_are_kept_only_by_lenient_validation() {
     let error = Err("LLM result contains unexpected field 'y'");
-    check(Type::Json, r#"{"x":null,"y":1}"#, Validation::Lenient, Ok(r#"{"x":null,"y":1}"#));
-    check(Type::Json, r#"{"x":null,"y":1}"#, Validation::Strict, error);
-    check(Type::Json, r#"{"x":null,"y":1}"#, Validation::First, error);
+    check(TypeExpr::Json, r#"{"x":null,"y":1}"#, Validation::Lenient, Ok(r#"{"x":null,"y":1}"#));
+    check(TypeExpr::Json, r#"{"x":null,"y":1}"#, Validation::Strict, error);
+    check(TypeExpr::Json, r#"{"x":null,"y":1}"#, Validation::First, error);
 }
 
 #[test]
 fn bare_lists_are_checked_unless_lenient() {
     let error = Err("LLM result field must be a list");
-    check(Type::List(None), r#"{"x":1}"#, Validation::Lenient, Ok(r#"{"x":1}"#));
-    check(Type::List(None), r#"{"x":1}"#, Validation::Strict, error);
-    check(Type::List(None), r#"{"x":1}"#, Validation::First, error);
+    check(TypeExpr::List(None), r#"{"x":1}"#, Validation::Lenient, Ok(r#"{"x":1}"#));
+    check(TypeExpr::List(None), r#"{"x":1}"#, Validation::Strict, error);
+    check(TypeExpr::List(None), r#"{"x":1}"#, Validation::First, error);
 }
 
 #[test]
 fn whole_replies_of_other_types_are_refused() {
     let error = "LLM result must be an object matching the generate return contract";
     for reply in ["[]", "\"x\"", "null", "1"] {
-        check(Type::Json, reply, Validation::Lenient, Err(error));
+        check(TypeExpr::Json, reply, Validation::Lenient, Err(error));
     }
-    check(Type::Json, "{}", Validation::Lenient, Err("LLM result is missing required field 'x'"));
+    check(
+        TypeExpr::Json,
+        "{}",
+        Validation::Lenient,
+        Err("LLM result is missing required field 'x'"),
+    );
 }
 
 fn check_repair(instruction: &str, expected: &str) {

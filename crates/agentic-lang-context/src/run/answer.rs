@@ -6,25 +6,25 @@ use agentic_replay::Answer;
 use crate::json::{self, Json};
 
 /// What a model answered.
-pub(super) enum Spoken {
+pub(super) enum ModelReply {
     /// Text, as the provider returned it.
     Text(String),
     /// A value that the provider parsed itself.
     Value(Json),
 }
 
-impl Spoken {
+impl ModelReply {
     /// Returns it as data: text as it came.
     pub fn to_json(&self) -> Json {
         match self {
-            Spoken::Text(text) => Json::text(text.as_str()),
-            Spoken::Value(value) => value.clone(),
+            ModelReply::Text(text) => Json::text(text.as_str()),
+            ModelReply::Value(value) => value.clone(),
         }
     }
 }
 
 /// Why a model did not reply.
-pub(super) struct Unspoken {
+pub(super) struct MissingReply {
     pub message: String,
     /// What it said all the same: why it refuses, or the beginning of what was cut.
     pub said: Option<Json>,
@@ -73,26 +73,26 @@ pub(super) fn raw_of(answer: &Answer) -> String {
 ///
 /// The answer is a map with the raw `text` of the reply, or its parsed `value`; other fields, such
 /// as `usage`, are for traces.
-pub(super) fn spoken(answer: Answer) -> Result<Spoken, Unspoken> {
+pub(super) fn spoken(answer: Answer) -> Result<ModelReply, MissingReply> {
     let value = match answer {
         Answer::Ok(value) => value,
         Answer::Failed(failure) => {
             let said = failure.details.get("text").and_then(Data::as_text).map(Json::text);
-            return Err(Unspoken { message: failure.message, said });
+            return Err(MissingReply { message: failure.message, said });
         }
         other @ (Answer::TimedOut | Answer::Cancelled(_)) => {
-            return Err(Unspoken { message: failure_of(other), said: None });
+            return Err(MissingReply { message: failure_of(other), said: None });
         }
     };
     if let Some(Data::Text(text)) = value.get("text") {
-        return Ok(Spoken::Text(text.clone()));
+        return Ok(ModelReply::Text(text.clone()));
     }
     let message = match value.get("value").map(json::from_value) {
-        Some(Ok(json)) => return Ok(Spoken::Value(json)),
+        Some(Ok(json)) => return Ok(ModelReply::Value(json)),
         Some(Err(fault)) => format!("LLM provider returned invalid JSON response: {fault}"),
         None => "LLM provider response is missing 'text'".to_owned(),
     };
-    Err(Unspoken { message, said: None })
+    Err(MissingReply { message, said: None })
 }
 
 fn failure_of(answer: Answer) -> String {

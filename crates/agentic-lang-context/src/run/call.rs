@@ -3,38 +3,48 @@
 use std::sync::Arc;
 
 use crate::ast::ImportKind;
-use crate::code::Place;
+use crate::code::CodePlace;
 use crate::json::Json;
 use crate::module::Calls;
-use crate::value::{Handle, Value};
+use crate::value::{ContextValue, Handle};
 
-use super::fault::Fault;
-use super::step::Flow;
-use super::task::{Context, Frame, FrameKind, Task};
+use super::fault::TaskFault;
+use super::step::InstructionFlow;
+use super::task::{CallContext, CallFrame, ContextTask, FrameKind};
 use super::trace;
-use super::{Pause, World};
+use super::{Pause, RunWorld};
 
-impl World {
+impl RunWorld {
     /// Calls a function of the same agent; its arguments are on the stack.
-    pub(super) fn call(&self, task: &mut Task, function: u32, at: usize) -> Result<(), Fault> {
+    pub(super) fn call(
+        &self,
+        task: &mut ContextTask,
+        function: u32,
+        at: usize,
+    ) -> Result<(), TaskFault> {
         self.enter(task, function, self.place(at), FrameKind::Function)
     }
 
     /// Calls a function of an agent, as a child context or as a program of its own.
     pub(super) fn call_agent(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         function: u32,
         at: usize,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         match self.module.calls {
-            Calls::Contexts => self.enter_agent(task, function, at).map(|()| Flow::Next),
+            Calls::Contexts => self.enter_agent(task, function, at).map(|()| InstructionFlow::Next),
             Calls::Children => self.spawn_child(task, function, at),
         }
     }
 
     /// Calls a function of an agent as a child context: its own requests, its own trace.
-    fn enter_agent(&self, task: &mut Task, function: u32, at: usize) -> Result<(), Fault> {
+    fn enter_agent(
+        &self,
+        task: &mut ContextTask,
+        function: u32,
+        at: usize,
+    ) -> Result<(), TaskFault> {
         let place = self.place(at);
         let code = &self.module.code;
         let called = &code.functions[function as usize];
@@ -52,26 +62,26 @@ impl World {
         context.agents += 1;
         let scope = context.scope.child(&format!("{agent}.{}#{number}", called.name));
         let depth = context.depth + 1;
-        task.contexts.push(Context::new(scope, depth));
+        task.contexts.push(CallContext::new(scope, depth));
         Ok(())
     }
 
     fn enter(
         &self,
-        task: &mut Task,
+        task: &mut ContextTask,
         function: u32,
-        place: Place,
+        place: CodePlace,
         kind: FrameKind,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TaskFault> {
         let depth = task.depth_below as usize + task.frames.len();
         if depth >= self.options.call_depth_max as usize {
             let message = format!("calls nest deeper than {}", self.options.call_depth_max);
-            return Err(Fault::new(place, message));
+            return Err(TaskFault::new(place, message));
         }
         let called = &self.module.code.functions[function as usize];
         let base = task.stack.len() - called.params as usize;
-        task.stack.resize(base + called.slots as usize, Value::Null);
-        task.frames.push(Frame { function, base, return_to: task.at, kind });
+        task.stack.resize(base + called.slots as usize, ContextValue::Null);
+        task.frames.push(CallFrame { function, base, return_to: task.at, kind });
         task.at = called.address as usize;
         Ok(())
     }
@@ -79,16 +89,20 @@ impl World {
     /// Begins the first function of a task.
     pub(super) fn begin(
         &self,
-        task: &mut Task,
+        task: &mut ContextTask,
         function: u32,
-        args: Vec<Value>,
-    ) -> Result<(), Fault> {
+        args: Vec<ContextValue>,
+    ) -> Result<(), TaskFault> {
         task.stack.extend(args);
         let place = self.module.code.functions[function as usize].place;
         self.enter(task, function, place, FrameKind::Function)
     }
 
-    pub(super) fn return_from(&mut self, task: &mut Task, at: usize) -> Result<Flow, Fault> {
+    pub(super) fn return_from(
+        &mut self,
+        task: &mut ContextTask,
+        at: usize,
+    ) -> Result<InstructionFlow, TaskFault> {
         let result = task.pop();
         let frame = task.frames.pop().expect("a running task has a frame");
         task.stack.truncate(frame.base);
@@ -104,10 +118,10 @@ impl World {
             }
         }
         if task.frames.is_empty() {
-            return Ok(Flow::Pause(Pause::Ended(result)));
+            return Ok(InstructionFlow::Pause(Pause::Ended(result)));
         }
         task.stack.push(result);
-        Ok(Flow::Next)
+        Ok(InstructionFlow::Next)
     }
 
     pub(super) fn names_of(&self, function: u32) -> (Arc<str>, Arc<str>) {
@@ -119,25 +133,25 @@ impl World {
     /// Calls a method of whatever value stands below the arguments.
     pub(super) fn call_method(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         name: u32,
         args: u32,
         at: usize,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let args = task.pop_many(args as usize);
         let object = task.pop();
         let place = self.place(at);
         let name = self.module.code.names[name as usize].clone();
         match &object {
-            Value::List(_) if &*name == "add" => {
+            ContextValue::List(_) if &*name == "add" => {
                 let list = self.list_add(place, &object, args)?;
                 task.stack.push(list);
-                Ok(Flow::Next)
+                Ok(InstructionFlow::Next)
             }
-            Value::Handle(Handle::Agent(agent)) => {
+            ContextValue::Handle(Handle::Agent(agent)) => {
                 self.call_agent_named(task, *agent, &name, args, at)
             }
-            Value::Handle(Handle::Resource(resource)) => {
+            ContextValue::Handle(Handle::Resource(resource)) => {
                 match self.module.code.resources[*resource as usize].kind {
                     ImportKind::Tool => self.call_tool(task, place, *resource, name, &args),
                     ImportKind::Memory => self.call_memory(task, place, *resource, name, &args),
@@ -146,29 +160,29 @@ impl World {
                     }
                 }
             }
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Text(_)
-            | Value::List(_)
-            | Value::Object(_)
-            | Value::Handle(_) => Err(no_method(place, &object, &name)),
+            ContextValue::Null
+            | ContextValue::Bool(_)
+            | ContextValue::Number(_)
+            | ContextValue::Text(_)
+            | ContextValue::List(_)
+            | ContextValue::Object(_)
+            | ContextValue::Handle(_) => Err(no_method(place, &object, &name)),
         }
     }
 
     fn call_agent_named(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         agent: u32,
         name: &Arc<str>,
-        args: Vec<Value>,
+        args: Vec<ContextValue>,
         at: usize,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let module = self.module.clone();
         let agent = &module.code.agents[agent as usize];
         let Some(function) = agent.functions.get(name) else {
             let message = format!("the agent `{}` has no function `{name}`", agent.name);
-            return Err(Fault::new(self.place(at), message));
+            return Err(TaskFault::new(self.place(at), message));
         };
         self.expect_arity(*function, args.len())?;
         task.stack.extend(args);
@@ -176,18 +190,18 @@ impl World {
     }
 
     /// Fails, at the function, when it takes another number of values.
-    pub(super) fn expect_arity(&self, function: u32, count: usize) -> Result<(), Fault> {
+    pub(super) fn expect_arity(&self, function: u32, count: usize) -> Result<(), TaskFault> {
         let called = &self.module.code.functions[function as usize];
         if called.params as usize == count {
             return Ok(());
         }
         let (agent, name) = self.names_of(function);
         let message = format!("`{agent}.{name}` takes {} arguments, not {count}", called.params);
-        Err(Fault::new(called.place, message))
+        Err(TaskFault::new(called.place, message))
     }
 
     /// Closes what a fault leaves open, so that the trace shows how far the calls had come.
-    pub(super) fn unwind(&mut self, task: &mut Task, fault: &Fault) {
+    pub(super) fn unwind(&mut self, task: &mut ContextTask, fault: &TaskFault) {
         if !self.traces() {
             return;
         }
@@ -205,7 +219,7 @@ impl World {
     }
 }
 
-fn no_method(place: Place, object: &Value, name: &str) -> Fault {
+fn no_method(place: CodePlace, object: &ContextValue, name: &str) -> TaskFault {
     let sort = super::operator::sort(object);
-    Fault::new(place, format!("{sort} has no method `{name}`"))
+    TaskFault::new(place, format!("{sort} has no method `{name}`"))
 }

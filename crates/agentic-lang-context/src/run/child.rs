@@ -5,17 +5,17 @@
 //! that could.
 
 use agentic_model::Value as Data;
-use agentic_replay::{Scope, Start};
+use agentic_replay::{RequestScope, Start};
 
-use crate::code::Place;
+use crate::code::CodePlace;
 use crate::json::{self, Json};
-use crate::value::Value;
+use crate::value::ContextValue;
 
 use super::answer::data_of;
-use super::fault::{Fault, FaultKind};
-use super::step::Flow;
-use super::task::{Task, Waits};
-use super::{Pause, World, trace};
+use super::fault::{FaultKind, TaskFault};
+use super::step::InstructionFlow;
+use super::task::{ContextTask, Waits};
+use super::{Pause, RunWorld, trace};
 
 /// The kind of a request for a child.
 pub const CHILD_REQUEST: &str = "spawn";
@@ -28,23 +28,23 @@ pub const CHILD_DEPTH_MAX: u32 = 32;
 
 /// A call that waits for its child.
 pub(super) struct ChildCall {
-    place: Place,
+    place: CodePlace,
     function: u32,
     args: Json,
 }
 
-impl World {
+impl RunWorld {
     /// Asks for a child that runs a function; its arguments are on the stack.
     pub(super) fn spawn_child(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         function: u32,
         at: usize,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let place = self.place(at);
         if self.child_depth >= CHILD_DEPTH_MAX {
             let message = format!("children nest deeper than {CHILD_DEPTH_MAX}");
-            return Err(Fault::limit(place, message));
+            return Err(TaskFault::limit(place, message));
         }
         let params = self.module.code.functions[function as usize].params as usize;
         let args = task.pop_many(params);
@@ -65,24 +65,24 @@ impl World {
         ]);
         let path = self.ask(task, place, CHILD_REQUEST, payload);
         task.waits = Some(Waits::Child(ChildCall { place, function, args }));
-        Ok(Flow::Pause(Pause::Asked(path)))
+        Ok(InstructionFlow::Pause(Pause::Asked(path)))
     }
 
     pub(super) fn child_answered(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         call: ChildCall,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let answer = task.answer.take().expect("a task wakes with its answer");
         let (agent, function) = self.names_of(call.function);
         match data_of(answer) {
             Ok(result) => {
-                task.stack.push(Value::from_json(&result));
+                task.stack.push(ContextValue::from_json(&result));
                 if self.traces() {
                     let event = trace::agent_event(agent, function, call.args, result, Vec::new());
                     self.trace(task, event);
                 }
-                Ok(Flow::Next)
+                Ok(InstructionFlow::Next)
             }
             Err(message) => {
                 if self.traces() {
@@ -90,13 +90,13 @@ impl World {
                         trace::failed_agent(agent, function, call.args, &message, Vec::new());
                     self.trace(task, event);
                 }
-                Err(Fault { message, place: call.place, kind: FaultKind::Inner })
+                Err(TaskFault { message, place: call.place, kind: FaultKind::Inner })
             }
         }
     }
 
     /// Makes the task of a child; nothing if the start is not that of one.
-    pub(super) fn child_task(&mut self, start: &Start) -> Option<Result<Task, Fault>> {
+    pub(super) fn child_task(&mut self, start: &Start) -> Option<Result<ContextTask, TaskFault>> {
         let field = |key: &str| start.input.get(key);
         let (agent, name) = field("call")?.as_text()?.split_once('.')?;
         let Ok(Json::List(args)) = json::parse(field("args")?.as_text()?) else { return None };
@@ -105,8 +105,8 @@ impl World {
         let agent = code.agents.iter().find(|known| *known.name == *agent)?;
         let function = *agent.functions.get(name)?;
         let begun = self.expect_arity(function, args.len()).and_then(|()| {
-            let mut task = Task::new(Scope::root(), 0);
-            self.begin(&mut task, function, args.iter().map(Value::from_json).collect())?;
+            let mut task = ContextTask::new(RequestScope::root(), 0);
+            self.begin(&mut task, function, args.iter().map(ContextValue::from_json).collect())?;
             Ok(task)
         });
         Some(begun)

@@ -3,18 +3,18 @@
 use agentic_model::Value as Data;
 use agentic_replay::Failure;
 
-use crate::code::Place;
+use crate::code::CodePlace;
 use crate::error::{LIMIT, PROGRAM_FAILED};
 use crate::value::Unshowable;
 
-use super::World;
+use super::RunWorld;
 
 /// An error that ends a task.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Fault {
+pub(super) struct TaskFault {
     /// What happened, without the position.
     pub message: String,
-    pub place: Place,
+    pub place: CodePlace,
     pub kind: FaultKind,
 }
 
@@ -27,23 +27,23 @@ pub(super) enum FaultKind {
     Limit,
 }
 
-impl Fault {
-    pub fn new(place: Place, message: impl Into<String>) -> Fault {
-        Fault { message: message.into(), place, kind: FaultKind::Program }
+impl TaskFault {
+    pub fn new(place: CodePlace, message: impl Into<String>) -> TaskFault {
+        TaskFault { message: message.into(), place, kind: FaultKind::Program }
     }
 
-    pub fn limit(place: Place, message: impl Into<String>) -> Fault {
-        Fault { kind: FaultKind::Limit, ..Fault::new(place, message) }
+    pub fn limit(place: CodePlace, message: impl Into<String>) -> TaskFault {
+        TaskFault { kind: FaultKind::Limit, ..TaskFault::new(place, message) }
     }
 
-    pub fn unshowable(place: Place, unshowable: Unshowable) -> Fault {
-        Fault::limit(place, unshowable.to_string())
+    pub fn unshowable(place: CodePlace, unshowable: Unshowable) -> TaskFault {
+        TaskFault::limit(place, unshowable.to_string())
     }
 }
 
-impl World {
+impl RunWorld {
     /// Returns the message of a fault with its position.
-    pub fn message(&self, fault: &Fault) -> String {
+    pub fn message(&self, fault: &TaskFault) -> String {
         match fault.kind {
             FaultKind::Program | FaultKind::Limit => {
                 let position = self.module.position(fault.place);
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    pub fn failure(&self, fault: &Fault) -> Failure {
+    pub fn failure(&self, fault: &TaskFault) -> Failure {
         let position = self.module.position(fault.place);
         let code = match fault.kind {
             FaultKind::Program | FaultKind::Inner => PROGRAM_FAILED,

@@ -6,19 +6,19 @@ use agentic_model::Value as Data;
 
 use crate::code::{Debug, GenerateSite, SourceCode, Validation};
 use crate::context::clip;
-use crate::context::measure::{Budget, Measure};
-use crate::context::prompt::{self, Identity, Item, Prompt};
+use crate::context::measure::{CostMeasure, ValueBudget};
+use crate::context::prompt::{self, ContextItem, ContextPrompt, Identity};
 use crate::dialect::Version;
 use crate::json::{self, Json};
-use crate::module::Shared;
+use crate::module::ModuleShared;
 use crate::reply;
-use crate::value::Value;
+use crate::value::ContextValue;
 
-use super::answer::{Spoken, left_out_of, raw_of, spoken, usage_of};
-use super::fault::Fault;
-use super::step::Flow;
-use super::task::{Task, Waits};
-use super::{DEBUG_EVENT, Pause, Reason, World, trace};
+use super::answer::{ModelReply, left_out_of, raw_of, spoken, usage_of};
+use super::fault::TaskFault;
+use super::step::InstructionFlow;
+use super::task::{ContextTask, Waits};
+use super::{DEBUG_EVENT, Pause, PickReason, RunWorld, trace};
 
 /// The kind of a request to a model.
 pub const MODEL_REQUEST: &str = "model";
@@ -37,47 +37,47 @@ pub(super) struct Generation {
     current: Json,
     /// Sources that are still to be read, the next one last.
     sources: Vec<u32>,
-    pub items: Vec<Item>,
+    pub items: Vec<ContextItem>,
     pub attempt: u64,
     pub errors: Vec<String>,
     /// What the model said in each attempt that failed; null where it said nothing.
     pub failed_replies: Vec<Json>,
-    pub prompt: Prompt,
+    pub prompt: ContextPrompt,
     /// What each attempt cost; null where that is not known.
     pub usages: Vec<Json>,
 }
 
 /// Why an attempt failed.
-struct Failed {
+struct AttemptFailure {
     message: String,
     /// What the model returned, if it could be read.
     previous: Option<Json>,
     /// What it said, read or not.
     said: Option<Json>,
-    fault: Fault,
-    again: Again,
+    fault: TaskFault,
+    again: GenerateAgain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Again {
+enum GenerateAgain {
     Yes,
     No,
 }
 
-impl World {
+impl RunWorld {
     /// Records that a source became visible.
     pub(super) fn declare_use(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         site: u32,
         at: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), TaskFault> {
         let module = self.module.clone();
         let declared = &module.code.uses[site as usize];
         let picked = self.picked[site as usize].clone();
-        if let (Reason::UnknownHint(hint), Some(choice)) = (&picked.reason, &declared.choice) {
+        if let (PickReason::UnknownHint(hint), Some(choice)) = (&picked.reason, &declared.choice) {
             let message = format!("the choice `{}` has no candidate `{hint}`", choice.site_id);
-            return Err(Fault::new(self.place(at), message));
+            return Err(TaskFault::new(self.place(at), message));
         }
         if self.traces() {
             let event = trace::use_event(declared, picked.candidate, reason_word(&picked.reason));
@@ -89,10 +89,10 @@ impl World {
     /// Begins a `generate`: its instruction is on the stack.
     pub(super) fn generate(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         site: u32,
         at: usize,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let place = self.place(at);
         let instruction = task.pop();
         let instruction = self.told(place, &instruction)?;
@@ -113,14 +113,14 @@ impl World {
             attempt: 0,
             errors: Vec::new(),
             failed_replies: Vec::new(),
-            prompt: Prompt { system: String::new(), user: String::new() },
+            prompt: ContextPrompt { system: String::new(), user: String::new() },
             usages: Vec::new(),
         });
         self.next_source(task)
     }
 
     /// Goes on to the code of the next visible source, or to the first attempt after the last.
-    fn next_source(&mut self, task: &mut Task) -> Result<Flow, Fault> {
+    fn next_source(&mut self, task: &mut ContextTask) -> Result<InstructionFlow, TaskFault> {
         let module = self.module.clone();
         loop {
             let generation = innermost(task);
@@ -130,7 +130,7 @@ impl World {
             match source_of(&module, self, *site) {
                 Some(source) => {
                     task.at = source.address as usize;
-                    return Ok(Flow::Next);
+                    return Ok(InstructionFlow::Next);
                 }
                 None => {
                     generation.sources.pop();
@@ -140,20 +140,24 @@ impl World {
     }
 
     /// Takes the value of a source, holds it to its budget and goes on.
-    pub(super) fn source_end(&mut self, task: &mut Task, at: usize) -> Result<Flow, Fault> {
+    pub(super) fn source_end(
+        &mut self,
+        task: &mut ContextTask,
+        at: usize,
+    ) -> Result<InstructionFlow, TaskFault> {
         let value = task.pop();
         let module = self.module.clone();
         let generation = innermost(task);
         let site = generation.sources.pop().expect("the code of a source runs for a generate");
         let source = source_of(&module, self, site).expect("an empty candidate has no code");
         let first = module.code.generates[generation.site as usize].version < Version::V0_1_3;
-        let measure = if first { Measure::Exact } else { Measure::Estimated };
+        let measure = if first { CostMeasure::Exact } else { CostMeasure::Estimated };
         let limit = source.budget.as_ref().map_or(0, |budget| budget.limit);
-        let budget = Budget { limit, measure, addresses: self.meaning.addresses() };
+        let budget = ValueBudget { limit, measure, addresses: self.meaning.addresses() };
         let (content, seen) = clip::clip(&value, &module.code, budget)
-            .map_err(|unshowable| Fault::unshowable(self.place(at), unshowable))?;
+            .map_err(|unshowable| TaskFault::unshowable(self.place(at), unshowable))?;
         self.touch_seen(seen);
-        generation.items.push(Item {
+        generation.items.push(ContextItem {
             source: source.text.clone(),
             label: module.code.uses[site as usize].label.clone(),
             budget: source.budget.clone(),
@@ -163,7 +167,7 @@ impl World {
     }
 
     /// Lays out the prompt and asks the model.
-    fn attempt(&mut self, task: &mut Task) -> Flow {
+    fn attempt(&mut self, task: &mut ContextTask) -> InstructionFlow {
         let module = self.module.clone();
         let generation = innermost(task);
         generation.attempt += 1;
@@ -182,10 +186,13 @@ impl World {
         let place = self.place(generation.at);
         let path = self.ask(task, place, MODEL_REQUEST, payload);
         task.waits = Some(Waits::Model);
-        Flow::Pause(Pause::Asked(path))
+        InstructionFlow::Pause(Pause::Asked(path))
     }
 
-    pub(super) fn model_answered(&mut self, task: &mut Task) -> Result<Flow, Fault> {
+    pub(super) fn model_answered(
+        &mut self,
+        task: &mut ContextTask,
+    ) -> Result<InstructionFlow, TaskFault> {
         let module = self.module.clone();
         let answer = task.answer.take().expect("a task wakes with its answer");
         let generation = innermost(task);
@@ -194,13 +201,13 @@ impl World {
         let left_out = left_out_of(&answer);
         let raw = raw_of(&answer);
         let result = spoken(answer)
-            .map_err(|unspoken| Failed {
+            .map_err(|unspoken| AttemptFailure {
                 said: unspoken.said,
                 ..self.provider_failed(generation, unspoken.message)
             })
             .and_then(|spoken| {
                 let read = self.read_reply(site, generation, &spoken);
-                read.map_err(|failed| Failed { said: Some(spoken.to_json()), ..failed })
+                read.map_err(|failed| AttemptFailure { said: Some(spoken.to_json()), ..failed })
             });
         if site.options.debug == Debug::Shown {
             let data = Data::Text(reply_text(site, generation, (&raw, &left_out), &result));
@@ -210,14 +217,15 @@ impl World {
             Ok(result) => {
                 let generation = task.generations.pop().expect("it answered");
                 task.at = generation.return_to;
-                task.stack.push(Value::from_json(&result));
+                task.stack.push(ContextValue::from_json(&result));
                 self.record(task, &generation, Ok(result));
-                Ok(Flow::Next)
+                Ok(InstructionFlow::Next)
             }
             Err(failed) => {
                 generation.errors.push(failed.message.clone());
                 generation.failed_replies.push(failed.said.unwrap_or_default());
-                if failed.again == Again::Yes && generation.attempt < site.options.attempts {
+                if failed.again == GenerateAgain::Yes && generation.attempt < site.options.attempts
+                {
                     generation.current = reply::repair(
                         &generation.instruction,
                         failed.previous.as_ref(),
@@ -232,24 +240,25 @@ impl World {
         }
     }
 
-    fn provider_failed(&self, generation: &Generation, message: String) -> Failed {
-        let fault = Fault::new(self.place(generation.at), message.clone());
-        let again = if message.starts_with(NOT_JSON) { Again::Yes } else { Again::No };
-        Failed { message, previous: None, said: None, fault, again }
+    fn provider_failed(&self, generation: &Generation, message: String) -> AttemptFailure {
+        let fault = TaskFault::new(self.place(generation.at), message.clone());
+        let again =
+            if message.starts_with(NOT_JSON) { GenerateAgain::Yes } else { GenerateAgain::No };
+        AttemptFailure { message, previous: None, said: None, fault, again }
     }
 
     fn read_reply(
         &self,
         site: &GenerateSite,
         generation: &Generation,
-        spoken: &Spoken,
-    ) -> Result<Json, Failed> {
+        spoken: &ModelReply,
+    ) -> Result<Json, AttemptFailure> {
         let Some(contract) = &site.contract else {
             return Ok(spoken.to_json());
         };
         let mut value = match spoken {
-            Spoken::Value(value) => value.clone(),
-            Spoken::Text(text) => {
+            ModelReply::Value(value) => value.clone(),
+            ModelReply::Text(text) => {
                 reply::extract(text).map_err(|message| self.provider_failed(generation, message))?
             }
         };
@@ -258,15 +267,20 @@ impl World {
         }
         reply::validate(&value, contract, site.options.validation).map_err(|misfit| {
             let place = misfit.place.unwrap_or_else(|| self.place(generation.at));
-            let fault = Fault::new(place, misfit.message);
+            let fault = TaskFault::new(place, misfit.message);
             let message = self.message(&fault);
             let previous = Some(value.clone());
-            Failed { message, previous, said: None, fault, again: Again::Yes }
+            AttemptFailure { message, previous, said: None, fault, again: GenerateAgain::Yes }
         })?;
         Ok(value)
     }
 
-    fn record(&mut self, task: &mut Task, generation: &Generation, result: Result<Json, &str>) {
+    fn record(
+        &mut self,
+        task: &mut ContextTask,
+        generation: &Generation,
+        result: Result<Json, &str>,
+    ) {
         if !self.traces() {
             return;
         }
@@ -277,27 +291,31 @@ impl World {
     }
 }
 
-fn innermost(task: &mut Task) -> &mut Generation {
+fn innermost(task: &mut ContextTask) -> &mut Generation {
     task.generations.last_mut().expect("a generate is under way")
 }
 
 /// Returns the source that a `use` stands for in this run; nothing for an empty candidate.
-fn source_of<'a>(module: &'a Arc<Shared>, world: &World, site: u32) -> Option<&'a SourceCode> {
+fn source_of<'a>(
+    module: &'a Arc<ModuleShared>,
+    world: &RunWorld,
+    site: u32,
+) -> Option<&'a SourceCode> {
     let candidate = world.picked[site as usize].candidate;
     module.code.uses[site as usize].candidates[candidate].source.as_ref()
 }
 
-fn reason_word(reason: &Reason) -> &'static str {
+fn reason_word(reason: &PickReason) -> &'static str {
     match reason {
-        Reason::Plain | Reason::UnknownHint(_) => "",
-        Reason::Trial => "trial",
-        Reason::Selected => "selected",
-        Reason::First => "first",
+        PickReason::Plain | PickReason::UnknownHint(_) => "",
+        PickReason::Trial => "trial",
+        PickReason::Selected => "selected",
+        PickReason::First => "first",
     }
 }
 
 /// The request to a model. Its fields are plain data, except the schema, whose key order counts.
-fn payload(module: &Shared, site: &GenerateSite, generation: &Generation) -> Data {
+fn payload(module: &ModuleShared, site: &GenerateSite, generation: &Generation) -> Data {
     let model = &module.code.resources[site.model as usize];
     let optional = |value: Option<Data>| value.unwrap_or(Data::Null);
     let max_output = site
@@ -332,7 +350,7 @@ fn payload(module: &Shared, site: &GenerateSite, generation: &Generation) -> Dat
 }
 
 fn debug_text(site: &GenerateSite, generation: &Generation) -> String {
-    let Prompt { system, user } = &generation.prompt;
+    let ContextPrompt { system, user } = &generation.prompt;
     let schema = site.contract.as_ref().map_or("null", |contract| &*contract.schema_text);
     format!(
         "--- AgentScript generate debug: {} attempt {} ---\nSystem:\n{system}\n\
@@ -347,7 +365,7 @@ fn reply_text(
     site: &GenerateSite,
     generation: &Generation,
     (raw, left_out): (&str, &[String]),
-    result: &Result<Json, Failed>,
+    result: &Result<Json, AttemptFailure>,
 ) -> String {
     let left_out = match left_out {
         [] => String::new(),

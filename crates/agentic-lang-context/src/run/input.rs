@@ -1,18 +1,18 @@
 //! How a run begins: its input, held to the contract of the entry function.
 
 use agentic_model::Value as Data;
-use agentic_replay::{Answer, Scope, Start};
+use agentic_replay::{Answer, RequestScope, Start};
 
-use crate::ast::Type;
-use crate::code::{Place, Validation};
-use crate::json::{self, Json, Ordered};
+use crate::ast::TypeExpr;
+use crate::code::{CodePlace, Validation};
+use crate::json::{self, Json, OrderedMap};
 use crate::reply;
-use crate::value::Value;
+use crate::value::ContextValue;
 
-use super::fault::Fault;
-use super::step::Flow;
-use super::task::{Task, Waits};
-use super::{Pause, World, trace};
+use super::fault::TaskFault;
+use super::step::InstructionFlow;
+use super::task::{ContextTask, Waits};
+use super::{Pause, RunWorld, trace};
 
 /// The kind of a request for a field that the input lacks.
 pub const INPUT_REQUEST: &str = "input";
@@ -25,21 +25,25 @@ pub(super) struct InputState {
     field: usize,
 }
 
-impl World {
+impl RunWorld {
     /// Makes the task of the program itself.
-    pub(super) fn entry_task(&mut self, function: u32, start: &Start) -> Result<Task, Fault> {
+    pub(super) fn entry_task(
+        &mut self,
+        function: u32,
+        start: &Start,
+    ) -> Result<ContextTask, TaskFault> {
         if let Some(child) = self.child_task(start) {
             return child;
         }
         let called = &self.module.code.functions[function as usize];
-        let mut task = Task::new(Scope::root(), 0);
+        let mut task = ContextTask::new(RequestScope::root(), 0);
         if called.params == 0 {
             self.begin(&mut task, function, Vec::new())?;
             return Ok(task);
         }
         self.expect_arity(function, 1)?;
         let input = match &start.input {
-            Data::Null => Json::Object(Ordered::new()),
+            Data::Null => Json::Object(OrderedMap::new()),
             value @ (Data::Bool(_)
             | Data::Int(_)
             | Data::Float(_)
@@ -48,14 +52,14 @@ impl World {
             | Data::List(_)
             | Data::Map(_)
             | Data::Link(_)) => json::from_value(value)
-                .map_err(|fault| Fault::new(called.place, format!("the input: {fault}")))?,
+                .map_err(|fault| TaskFault::new(called.place, format!("the input: {fault}")))?,
         };
         if called.input.is_none() {
-            self.begin(&mut task, function, vec![Value::from_json(&input)])?;
+            self.begin(&mut task, function, vec![ContextValue::from_json(&input)])?;
             return Ok(task);
         }
         if !matches!(input, Json::Object(_)) {
-            return Err(Fault::new(called.place, "the input is an object of fields"));
+            return Err(TaskFault::new(called.place, "the input is an object of fields"));
         }
         task.waits = Some(Waits::Input(InputState { function, input, field: 0 }));
         Ok(task)
@@ -64,9 +68,9 @@ impl World {
     /// Looks at field after field and asks for the first that is missing; then begins.
     pub(super) fn input_answered(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         mut state: InputState,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let module = self.module.clone();
         let called = &module.code.functions[state.function as usize];
         let fields = called.input.iter().flat_map(|contract| &contract.fields);
@@ -89,24 +93,30 @@ impl World {
                     let wrong = reply::wrong_type(value, &field.kind, Validation::Strict);
                     if let Some(expected) = wrong {
                         let message = format!("the field `{path}` is a {expected}");
-                        return Err(Fault::new(field.place, message));
+                        return Err(TaskFault::new(field.place, message));
                     }
                 }
             }
             state.field = at + 1;
         }
-        self.begin(task, state.function, vec![Value::from_json(&state.input)])?;
-        Ok(Flow::Next)
+        self.begin(task, state.function, vec![ContextValue::from_json(&state.input)])?;
+        Ok(InstructionFlow::Next)
     }
 
-    fn ask_input(&mut self, task: &mut Task, state: InputState, place: Place, path: &str) -> Flow {
+    fn ask_input(
+        &mut self,
+        task: &mut ContextTask,
+        state: InputState,
+        place: CodePlace,
+        path: &str,
+    ) -> InstructionFlow {
         let payload = Data::map([("path", Data::text(path))]);
         let request = self.ask(task, place, INPUT_REQUEST, payload);
         task.waits = Some(Waits::Input(state));
-        Flow::Pause(Pause::Asked(request))
+        InstructionFlow::Pause(Pause::Asked(request))
     }
 
-    fn record_input(&mut self, task: &mut Task, path: &str, value: &Json) {
+    fn record_input(&mut self, task: &mut ContextTask, path: &str, value: &Json) {
         if self.traces() {
             let event = trace::input_event(path, value.clone());
             self.trace(task, event);
@@ -122,9 +132,9 @@ fn set(input: &mut Json, name: &std::sync::Arc<str>, value: Json) {
 
 /// Reads what a person typed: for a field that takes no text it is JSON. What is none stays a text,
 /// which then is of the wrong type.
-fn typed(value: Json, kind: &Type) -> Json {
+fn typed(value: Json, kind: &TypeExpr) -> Json {
     match (value, kind) {
-        (Json::Text(text), Type::Text) => Json::Text(text),
+        (Json::Text(text), TypeExpr::Text) => Json::Text(text),
         (Json::Text(text), _) => match json::parse(&text) {
             // `null` is no answer.
             Ok(Json::Null) | Err(_) => Json::Text(text),
@@ -135,7 +145,7 @@ fn typed(value: Json, kind: &Type) -> Json {
 }
 
 /// Takes the value out of the answer to a question for a field. `null` is no answer.
-fn answered(place: Place, path: &str, answer: Answer) -> Result<Json, Fault> {
+fn answered(place: CodePlace, path: &str, answer: Answer) -> Result<Json, TaskFault> {
     let reason = match answer {
         Answer::Ok(value) => match json::from_value(&value) {
             Ok(Json::Null) => "nothing was given".to_owned(),
@@ -146,5 +156,5 @@ fn answered(place: Place, path: &str, answer: Answer) -> Result<Json, Fault> {
         Answer::TimedOut => "nobody answered in time".to_owned(),
         Answer::Cancelled(_) => "the question was withdrawn".to_owned(),
     };
-    Err(Fault::new(place, format!("the field `{path}` is missing: {reason}")))
+    Err(TaskFault::new(place, format!("the field `{path}` is missing: {reason}")))
 }

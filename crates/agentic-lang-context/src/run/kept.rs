@@ -12,13 +12,13 @@ pub const TRACE_BYTES_MAX: u64 = 64 << 20;
 
 /// The trace of a call that is not over.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct CallTrace {
     events: Vec<Json>,
     n_bytes: u64,
     n_left_out: u64,
 }
 
-impl Kept {
+impl CallTrace {
     /// Adds an event, unless too many bytes are held in the run already.
     pub fn push(&mut self, event: Json, held_bytes: &mut u64) {
         if *held_bytes >= TRACE_BYTES_MAX {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn events_beyond_the_bound_are_counted() {
         let big = || Json::text("x".repeat(40 << 20));
-        let (mut outer, mut inner, mut held) = (Kept::default(), Kept::default(), 0);
+        let (mut outer, mut inner, mut held) = (CallTrace::default(), CallTrace::default(), 0);
         outer.push(big(), &mut held);
         inner.push(big(), &mut held);
         inner.push(Json::Null, &mut held);

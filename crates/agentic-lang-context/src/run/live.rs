@@ -10,13 +10,13 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::code::Place;
-use crate::value::Value;
+use crate::code::CodePlace;
+use crate::value::ContextValue;
 
-use super::fault::Fault;
-use super::meaning::Meaning;
-use super::task::Task;
-use super::{Run, World};
+use super::fault::TaskFault;
+use super::meaning::DialectMeaning;
+use super::task::ContextTask;
+use super::{ContextRun, RunWorld};
 
 /// How much all values of a run may hold, in bytes: 1 GiB.
 const LIVE_BYTES_MAX: u64 = 1 << 30;
@@ -31,7 +31,7 @@ pub(super) const ITEM_BYTES: u64 = 24;
 /// What an entry of an object takes beside its value.
 pub(super) const ENTRY_BYTES: u64 = 96;
 
-impl World {
+impl RunWorld {
     /// Takes note of bytes that were made.
     pub(super) fn make(&self, n_bytes: u64) {
         self.made_bytes.set(self.made_bytes.get().saturating_add(n_bytes));
@@ -46,17 +46,17 @@ impl World {
     pub(super) fn is_measure_due(&self) -> bool {
         match self.meaning {
             // It may have held more, and has to come to where it was.
-            Meaning::Open => false,
-            Meaning::Bounded => self.made_bytes.get() >= MADE_BYTES_MAX,
+            DialectMeaning::Open => false,
+            DialectMeaning::Bounded => self.made_bytes.get() >= MADE_BYTES_MAX,
         }
     }
 }
 
-impl Run {
+impl ContextRun {
     /// Measures what the run can reach, with a task that is under way; fails if that is too much.
-    pub(super) fn measure(&self, running: &Task) -> Result<(), Fault> {
+    pub(super) fn measure(&self, running: &ContextTask) -> Result<(), TaskFault> {
         self.world.made_bytes.set(0);
-        let mut census = Census::default();
+        let mut census = ValueCensus::default();
         for value in &self.world.files {
             census.count(value);
         }
@@ -66,40 +66,40 @@ impl Run {
         if census.n_bytes <= LIVE_BYTES_MAX {
             return Ok(());
         }
-        let place: Place = self.world.place(running.at);
+        let place: CodePlace = self.world.place(running.at);
         let message = format!("the values of the program hold more than {LIVE_BYTES_MAX} bytes");
-        Err(Fault::limit(place, message))
+        Err(TaskFault::limit(place, message))
     }
 }
 
 /// Counts values, each once however often it is reached.
 #[derive(Default)]
-struct Census {
+struct ValueCensus {
     /// What is shared and was counted.
     seen: HashSet<*const ()>,
     n_bytes: u64,
 }
 
-impl Census {
-    fn count(&mut self, value: &Value) {
+impl ValueCensus {
+    fn count(&mut self, value: &ContextValue) {
         // Not by recursion: values nest as deep as they like.
         let mut waiting = vec![value.clone()];
         while let Some(value) = waiting.pop() {
             // Our own copy is one of those who share it.
             match &value {
-                Value::Text(text) => {
+                ContextValue::Text(text) => {
                     if self.is_new(Arc::strong_count(text) <= 2, Arc::as_ptr(text).cast()) {
                         self.n_bytes += HEAD_BYTES + text.len() as u64;
                     }
                 }
-                Value::List(list) => {
+                ContextValue::List(list) => {
                     if self.is_new(Rc::strong_count(list) <= 2, Rc::as_ptr(list).cast()) {
                         let items = list.items.borrow();
                         self.n_bytes += HEAD_BYTES + items.len() as u64 * ITEM_BYTES;
                         waiting.extend(items.iter().filter(|item| is_large(item)).cloned());
                     }
                 }
-                Value::Object(object) => {
+                ContextValue::Object(object) => {
                     if self.is_new(Rc::strong_count(object) <= 2, Rc::as_ptr(object).cast()) {
                         let entries = object.entries.borrow();
                         self.n_bytes += OBJECT_BYTES + entries.len() as u64 * ENTRY_BYTES;
@@ -107,7 +107,10 @@ impl Census {
                         waiting.extend(items.filter(|item| is_large(item)).cloned());
                     }
                 }
-                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Handle(_) => {}
+                ContextValue::Null
+                | ContextValue::Bool(_)
+                | ContextValue::Number(_)
+                | ContextValue::Handle(_) => {}
             }
         }
     }
@@ -119,6 +122,6 @@ impl Census {
 }
 
 /// Tells whether a value holds more than fits its place.
-fn is_large(value: &Value) -> bool {
-    matches!(value, Value::Text(_) | Value::List(_) | Value::Object(_))
+fn is_large(value: &ContextValue) -> bool {
+    matches!(value, ContextValue::Text(_) | ContextValue::List(_) | ContextValue::Object(_))
 }

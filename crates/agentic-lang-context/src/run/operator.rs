@@ -3,27 +3,27 @@
 use std::sync::Arc;
 
 use crate::ast::Operator;
-use crate::code::Place;
-use crate::json::{Json, Ordered, compact, number_to_text};
-use crate::value::{Handle, Value};
+use crate::code::CodePlace;
+use crate::json::{Json, OrderedMap, compact, number_to_text};
+use crate::value::{ContextValue, Handle};
 
-use super::World;
-use super::fault::Fault;
+use super::RunWorld;
+use super::fault::TaskFault;
 
 /// The longest text that a program may build, in bytes: 64 MiB.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 20;
 /// The longest list that a program may build.
 pub(crate) const LIST_ITEMS_MAX: usize = 16 << 20;
 
-impl World {
+impl RunWorld {
     pub(super) fn binary(
         &self,
-        place: Place,
+        place: CodePlace,
         operator: Operator,
-        left: &Value,
-        right: &Value,
-    ) -> Result<Value, Fault> {
-        let truth = |truth| Ok(Value::Bool(truth));
+        left: &ContextValue,
+        right: &ContextValue,
+    ) -> Result<ContextValue, TaskFault> {
+        let truth = |truth| Ok(ContextValue::Bool(truth));
         match operator {
             Operator::Equal => truth(self.equal(place, left, right)?),
             Operator::NotEqual => truth(!self.equal(place, left, right)?),
@@ -41,30 +41,41 @@ impl World {
     }
 
     /// Compares the JSON text of both sides, so that the order of keys counts.
-    fn equal(&self, place: Place, left: &Value, right: &Value) -> Result<bool, Fault> {
-        if let (Value::Text(left), Value::Text(right)) = (left, right) {
+    fn equal(
+        &self,
+        place: CodePlace,
+        left: &ContextValue,
+        right: &ContextValue,
+    ) -> Result<bool, TaskFault> {
+        if let (ContextValue::Text(left), ContextValue::Text(right)) = (left, right) {
             self.touch(left.len().min(right.len()));
         }
-        let scalar = |value: &Value| match value {
-            Value::Null => Some(Json::Null),
-            Value::Bool(truth) => Some(Json::Bool(*truth)),
-            Value::Number(number) if number.is_finite() => Some(Json::Number(*number)),
-            Value::Number(_) => Some(Json::Null),
-            Value::Text(text) => Some(Json::Text(text.clone())),
-            Value::List(_) | Value::Object(_) | Value::Handle(_) => None,
+        let scalar = |value: &ContextValue| match value {
+            ContextValue::Null => Some(Json::Null),
+            ContextValue::Bool(truth) => Some(Json::Bool(*truth)),
+            ContextValue::Number(number) if number.is_finite() => Some(Json::Number(*number)),
+            ContextValue::Number(_) => Some(Json::Null),
+            ContextValue::Text(text) => Some(Json::Text(text.clone())),
+            ContextValue::List(_) | ContextValue::Object(_) | ContextValue::Handle(_) => None,
         };
         match (scalar(left), scalar(right)) {
             (Some(left), Some(right)) => Ok(left == right),
             (None, None) => {
-                let text = |value: &Value| self.shown(place, value).map(|json| compact(&json));
+                let text =
+                    |value: &ContextValue| self.shown(place, value).map(|json| compact(&json));
                 Ok(text(left)? == text(right)?)
             }
             (Some(_), None) | (None, Some(_)) => Ok(false),
         }
     }
 
-    fn add(&self, place: Place, left: &Value, right: &Value) -> Result<Value, Fault> {
-        let is_text = |value: &Value| matches!(value, Value::Text(_));
+    fn add(
+        &self,
+        place: CodePlace,
+        left: &ContextValue,
+        right: &ContextValue,
+    ) -> Result<ContextValue, TaskFault> {
+        let is_text = |value: &ContextValue| matches!(value, ContextValue::Text(_));
         if !is_text(left) && !is_text(right) {
             return numeric(place, Operator::Add, left, right);
         }
@@ -72,97 +83,119 @@ impl World {
         let length = left.len() + right.len();
         if length > TEXT_BYTES_MAX {
             let message = format!("a text is longer than {TEXT_BYTES_MAX} bytes");
-            return Err(Fault::limit(place, message));
+            return Err(TaskFault::limit(place, message));
         }
         self.touch(length);
         let mut text = String::with_capacity(length);
         text.push_str(&left);
         text.push_str(&right);
-        Ok(Value::Text(text.into()))
+        Ok(ContextValue::Text(text.into()))
     }
 
     /// Returns what a value adds to a text. Before 0.1.11 containers added their JSON.
-    fn text_of(&self, place: Place, value: &Value) -> Result<Arc<str>, Fault> {
+    fn text_of(&self, place: CodePlace, value: &ContextValue) -> Result<Arc<str>, TaskFault> {
         let dialect = self.module.dialects[place.file as usize];
         Ok(match value {
-            Value::Text(text) => text.clone(),
-            Value::Bool(truth) => if *truth { "true" } else { "false" }.into(),
-            Value::Number(number) => number_to_text(*number).into(),
+            ContextValue::Text(text) => text.clone(),
+            ContextValue::Bool(truth) => if *truth { "true" } else { "false" }.into(),
+            ContextValue::Number(number) => number_to_text(*number).into(),
             _ if dialect.since(crate::Version::V0_1_11) => "".into(),
-            Value::Null | Value::List(_) | Value::Object(_) | Value::Handle(_) => {
-                compact(&self.told(place, value)?).into()
-            }
+            ContextValue::Null
+            | ContextValue::List(_)
+            | ContextValue::Object(_)
+            | ContextValue::Handle(_) => compact(&self.told(place, value)?).into(),
         })
     }
 
-    pub(super) fn member(&self, place: Place, object: &Value, name: &str) -> Result<Value, Fault> {
+    pub(super) fn member(
+        &self,
+        place: CodePlace,
+        object: &ContextValue,
+        name: &str,
+    ) -> Result<ContextValue, TaskFault> {
         match object {
-            Value::Object(object) => {
+            ContextValue::Object(object) => {
                 object.entries.borrow().get(name).cloned().ok_or_else(|| {
-                    Fault::new(place, format!("the object has no property `{name}`"))
+                    TaskFault::new(place, format!("the object has no property `{name}`"))
                 })
             }
-            Value::List(list) => match name {
-                "length" => Ok(Value::Number(list.items.borrow().len() as f64)),
-                "summary" => Ok(Value::from_json(&self.told(place, object)?)),
-                _ => Err(Fault::new(place, format!("lists have no property `{name}`"))),
+            ContextValue::List(list) => match name {
+                "length" => Ok(ContextValue::Number(list.items.borrow().len() as f64)),
+                "summary" => Ok(ContextValue::from_json(&self.told(place, object)?)),
+                _ => Err(TaskFault::new(place, format!("lists have no property `{name}`"))),
             },
-            Value::Handle(handle) => self.handle_member(place, *handle, name),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Text(_) => {
+            ContextValue::Handle(handle) => self.handle_member(place, *handle, name),
+            ContextValue::Null
+            | ContextValue::Bool(_)
+            | ContextValue::Number(_)
+            | ContextValue::Text(_) => {
                 let sort = sort(object);
-                Err(Fault::new(place, format!("the property `{name}` of {sort} cannot be read")))
+                Err(TaskFault::new(
+                    place,
+                    format!("the property `{name}` of {sort} cannot be read"),
+                ))
             }
         }
     }
 
     /// A method of a tool or memory that is not called describes itself.
-    fn handle_member(&self, place: Place, handle: Handle, name: &str) -> Result<Value, Fault> {
+    fn handle_member(
+        &self,
+        place: CodePlace,
+        handle: Handle,
+        name: &str,
+    ) -> Result<ContextValue, TaskFault> {
         use crate::ast::ImportKind;
         if let Handle::Resource(at) = handle {
             let resource = &self.module.code.resources[at as usize];
             if matches!(resource.kind, ImportKind::Tool | ImportKind::Memory) {
-                let mut entries = Ordered::new();
-                let own = Value::Text(resource.name.clone());
+                let mut entries = OrderedMap::new();
+                let own = ContextValue::Text(resource.name.clone());
                 entries.set(resource.kind.word().into(), own);
-                entries.set("method".into(), Value::Text(name.into()));
-                return Ok(Value::object(entries));
+                entries.set("method".into(), ContextValue::Text(name.into()));
+                return Ok(ContextValue::object(entries));
             }
         }
-        Err(Fault::new(place, format!("there is no property `{name}` to be read")))
+        Err(TaskFault::new(place, format!("there is no property `{name}` to be read")))
     }
 }
 
-pub(super) fn sort(value: &Value) -> &'static str {
+pub(super) fn sort(value: &ContextValue) -> &'static str {
     match value {
-        Value::Null => "none",
-        Value::Bool(_) => "a truth value",
-        Value::Number(_) => "a number",
-        Value::Text(_) => "a text",
-        Value::List(_) => "a list",
-        Value::Object(_) => "an object",
-        Value::Handle(_) => "a resource",
+        ContextValue::Null => "none",
+        ContextValue::Bool(_) => "a truth value",
+        ContextValue::Number(_) => "a number",
+        ContextValue::Text(_) => "a text",
+        ContextValue::List(_) => "a list",
+        ContextValue::Object(_) => "an object",
+        ContextValue::Handle(_) => "a resource",
     }
 }
 
-fn numeric(place: Place, operator: Operator, left: &Value, right: &Value) -> Result<Value, Fault> {
-    let (Value::Number(left), Value::Number(right)) = (left, right) else {
+fn numeric(
+    place: CodePlace,
+    operator: Operator,
+    left: &ContextValue,
+    right: &ContextValue,
+) -> Result<ContextValue, TaskFault> {
+    let (ContextValue::Number(left), ContextValue::Number(right)) = (left, right) else {
         let symbol = operator.symbol();
         let (left, right) = (sort(left), sort(right));
         let message = format!("`{symbol}` takes two numbers, not {left} and {right}");
-        return Err(Fault::new(place, message));
+        return Err(TaskFault::new(place, message));
     };
     Ok(match operator {
-        Operator::Add => Value::Number(left + right),
-        Operator::Subtract => Value::Number(left - right),
-        Operator::Multiply => Value::Number(left * right),
+        Operator::Add => ContextValue::Number(left + right),
+        Operator::Subtract => ContextValue::Number(left - right),
+        Operator::Multiply => ContextValue::Number(left * right),
         Operator::Divide if *right == 0.0 => {
-            return Err(Fault::new(place, "a number cannot be divided by zero"));
+            return Err(TaskFault::new(place, "a number cannot be divided by zero"));
         }
-        Operator::Divide => Value::Number(left / right),
-        Operator::Less => Value::Bool(left < right),
-        Operator::LessEqual => Value::Bool(left <= right),
-        Operator::Greater => Value::Bool(left > right),
-        Operator::GreaterEqual => Value::Bool(left >= right),
+        Operator::Divide => ContextValue::Number(left / right),
+        Operator::Less => ContextValue::Bool(left < right),
+        Operator::LessEqual => ContextValue::Bool(left <= right),
+        Operator::Greater => ContextValue::Bool(left > right),
+        Operator::GreaterEqual => ContextValue::Bool(left >= right),
         Operator::Equal | Operator::NotEqual | Operator::And | Operator::Or => {
             unreachable!("BUG: {operator:?} is no operator of numbers")
         }
@@ -170,12 +203,16 @@ fn numeric(place: Place, operator: Operator, left: &Value, right: &Value) -> Res
 }
 
 /// Reads an item of a list.
-pub(super) fn index(place: Place, list: &Value, index: &Value) -> Result<Value, Fault> {
-    let Value::List(list) = list else {
-        return Err(Fault::new(place, format!("only lists have items, not {}", sort(list))));
+pub(super) fn index(
+    place: CodePlace,
+    list: &ContextValue,
+    index: &ContextValue,
+) -> Result<ContextValue, TaskFault> {
+    let ContextValue::List(list) = list else {
+        return Err(TaskFault::new(place, format!("only lists have items, not {}", sort(list))));
     };
     let items = list.items.borrow();
-    if let Value::Number(number) = index
+    if let ContextValue::Number(number) = index
         && number.fract() == 0.0
         && *number >= 0.0
     {
@@ -183,25 +220,25 @@ pub(super) fn index(place: Place, list: &Value, index: &Value) -> Result<Value, 
         at.and_then(|at| items.get(at)).cloned().ok_or_else(|| {
             let shown = number_to_text(*number);
             let message = format!("the list has {} items and none at {shown}", items.len());
-            Fault::new(place, message)
+            TaskFault::new(place, message)
         })
     } else {
-        Err(Fault::new(place, "the place of an item is a whole number, 0 or more"))
+        Err(TaskFault::new(place, "the place of an item is a whole number, 0 or more"))
     }
 }
 
 /// Sets a member of an object.
 pub(super) fn set_member(
-    place: Place,
-    object: &Value,
+    place: CodePlace,
+    object: &ContextValue,
     name: &Arc<str>,
-    value: Value,
-) -> Result<(), Fault> {
-    if let Value::Object(object) = object {
+    value: ContextValue,
+) -> Result<(), TaskFault> {
+    if let ContextValue::Object(object) = object {
         object.entries.borrow_mut().set(name.clone(), value);
         Ok(())
     } else {
         let message = format!("a property of {} cannot be set", sort(object));
-        Err(Fault::new(place, message))
+        Err(TaskFault::new(place, message))
     }
 }

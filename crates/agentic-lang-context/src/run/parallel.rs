@@ -1,57 +1,62 @@
 //! `parallel for`: iterations as tasks, results in the order of the list.
 
 use agentic_model::Instant;
-use agentic_replay::Scope;
+use agentic_replay::RequestScope;
 
 use crate::json::Json;
-use crate::value::Value;
+use crate::value::ContextValue;
 
-use super::fault::{Fault, FaultKind};
+use super::fault::{FaultKind, TaskFault};
 use super::operator::sort;
-use super::step::Flow;
-use super::task::{Frame, FrameKind, Task, TaskId, Waits};
+use super::step::InstructionFlow;
+use super::task::{CallFrame, ContextTask, FrameKind, TaskId, Waits};
 use super::trace;
-use super::{Pause, Run, World};
+use super::{ContextRun, Pause, RunWorld};
 
 /// A `parallel for` under way.
-pub(super) struct Fork {
+pub(super) struct ParallelFork {
     site: u32,
-    scope: Scope,
-    items: Vec<Value>,
+    scope: RequestScope,
+    items: Vec<ContextValue>,
     next: usize,
     running: usize,
-    results: Vec<Option<Result<Value, Fault>>>,
+    results: Vec<Option<Result<ContextValue, TaskFault>>>,
     traces: Vec<Json>,
     /// How many bytes the traces hold.
     held_bytes: u64,
     started: Instant,
 }
 
-impl Fork {
+impl ParallelFork {
     /// Visits what the iterations take and gave.
-    pub fn for_each_value(&self, visit: &mut dyn FnMut(&Value)) {
+    pub fn for_each_value(&self, visit: &mut dyn FnMut(&ContextValue)) {
         self.items.iter().for_each(&mut *visit);
         self.results.iter().flatten().flatten().for_each(visit);
     }
 }
 
-impl World {
-    pub(super) fn fork(&mut self, task: &mut Task, site: u32, at: usize) -> Result<Flow, Fault> {
+impl RunWorld {
+    pub(super) fn fork(
+        &mut self,
+        task: &mut ContextTask,
+        site: u32,
+        at: usize,
+    ) -> Result<InstructionFlow, TaskFault> {
         let list = task.pop();
         let place = self.place(at);
-        let Value::List(cells) = &list else {
+        let ContextValue::List(cells) = &list else {
             let message = format!("`parallel for` takes a list, not {}", sort(&list));
-            return Err(Fault::new(place, message));
+            return Err(TaskFault::new(place, message));
         };
         let max = usize::try_from(self.module.code.loops[site as usize].max).unwrap_or(usize::MAX);
-        let items: Vec<Value> = cells.items.borrow().iter().take(max).cloned().collect();
+        let items: Vec<ContextValue> = cells.items.borrow().iter().take(max).cloned().collect();
         let context = task.context_mut();
         let scope = context.scope.child(&format!("parallel#{}", context.forks));
         context.forks += 1;
         let (results, traces) = (vec![None; items.len()], vec![Json::Null; items.len()]);
         let started = self.now;
         let empty = items.is_empty();
-        task.fork = Some(Fork {
+        task.fork = Some(ParallelFork {
             site,
             scope,
             items,
@@ -66,12 +71,12 @@ impl World {
             return self.fork_over(task);
         }
         task.waits = Some(Waits::Fork);
-        Ok(Flow::Pause(Pause::Forked))
+        Ok(InstructionFlow::Pause(Pause::Forked))
     }
 
     /// Makes the task of the next iteration. It works on a copy of the frame, which the body can
     /// read but not change.
-    fn iteration(&self, parent: &mut Task, id: TaskId) -> Option<Task> {
+    fn iteration(&self, parent: &mut ContextTask, id: TaskId) -> Option<ContextTask> {
         let frame = parent.frame().clone();
         let trace_depth = parent.context_mut().depth + 1;
         let depth = parent.depth_below + parent.frames.len() as u32 - 1;
@@ -84,12 +89,12 @@ impl World {
         fork.next += 1;
         fork.running += 1;
         let site = &self.module.code.loops[fork.site as usize];
-        let mut task = Task::new(fork.scope.child(&format!("i{index}")), trace_depth);
+        let mut task = ContextTask::new(fork.scope.child(&format!("i{index}")), trace_depth);
         task.parent = Some((id, index));
         task.depth_below = depth;
         task.stack = parent.stack[frame.base..frame.base + slots].to_vec();
         task.stack[site.slot as usize] = fork.items[index].clone();
-        task.frames.push(Frame {
+        task.frames.push(CallFrame {
             function: site.function,
             base: 0,
             return_to: 0,
@@ -100,13 +105,16 @@ impl World {
     }
 
     /// Goes on after the last iteration.
-    pub(super) fn fork_over(&mut self, task: &mut Task) -> Result<Flow, Fault> {
+    pub(super) fn fork_over(
+        &mut self,
+        task: &mut ContextTask,
+    ) -> Result<InstructionFlow, TaskFault> {
         let fork = task.fork.take().expect("a fork is over once");
         self.held_bytes -= fork.held_bytes;
         let outcome = self.outcome(fork.results);
         if self.traces() {
             let site = &self.module.code.loops[fork.site as usize];
-            let summary = trace::Fork {
+            let summary = trace::ForkTrace {
                 duration_ms: self.now.millis() - fork.started.millis(),
                 concurrency: self.options.concurrency,
                 iterations: fork.traces,
@@ -116,15 +124,15 @@ impl World {
             self.trace(task, event);
         }
         let results = outcome.map_err(|(fault, _)| fault)?;
-        task.stack.push(Value::list(results));
-        Ok(Flow::Next)
+        task.stack.push(ContextValue::list(results));
+        Ok(InstructionFlow::Next)
     }
 
     /// Joins the results, or the messages of all that failed; a limit is passed on as it is.
     fn outcome(
         &self,
-        results: Vec<Option<Result<Value, Fault>>>,
-    ) -> Result<Vec<Value>, (Fault, Vec<usize>)> {
+        results: Vec<Option<Result<ContextValue, TaskFault>>>,
+    ) -> Result<Vec<ContextValue>, (TaskFault, Vec<usize>)> {
         let (mut values, mut faults) = (Vec::with_capacity(results.len()), Vec::new());
         for (index, result) in results.into_iter().enumerate() {
             match result.expect("every iteration ended") {
@@ -144,11 +152,11 @@ impl World {
             .map(|(index, fault)| format!("[{index}] {}", self.message(fault)))
             .collect();
         let message = format!("parallel for failed: {}", messages.join("; "));
-        Err((Fault { message, place, kind: FaultKind::Inner }, failed))
+        Err((TaskFault { message, place, kind: FaultKind::Inner }, failed))
     }
 }
 
-impl Run {
+impl ContextRun {
     /// Starts as many iterations as may run at once.
     pub(super) fn start_iterations(&mut self, id: TaskId) {
         while let Some(parent) = self.tasks.get_mut(&id)
@@ -159,7 +167,11 @@ impl Run {
     }
 
     /// Records how an iteration ended; the last one wakes the task that waits.
-    pub(super) fn iteration_over(&mut self, task: Task, result: Result<Value, Fault>) {
+    pub(super) fn iteration_over(
+        &mut self,
+        task: ContextTask,
+        result: Result<ContextValue, TaskFault>,
+    ) {
         let Some((parent_id, index)) = task.parent else { return };
         let Some(parent) = self.tasks.get_mut(&parent_id) else { return };
         let Some(fork) = parent.fork.as_mut() else { return };
@@ -167,7 +179,7 @@ impl Run {
             let trace = task.contexts.into_iter().next().map(|context| context.trace);
             let trace = trace.unwrap_or_default().take(&mut self.world.held_bytes);
             let code = &self.world.module.code;
-            let shown = |value: &Value| {
+            let shown = |value: &ContextValue| {
                 value.to_json(code).unwrap_or_else(|unshowable| Json::text(unshowable.to_string()))
             };
             let outcome = match &result {

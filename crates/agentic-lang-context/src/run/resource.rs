@@ -5,15 +5,15 @@ use std::sync::Arc;
 use agentic_model::Value as Data;
 
 use crate::ast::ImportKind;
-use crate::code::Place;
+use crate::code::CodePlace;
 use crate::json::{self, Json};
-use crate::value::{Handle, Value};
+use crate::value::{ContextValue, Handle};
 
 use super::answer::data_of;
-use super::fault::Fault;
-use super::step::Flow;
-use super::task::{Task, Waits};
-use super::{Pause, World, trace};
+use super::fault::TaskFault;
+use super::step::InstructionFlow;
+use super::task::{ContextTask, Waits};
+use super::{Pause, RunWorld, trace};
 
 /// The kind of a request to a tool.
 pub const TOOL_REQUEST: &str = "tool";
@@ -22,7 +22,7 @@ pub const MEMORY_REQUEST: &str = "memory";
 
 /// A call of a tool or memory that waits for its answer.
 pub(super) struct ResourceCall {
-    pub place: Place,
+    pub place: CodePlace,
     pub resource: u32,
     pub method: Arc<str>,
     pub args: Json,
@@ -35,23 +35,23 @@ enum Access {
     Read,
 }
 
-impl World {
+impl RunWorld {
     pub(super) fn call_tool(
         &mut self,
-        task: &mut Task,
-        place: Place,
+        task: &mut ContextTask,
+        place: CodePlace,
         resource: u32,
         method: Arc<str>,
-        args: &[Value],
-    ) -> Result<Flow, Fault> {
+        args: &[ContextValue],
+    ) -> Result<InstructionFlow, TaskFault> {
         let args = self.shown_args(place, args)?;
         let call = ResourceCall { place, resource, method, args };
         Ok(self.ask_tool(task, call, Access::Call))
     }
 
     /// Tools of a JavaScript host have properties that are really read.
-    pub(super) fn is_foreign_tool(&self, value: &Value) -> bool {
-        let Value::Handle(Handle::Resource(at)) = value else { return false };
+    pub(super) fn is_foreign_tool(&self, value: &ContextValue) -> bool {
+        let ContextValue::Handle(Handle::Resource(at)) = value else { return false };
         let resource = &self.module.code.resources[*at as usize];
         resource.kind == ImportKind::Tool
             && (resource.uri.starts_with("npm:") || resource.uri.starts_with("node:"))
@@ -59,19 +59,24 @@ impl World {
 
     pub(super) fn read_tool(
         &mut self,
-        task: &mut Task,
-        place: Place,
-        tool: &Value,
+        task: &mut ContextTask,
+        place: CodePlace,
+        tool: &ContextValue,
         property: Arc<str>,
-    ) -> Result<Flow, Fault> {
-        let Value::Handle(Handle::Resource(resource)) = *tool else {
+    ) -> Result<InstructionFlow, TaskFault> {
+        let ContextValue::Handle(Handle::Resource(resource)) = *tool else {
             unreachable!("BUG: only tools get here")
         };
         let call = ResourceCall { place, resource, method: property, args: Json::List(Vec::new()) };
         Ok(self.ask_tool(task, call, Access::Read))
     }
 
-    fn ask_tool(&mut self, task: &mut Task, call: ResourceCall, access: Access) -> Flow {
+    fn ask_tool(
+        &mut self,
+        task: &mut ContextTask,
+        call: ResourceCall,
+        access: Access,
+    ) -> InstructionFlow {
         let resource = &self.module.code.resources[call.resource as usize];
         let mut payload = vec![
             ("tool", Data::text(&*resource.name)),
@@ -84,25 +89,25 @@ impl World {
         }
         let path = self.ask(task, call.place, TOOL_REQUEST, Data::map(payload));
         task.waits = Some(Waits::Resource(call));
-        Flow::Pause(Pause::Asked(path))
+        InstructionFlow::Pause(Pause::Asked(path))
     }
 
     pub(super) fn call_memory(
         &mut self,
-        task: &mut Task,
-        place: Place,
+        task: &mut ContextTask,
+        place: CodePlace,
         resource: u32,
         method: Arc<str>,
-        args: &[Value],
-    ) -> Result<Flow, Fault> {
+        args: &[ContextValue],
+    ) -> Result<InstructionFlow, TaskFault> {
         let memory = &self.module.code.resources[resource as usize];
         if !matches!(&*method, "add" | "query") {
-            return Err(Fault::new(place, format!("a memory has no method `{method}`")));
+            return Err(TaskFault::new(place, format!("a memory has no method `{method}`")));
         }
         if args.len() != 1 {
             let message =
                 format!("`{}.{method}` takes 1 argument, not {}", memory.name, args.len());
-            return Err(Fault::new(place, message));
+            return Err(TaskFault::new(place, message));
         }
         let (name, uri) = (memory.name.clone(), memory.uri.clone());
         let args = self.shown_args(place, args)?;
@@ -114,30 +119,30 @@ impl World {
         ]);
         let path = self.ask(task, place, MEMORY_REQUEST, payload);
         task.waits = Some(Waits::Resource(ResourceCall { place, resource, method, args }));
-        Ok(Flow::Pause(Pause::Asked(path)))
+        Ok(InstructionFlow::Pause(Pause::Asked(path)))
     }
 
-    fn shown_args(&self, place: Place, args: &[Value]) -> Result<Json, Fault> {
+    fn shown_args(&self, place: CodePlace, args: &[ContextValue]) -> Result<Json, TaskFault> {
         let shown = args.iter().map(|arg| self.told(place, arg));
         Ok(Json::List(shown.collect::<Result<_, _>>()?))
     }
 
     pub(super) fn resource_answered(
         &mut self,
-        task: &mut Task,
+        task: &mut ContextTask,
         call: ResourceCall,
-    ) -> Result<Flow, Fault> {
+    ) -> Result<InstructionFlow, TaskFault> {
         let module = self.module.clone();
         let resource = &module.code.resources[call.resource as usize];
         let answer = task.answer.take().expect("a task wakes with its answer");
         match data_of(answer) {
             Ok(result) => {
-                task.stack.push(Value::from_json(&result));
+                task.stack.push(ContextValue::from_json(&result));
                 if self.traces() {
                     let event = trace::resource_event(resource, &call.method, call.args, result);
                     self.trace(task, event);
                 }
-                Ok(Flow::Next)
+                Ok(InstructionFlow::Next)
             }
             Err(reason) => {
                 let word = if resource.kind == ImportKind::Memory { "Memory" } else { "Tool" };
@@ -147,7 +152,7 @@ impl World {
                     let event = trace::failed_resource(resource, method, call.args, &message);
                     self.trace(task, event);
                 }
-                Err(Fault::new(call.place, message))
+                Err(TaskFault::new(call.place, message))
             }
         }
     }

@@ -1,14 +1,14 @@
 //! The machine: one instruction after the other until the task pauses.
 
-use crate::code::{Op, Place};
+use crate::code::{CodePlace, Op};
 use crate::json::Json;
-use crate::value::{Addresses, Handle, Seen, Value};
+use crate::value::{Addresses, ContextValue, Handle, WalkMeasure};
 
-use super::fault::Fault;
+use super::fault::TaskFault;
 use super::live::{ENTRY_BYTES, ITEM_BYTES};
 use super::operator::{self, LIST_ITEMS_MAX};
-use super::task::{Task, Waits};
-use super::{Pause, World};
+use super::task::{ContextTask, Waits};
+use super::{Pause, RunWorld};
 
 /// To touch so many bytes is as much work as an instruction.
 const BYTES_A_STEP: u64 = 16;
@@ -18,33 +18,33 @@ const ROUND_BYTES: usize = 1600;
 const VALUE_BYTES: usize = 64;
 
 /// What an instruction leads to.
-pub(super) enum Flow {
+pub(super) enum InstructionFlow {
     Next,
     Pause(Pause),
 }
 
-impl World {
+impl RunWorld {
     /// Runs a task until it pauses.
-    pub(super) fn advance(&mut self, task: &mut Task) -> Pause {
+    pub(super) fn advance(&mut self, task: &mut ContextTask) -> Pause {
         let resumed = match task.waits.take() {
             Some(waits) => self.resume(task, waits),
-            None => Ok(Flow::Next),
+            None => Ok(InstructionFlow::Next),
         };
         let pause = match resumed {
-            Ok(Flow::Next) => self.run_ops(task),
-            Ok(Flow::Pause(pause)) => Ok(pause),
+            Ok(InstructionFlow::Next) => self.run_ops(task),
+            Ok(InstructionFlow::Pause(pause)) => Ok(pause),
             Err(fault) => Err(fault),
         };
         pause.unwrap_or_else(|fault| self.fail(task, fault))
     }
 
     /// Ends a task with a fault.
-    pub(super) fn fail(&mut self, task: &mut Task, fault: Fault) -> Pause {
+    pub(super) fn fail(&mut self, task: &mut ContextTask, fault: TaskFault) -> Pause {
         self.unwind(task, &fault);
         Pause::Failed(fault)
     }
 
-    fn run_ops(&mut self, task: &mut Task) -> Result<Pause, Fault> {
+    fn run_ops(&mut self, task: &mut ContextTask) -> Result<Pause, TaskFault> {
         let module = self.module.clone();
         let code = &module.code;
         loop {
@@ -52,21 +52,26 @@ impl World {
             let Some(left) = self.steps_left.checked_sub(1 + self.touched.take()) else {
                 let limit = self.options.steps_max;
                 let message = format!("the work of {limit} instructions was done");
-                return Err(Fault::limit(code.places[at], message));
+                return Err(TaskFault::limit(code.places[at], message));
             };
             self.steps_left = left;
             if self.is_measure_due() {
                 return Ok(Pause::Grown);
             }
             task.at += 1;
-            if let Flow::Pause(pause) = self.step(task, code.ops[at], at)? {
+            if let InstructionFlow::Pause(pause) = self.step(task, code.ops[at], at)? {
                 return Ok(pause);
             }
         }
     }
 
     // size: an arm for each instruction.
-    fn step(&mut self, task: &mut Task, op: Op, at: usize) -> Result<Flow, Fault> {
+    fn step(
+        &mut self,
+        task: &mut ContextTask,
+        op: Op,
+        at: usize,
+    ) -> Result<InstructionFlow, TaskFault> {
         match op {
             Op::Local(slot) => {
                 let value = task.slot(slot).clone();
@@ -77,7 +82,7 @@ impl World {
                 *task.slot_mut(slot) = value;
             }
             Op::Constant(constant) => {
-                let value = Value::from_json(&self.module.code.constants[constant as usize]);
+                let value = ContextValue::from_json(&self.module.code.constants[constant as usize]);
                 task.stack.push(value);
             }
             Op::Binary(operator) => {
@@ -87,11 +92,11 @@ impl World {
             }
             Op::Not => {
                 let value = !task.pop().is_true();
-                task.stack.push(Value::Bool(value));
+                task.stack.push(ContextValue::Bool(value));
             }
             Op::Truth => {
                 let value = task.pop().is_true();
-                task.stack.push(Value::Bool(value));
+                task.stack.push(ContextValue::Bool(value));
             }
             Op::Pop => drop(task.pop()),
             Op::Swap => {
@@ -119,8 +124,10 @@ impl World {
                 let value = self.resource_value(resource);
                 task.stack.push(value);
             }
-            Op::Agent(agent) => task.stack.push(Value::Handle(Handle::Agent(agent))),
-            Op::Function(function) => task.stack.push(Value::Handle(Handle::Function(function))),
+            Op::Agent(agent) => task.stack.push(ContextValue::Handle(Handle::Agent(agent))),
+            Op::Function(function) => {
+                task.stack.push(ContextValue::Handle(Handle::Function(function)))
+            }
             Op::Member(name) => {
                 let object = task.pop();
                 let name = &self.module.code.names[name as usize];
@@ -144,14 +151,14 @@ impl World {
             Op::List(count) => {
                 let items = task.pop_many(count as usize);
                 self.make_container(items.len());
-                task.stack.push(Value::list(items));
+                task.stack.push(ContextValue::list(items));
             }
             Op::Object(shape) => {
                 let keys = &self.module.code.shapes[shape as usize];
                 let values = task.pop_many(keys.len());
                 self.make_container(values.len());
                 let entries = keys.iter().cloned().zip(values).collect();
-                task.stack.push(Value::object(entries));
+                task.stack.push(ContextValue::object(entries));
             }
             Op::Call(function) => self.call(task, function, at)?,
             Op::CallAgent(function) => return self.call_agent(task, function, at),
@@ -163,25 +170,29 @@ impl World {
             Op::Generate(site) => return self.generate(task, site, at),
             Op::SourceEnd => return self.source_end(task, at),
         }
-        Ok(Flow::Next)
+        Ok(InstructionFlow::Next)
     }
 
-    pub(super) fn place(&self, at: usize) -> Place {
+    pub(super) fn place(&self, at: usize) -> CodePlace {
         self.module.code.places[at]
     }
 
-    fn resource_value(&self, resource: u32) -> Value {
+    fn resource_value(&self, resource: u32) -> ContextValue {
         if matches!(
             self.module.code.resources[resource as usize].kind,
             crate::ast::ImportKind::File
         ) {
             self.files[resource as usize].clone()
         } else {
-            Value::Handle(Handle::Resource(resource))
+            ContextValue::Handle(Handle::Resource(resource))
         }
     }
 
-    fn resume(&mut self, task: &mut Task, waits: Waits) -> Result<Flow, Fault> {
+    fn resume(
+        &mut self,
+        task: &mut ContextTask,
+        waits: Waits,
+    ) -> Result<InstructionFlow, TaskFault> {
         match waits {
             Waits::Model => self.model_answered(task),
             Waits::Resource(call) => self.resource_answered(task, call),
@@ -191,24 +202,30 @@ impl World {
         }
     }
 
-    fn for_start(&mut self, task: &mut Task, site: u32, at: usize) -> Result<(), Fault> {
+    fn for_start(&mut self, task: &mut ContextTask, site: u32, at: usize) -> Result<(), TaskFault> {
         let slot = self.module.code.loops[site as usize].slot;
         let value = task.pop();
-        let Value::List(list) = &value else {
+        let ContextValue::List(list) = &value else {
             let sort = operator::sort(&value);
-            return Err(Fault::new(self.place(at), format!("`for` takes a list, not {sort}")));
+            return Err(TaskFault::new(self.place(at), format!("`for` takes a list, not {sort}")));
         };
         let count = list.items.borrow().len();
-        *task.slot_mut(slot + 1) = Value::Number(0.0);
-        *task.slot_mut(slot + 2) = Value::Number(count as f64);
+        *task.slot_mut(slot + 1) = ContextValue::Number(0.0);
+        *task.slot_mut(slot + 2) = ContextValue::Number(count as f64);
         *task.slot_mut(slot) = value;
         Ok(())
     }
 
-    fn for_next(&mut self, task: &mut Task, site: u32, exit: u32, at: usize) -> Result<(), Fault> {
+    fn for_next(
+        &mut self,
+        task: &mut ContextTask,
+        site: u32,
+        exit: u32,
+        at: usize,
+    ) -> Result<(), TaskFault> {
         let loop_site = &self.module.code.loops[site as usize];
         let slot = loop_site.slot;
-        let (Value::Number(index), Value::Number(count)) =
+        let (ContextValue::Number(index), ContextValue::Number(count)) =
             (task.slot(slot + 1), task.slot(slot + 2))
         else {
             unreachable!("BUG: the slots of a loop hold its numbers")
@@ -218,17 +235,17 @@ impl World {
             task.at = exit as usize;
             return Ok(());
         }
-        let Value::List(list) = task.slot(slot) else {
+        let ContextValue::List(list) = task.slot(slot) else {
             unreachable!("BUG: the slots of a loop hold its list")
         };
         let item = list.items.borrow().get(index as usize).cloned().unwrap_or_default();
-        *task.slot_mut(slot + 1) = Value::Number(index + 1.0);
+        *task.slot_mut(slot + 1) = ContextValue::Number(index + 1.0);
         // Whether anybody listens changes nothing about what a run may do.
         self.touch(ROUND_BYTES);
         if self.traces() {
             let value = item.to_json(&self.module.code);
             let value =
-                value.map_err(|unshowable| Fault::unshowable(self.place(at), unshowable))?;
+                value.map_err(|unshowable| TaskFault::unshowable(self.place(at), unshowable))?;
             let event = super::trace::for_event(loop_site, index, count, value);
             self.trace(task, event);
         }
@@ -237,25 +254,30 @@ impl World {
     }
 
     /// Copies a value as data.
-    pub(super) fn shown(&self, place: Place, value: &Value) -> Result<Json, Fault> {
+    pub(super) fn shown(&self, place: CodePlace, value: &ContextValue) -> Result<Json, TaskFault> {
         self.copied(place, value, Addresses::Shown)
     }
 
     /// Copies a value as data that may reach a model, now or later.
-    pub(super) fn told(&self, place: Place, value: &Value) -> Result<Json, Fault> {
+    pub(super) fn told(&self, place: CodePlace, value: &ContextValue) -> Result<Json, TaskFault> {
         self.copied(place, value, self.meaning.addresses())
     }
 
-    fn copied(&self, place: Place, value: &Value, addresses: Addresses) -> Result<Json, Fault> {
+    fn copied(
+        &self,
+        place: CodePlace,
+        value: &ContextValue,
+        addresses: Addresses,
+    ) -> Result<Json, TaskFault> {
         let (json, seen) = value
             .to_json_counted(&self.module.code, addresses)
-            .map_err(|unshowable| Fault::unshowable(place, unshowable))?;
+            .map_err(|unshowable| TaskFault::unshowable(place, unshowable))?;
         self.touch_seen(seen);
         Ok(json)
     }
 
     /// Takes note of the work of looking at all of a value.
-    pub(super) fn touch_seen(&self, seen: Seen) {
+    pub(super) fn touch_seen(&self, seen: WalkMeasure) {
         self.touch(seen.n_values.saturating_mul(VALUE_BYTES).saturating_add(seen.n_bytes));
     }
 
@@ -269,17 +291,17 @@ impl World {
     /// Appends to a list.
     pub(super) fn list_add(
         &self,
-        place: Place,
-        list: &Value,
-        mut args: Vec<Value>,
-    ) -> Result<Value, Fault> {
-        let Value::List(cells) = list else { unreachable!("BUG: only lists get here") };
+        place: CodePlace,
+        list: &ContextValue,
+        mut args: Vec<ContextValue>,
+    ) -> Result<ContextValue, TaskFault> {
+        let ContextValue::List(cells) = list else { unreachable!("BUG: only lists get here") };
         let (Some(item), true) = (args.pop(), args.is_empty()) else {
-            return Err(Fault::new(place, "`add` takes exactly one value"));
+            return Err(TaskFault::new(place, "`add` takes exactly one value"));
         };
         if cells.items.borrow().len() >= LIST_ITEMS_MAX {
             let message = format!("a list has more than {LIST_ITEMS_MAX} items");
-            return Err(Fault::limit(place, message));
+            return Err(TaskFault::limit(place, message));
         }
         cells.items.borrow_mut().push(item);
         self.make(ITEM_BYTES);
@@ -287,8 +309,8 @@ impl World {
     }
 }
 
-fn count_down(task: &mut Task, slot: u32, exit: u32) {
-    if let Value::Number(left) = task.slot_mut(slot)
+fn count_down(task: &mut ContextTask, slot: u32, exit: u32) {
+    if let ContextValue::Number(left) = task.slot_mut(slot)
         && *left >= 1.0
     {
         *left -= 1.0

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::ast::ImportKind;
-use crate::code::{Code, ForSite, Resource, UseSite, Validation};
-use crate::context::clip::Clipped;
-use crate::context::prompt::Item;
+use crate::code::{ContextCode, ForSite, Resource, UseSite, Validation};
+use crate::context::clip::ClippedValue;
+use crate::context::prompt::ContextItem;
 use crate::dialect::Version;
 use crate::json::Json;
 
@@ -15,7 +15,7 @@ use super::generate::Generation;
 const REPLY_CHARS_MAX: usize = 4_000;
 
 /// What became of a `parallel for`.
-pub(super) struct Fork {
+pub(super) struct ForkTrace {
     pub duration_ms: i64,
     pub concurrency: usize,
     pub iterations: Vec<Json>,
@@ -194,7 +194,7 @@ pub(super) fn iteration(
     Json::object(data)
 }
 
-pub(super) fn parallel_event(site: &ForSite, fork: Fork) -> Json {
+pub(super) fn parallel_event(site: &ForSite, fork: ForkTrace) -> Json {
     let mut data = vec![
         ("item", Json::Text(site.item.clone())),
         ("source", Json::Text(site.source.clone())),
@@ -214,7 +214,7 @@ pub(super) fn parallel_event(site: &ForSite, fork: Fork) -> Json {
 
 /// Returns the event of a `generate`; version 0.1.0 recorded none for one that failed.
 pub(super) fn generate_event(
-    code: &Code,
+    code: &ContextCode,
     generation: &Generation,
     result: Result<Json, &str>,
 ) -> Option<Json> {
@@ -276,7 +276,7 @@ fn summed(usages: &[Json]) -> Json {
     Json::object(["input_tokens", "output_tokens"].map(|key| (key, sum(key))))
 }
 
-fn config(code: &Code, generation: &Generation) -> Json {
+fn config(code: &ContextCode, generation: &Generation) -> Json {
     let options = &code.generates[generation.site as usize].options;
     Json::object([
         ("max_output", max_output(code, generation)),
@@ -288,13 +288,13 @@ fn config(code: &Code, generation: &Generation) -> Json {
     ])
 }
 
-fn max_output(code: &Code, generation: &Generation) -> Json {
+fn max_output(code: &ContextCode, generation: &Generation) -> Json {
     let options = &code.generates[generation.site as usize].options;
     options.max_output.as_ref().map_or(Json::Null, |budget| budget.to_json())
 }
 
 /// Everything that the model could see.
-fn context(code: &Code, generation: &Generation) -> Json {
+fn context(code: &ContextCode, generation: &Generation) -> Json {
     let site = &code.generates[generation.site as usize];
     let model = &code.resources[site.model as usize];
     let items = generation.items.iter().enumerate().map(|(index, item)| item_json(index, item));
@@ -323,7 +323,7 @@ fn context(code: &Code, generation: &Generation) -> Json {
     ])
 }
 
-fn item_json(index: usize, item: &Item) -> Json {
+fn item_json(index: usize, item: &ContextItem) -> Json {
     let content = &item.content;
     Json::object([
         ("index", Json::count(index)),
@@ -340,7 +340,7 @@ fn item_json(index: usize, item: &Item) -> Json {
 }
 
 /// Says how a value was clipped: by its letters, its items or its fields.
-fn strategy(content: &Clipped) -> Option<&'static str> {
+fn strategy(content: &ClippedValue) -> Option<&'static str> {
     let strategy = match &content.value {
         Json::Text(_) => "letters",
         Json::List(_) => "items",
@@ -351,7 +351,7 @@ fn strategy(content: &Clipped) -> Option<&'static str> {
 }
 
 /// The event as version 0.1.0 wrote it.
-fn first_generate_event(code: &Code, generation: &Generation, result: Json) -> Json {
+fn first_generate_event(code: &ContextCode, generation: &Generation, result: Json) -> Json {
     let options = &code.generates[generation.site as usize].options;
     event(
         "generate",

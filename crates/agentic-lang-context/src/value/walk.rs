@@ -20,7 +20,7 @@ pub(crate) enum Unshowable {
 
 /// How much a walk saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct WalkMeasure {
     pub n_values: usize,
     /// The bytes of texts and keys.
     pub n_bytes: usize,
@@ -28,7 +28,7 @@ pub(crate) struct Seen {
 
 /// Where a walk is when it comes to a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entered {
+pub(crate) enum WalkEntry {
     Inside,
     /// It has not entered: the container is one of those around it.
     InsideItself,
@@ -36,20 +36,20 @@ pub(crate) enum Entered {
 
 /// A walk over one value.
 #[derive(Debug)]
-pub(crate) struct Walk {
+pub(crate) struct ValueWalk {
     /// The containers around the value that is seen.
     above: Vec<*const ()>,
     values_left: usize,
     bytes_left: usize,
 }
 
-impl Default for Walk {
-    fn default() -> Walk {
-        Walk { above: Vec::new(), values_left: SHOWN_VALUES_MAX, bytes_left: SHOWN_BYTES_MAX }
+impl Default for ValueWalk {
+    fn default() -> ValueWalk {
+        ValueWalk { above: Vec::new(), values_left: SHOWN_VALUES_MAX, bytes_left: SHOWN_BYTES_MAX }
     }
 }
 
-impl Walk {
+impl ValueWalk {
     pub fn see_value(&mut self) -> Result<(), Unshowable> {
         self.values_left = self.values_left.checked_sub(1).ok_or(Unshowable::TooLarge)?;
         Ok(())
@@ -61,15 +61,15 @@ impl Walk {
     }
 
     /// Steps into a container, unless it is inside itself.
-    pub fn enter(&mut self, container: *const ()) -> Result<Entered, Unshowable> {
+    pub fn enter(&mut self, container: *const ()) -> Result<WalkEntry, Unshowable> {
         if self.is_inside(container) {
-            return Ok(Entered::InsideItself);
+            return Ok(WalkEntry::InsideItself);
         }
         if self.above.len() >= JSON_NESTING_MAX {
             return Err(Unshowable::TooDeep);
         }
         self.above.push(container);
-        Ok(Entered::Inside)
+        Ok(WalkEntry::Inside)
     }
 
     /// Tells whether a container is one of those around the value that is seen.
@@ -83,8 +83,8 @@ impl Walk {
     }
 
     /// Counts what was seen so far.
-    pub fn seen(&self) -> Seen {
-        Seen {
+    pub fn seen(&self) -> WalkMeasure {
+        WalkMeasure {
             n_values: SHOWN_VALUES_MAX - self.values_left,
             n_bytes: SHOWN_BYTES_MAX - self.bytes_left,
         }

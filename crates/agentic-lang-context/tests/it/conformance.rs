@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json, compact};
-use agentic_lang_context::provider::{Memory, MockMemory, MockModel, ScriptedModel, Workspace};
+use agentic_lang_context::provider::{
+    LocalMemories, MockMemory, MockModel, ScriptedModel, TextTree,
+};
 use agentic_lang_context::{Checked, RunFault, trace};
 use agentic_replay::End;
 
@@ -85,11 +87,11 @@ fn providers(case: &Case, version: agentic_lang_context::Version) -> Providers {
         _ => Model::Mock(MockModel::new(version)),
     };
     let tools = match case.text("tools") {
-        "host" => Tools::Workspace(Workspace::new(case.workspace())),
+        "host" => Tools::Workspace(TextTree::new(case.workspace())),
         _ => Tools::Mock,
     };
     let memory = match case.text("memory") {
-        "file" => Memories::Real(Memory::default()),
+        "file" => Memories::Real(LocalMemories::default()),
         _ => Memories::Mock(MockMemory::default()),
     };
     Providers { model, tools, memory, inputs: BTreeMap::new() }

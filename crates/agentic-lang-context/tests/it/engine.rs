@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use agentic_diag::Source;
 use agentic_lang_context::json::{self, Json, compact, parse};
-use agentic_lang_context::provider::{MockMemory, MockModel, Reply, ScriptedModel};
+use agentic_lang_context::provider::{MockMemory, MockModel, PreparedReply, ScriptedModel};
 use agentic_lang_context::{
     Calls, CheckOptions, EntryPoint, LIMIT, Module, PROGRAM_FAILED, RunFault, RunOptions, Tracing,
     Version, compile, trace,
 };
 use agentic_model::Instant;
-use agentic_replay::{Answer, End, Program as _, Run, Seed, Start, Stopped};
+use agentic_replay::{Answer, End, Program as _, ProgramRun, Seed, Start, Stopped};
 
 use crate::host::{Drive, Memories, Model, Order, Providers, Record, Tools};
 
@@ -24,7 +24,7 @@ pub fn module(text: &str) -> Module {
         .unwrap_or_else(|checked| panic!("{:?}\n{text}", checked.findings))
 }
 
-pub fn providers(replies: Option<Vec<Reply>>) -> Providers {
+pub fn providers(replies: Option<Vec<PreparedReply>>) -> Providers {
     let model = match replies {
         Some(replies) => Model::Scripted(ScriptedModel::new(replies)),
         None => Model::Mock(MockModel::new(Version::V0_1_18)),
@@ -229,7 +229,7 @@ fn failed_tools_and_agents_leave_an_error_event() {
     );
     let module = module(&text);
     let mut providers = providers(None);
-    providers.tools = Tools::Workspace(agentic_lang_context::provider::Workspace::default());
+    providers.tools = Tools::Workspace(agentic_lang_context::provider::TextTree::default());
     let record = drive(&module).live(providers);
     assert!(shown(&record.end).contains("Tool W.run (sh://bash) failed: "), "{:?}", record.end);
     let trace = trace::collect(&record.events);
@@ -279,7 +279,7 @@ fn a_cancelled_run_waits_for_nothing() {
     let program = module.run(&EntryPoint::default(), RunOptions::default()).expect("it is there");
     let at = Instant::from_millis(0);
     let start = Start { input: agentic_model::Value::Null, seed: Seed([0; 32]), at };
-    let (mut run, step) = Run::begin(program, &start);
+    let (mut run, step) = ProgramRun::begin(program, &start);
     assert_eq!(step.opened.len(), 1);
     let step = run.cancel("enough", at);
     assert_eq!((step.end, step.withdrawn.len()), (Some(End::Cancelled), 1));

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use agentic_lang_context::json::{self, Json};
 use agentic_lang_context::provider::{
-    Memory, MockMemory, MockModel, ScriptedModel, Stamp, Workspace, mock_tool,
+    EffectStamp, LocalMemories, MockMemory, MockModel, ScriptedModel, TextTree, mock_tool,
 };
 use agentic_lang_context::{EntryPoint, Module, RunOptions};
 use agentic_model::Instant;
 use agentic_replay::{
-    Answer, End, Event, Failure, Path, Request, RequestHash, RequestId, Run, Seed, Start, Step,
+    Answer, End, Event, Failure, HostStep, Path, ProgramRun, Request, RequestHash, RequestId, Seed,
+    Start,
 };
 
 #[derive(Debug, Clone, PartialEq)]
@@ -21,13 +22,13 @@ pub enum Model {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Tools {
     Mock,
-    Workspace(Workspace),
+    Workspace(TextTree),
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Memories {
     Mock(MockMemory),
-    Real(Memory),
+    Real(LocalMemories),
 }
 
 /// The state of every provider of one run.
@@ -57,7 +58,7 @@ impl Providers {
                 Memories::Real(memory) => {
                     let hash = request.hash().expect("a payload is data");
                     let id = RequestId::derive("test", &request.path, &hash);
-                    let stamp = Stamp { request_id: &id, at: Instant::from_millis(0) };
+                    let stamp = EffectStamp { request_id: &id, at: Instant::from_millis(0) };
                     memory.answer(payload, stamp)
                 }
             },
@@ -138,7 +139,7 @@ impl Drive<'_> {
         self.run(providers, &[], &empty())
     }
 
-    fn begin(&self) -> (Run<agentic_lang_context::Run>, Step) {
+    fn begin(&self) -> (ProgramRun<agentic_lang_context::ContextRun>, HostStep) {
         let program = self.module.run(&self.entry, self.options.clone());
         let program = program.expect("the entry point is there");
         let start = Start {
@@ -146,7 +147,7 @@ impl Drive<'_> {
             seed: Seed([0; 32]),
             at: Instant::from_millis(0),
         };
-        Run::begin(program, &start)
+        ProgramRun::begin(program, &start)
     }
 }
 
@@ -154,7 +155,7 @@ fn empty() -> Record {
     Record { asked: Vec::new(), open: Vec::new(), end: End::Cancelled, events: Vec::new() }
 }
 
-fn absorb(record: &mut Record, run: &Run<agentic_lang_context::Run>, step: Step) {
+fn absorb(record: &mut Record, run: &ProgramRun<agentic_lang_context::ContextRun>, step: HostStep) {
     let open = run
         .open()
         .iter()

@@ -1,13 +1,13 @@
 //! What models may answer.
 
 use agentic_lang_context::json::{Json, parse};
-use agentic_lang_context::provider::Reply;
+use agentic_lang_context::provider::PreparedReply;
 use agentic_lang_context::trace;
 
 use crate::engine::{HEAD, drive, module, providers, shown};
 
 /// Runs one `generate` on these replies; gives the end and the number of requests.
-fn run(options: &str, contract: &str, replies: Vec<Reply>) -> (String, usize) {
+fn run(options: &str, contract: &str, replies: Vec<PreparedReply>) -> (String, usize) {
     let text = format!("{HEAD}generate({{ input: 'Go'{options} }}){contract}\n}}\n}}");
     let module = module(&text);
     let drive = drive(&module);
@@ -19,8 +19,8 @@ fn run(options: &str, contract: &str, replies: Vec<Reply>) -> (String, usize) {
     (shown(&record.end), record.asked.len())
 }
 
-fn text(text: impl Into<String>) -> Reply {
-    Reply::Text(text.into())
+fn text(text: impl Into<String>) -> PreparedReply {
+    PreparedReply::Text(text.into())
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn attempts_are_used_for_bad_replies_alone() {
     let contract = " -> { a: number }";
     assert_eq!(run(three, contract, vec![bad(), bad(), good()]), (r#"{"a":1}"#.to_owned(), 3));
     assert_eq!(run(three, contract, vec![bad(), bad(), bad(), good()]).1, 3);
-    let down = || Reply::Error("LLM provider request failed (500): down".to_owned());
+    let down = || PreparedReply::Error("LLM provider request failed (500): down".to_owned());
     let (end, count) = run(three, contract, vec![bad(), down(), good()]);
     assert_eq!(count, 2);
     assert!(end.contains("(500)"), "{end}");
-    let claims = || Reply::Error("LLM provider did not return JSON: x".to_owned());
+    let claims = || PreparedReply::Error("LLM provider did not return JSON: x".to_owned());
     assert_eq!(run(three, contract, vec![claims(), good()]).1, 2);
     assert!(run(three, contract, vec![]).0.contains("no reply number 1"));
 }
@@ -96,6 +96,6 @@ fn a_failed_generate_is_one_event() {
 #[test]
 fn values_of_providers_keep_what_they_are() {
     let value = parse(r#"{"z":1,"a":{"y":[],"b":null}}"#).expect("valid");
-    let (end, _) = run("", " -> { z: number\na: json }", vec![Reply::Value(value)]);
+    let (end, _) = run("", " -> { z: number\na: json }", vec![PreparedReply::Value(value)]);
     assert_eq!(end, r#"{"z":1,"a":{"y":[],"b":null}}"#);
 }

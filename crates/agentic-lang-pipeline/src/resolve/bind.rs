@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use agentic_diag::Span;
 use agentic_model::{Map, Value};
-use agentic_plan::{Backend, BindError, BuiltinSpec, Param, Type};
+use agentic_plan::{AgentParameter, Backend, BindError, BuiltinSpec, ParameterType};
 
-use super::Resolver;
-use crate::ast::{Argument, Call, Literal, NamedArgument};
-use crate::finding::{Finding, FindingKind, shown};
+use super::NameResolver;
+use crate::ast::{BuiltinCall, Literal, NamedArgument, WrittenValue};
+use crate::finding::{FindingKind, PipelineFinding, shown};
 
 /// What a call passes, defaults included.
 pub(super) struct Bound {
@@ -16,11 +16,11 @@ pub(super) struct Bound {
     pub args: Vec<Value>,
 }
 
-impl Resolver<'_> {
+impl NameResolver<'_> {
     /// Binds the arguments of a call; reports all that is wrong with them.
     pub(super) fn bind(
         &mut self,
-        call: &Call,
+        call: &BuiltinCall,
         spec: &BuiltinSpec,
         backend: Backend,
     ) -> Option<Bound> {
@@ -43,7 +43,7 @@ impl Resolver<'_> {
         for named in call.named.iter().flatten() {
             self.bind_named(&mut bound, &mut given, named, spec, backend);
         }
-        let is_given = |param: &Param| given.contains_key(param.name.as_str());
+        let is_given = |param: &AgentParameter| given.contains_key(param.name.as_str());
         if let Some(param) =
             spec.schema.params.iter().find(|param| param.is_required() && !is_given(param))
         {
@@ -73,7 +73,7 @@ impl Resolver<'_> {
         if let Some(first) = given.get(param.name.as_str()) {
             let message = format!("`{}` is given twice", param.name);
             self.findings.push(
-                Finding::new(FindingKind::DuplicateArg, span, message)
+                PipelineFinding::new(FindingKind::DuplicateArg, span, message)
                     .because("given again here")
                     .see(*first, "first given here")
                     .about(&spec.name)
@@ -88,8 +88,8 @@ impl Resolver<'_> {
     fn bind_param(
         &mut self,
         bound: &mut Bound,
-        param: &Param,
-        argument: &Argument,
+        param: &AgentParameter,
+        argument: &WrittenValue,
         backend: Backend,
     ) {
         let Some(value) = self.fit(&param.kind, argument, &param.name, backend) else { return };
@@ -105,7 +105,7 @@ impl Resolver<'_> {
                     | BindError::Type { .. }) => other.to_string(),
                 };
                 self.findings.push(
-                    Finding::new(FindingKind::ArgValue, argument.site.0, error.to_string())
+                    PipelineFinding::new(FindingKind::ArgValue, argument.site.0, error.to_string())
                         .because(reason)
                         .of_param(&param.name),
                 );
@@ -116,28 +116,33 @@ impl Resolver<'_> {
     /// Turns a written value into one of a type; what is wrong is reported at the innermost value.
     fn fit(
         &mut self,
-        kind: &Type,
-        argument: &Argument,
+        kind: &ParameterType,
+        argument: &WrittenValue,
         param: &str,
         backend: Backend,
     ) -> Option<Value> {
         match (kind, &argument.literal) {
-            (Type::String, Literal::Text(text)) => Some(Value::text(text)),
-            (Type::Int | Type::Number, Literal::Int(number)) => Some(Value::Int(*number)),
-            (Type::Number, Literal::Float(number)) => Some(Value::Float(*number)),
-            (Type::Bool, Literal::Bool(truth)) => Some(Value::Bool(*truth)),
-            (Type::Ref, Literal::Ref(name)) => self.refer(name, argument.site.0, param, backend),
-            (Type::List(kind), Literal::List(items)) => {
+            (ParameterType::String, Literal::Text(text)) => Some(Value::text(text)),
+            (ParameterType::Int | ParameterType::Number, Literal::Int(number)) => {
+                Some(Value::Int(*number))
+            }
+            (ParameterType::Number, Literal::Float(number)) => Some(Value::Float(*number)),
+            (ParameterType::Bool, Literal::Bool(truth)) => Some(Value::Bool(*truth)),
+            (ParameterType::Ref, Literal::Ref(name)) => {
+                self.refer(name, argument.site.0, param, backend)
+            }
+            (ParameterType::List(kind), Literal::List(items)) => {
                 let items: Vec<Option<Value>> =
                     items.iter().map(|item| self.fit(kind, item, param, backend)).collect();
                 items.into_iter().collect::<Option<Vec<Value>>>().map(Value::List)
             }
             (kind, literal) => {
                 let message = format!("`{param}` wants {kind}, not {}", literal_in_words(literal));
-                let mut finding = Finding::new(FindingKind::ArgType, argument.site.0, message)
-                    .because(format!("expected {kind}"))
-                    .of_param(param);
-                if (kind, matches!(literal, Literal::Text(_))) == (&Type::Ref, true) {
+                let mut finding =
+                    PipelineFinding::new(FindingKind::ArgType, argument.site.0, message)
+                        .because(format!("expected {kind}"))
+                        .of_param(param);
+                if (kind, matches!(literal, Literal::Text(_))) == (&ParameterType::Ref, true) {
                     finding = finding.hint("a reference is a name without quotes");
                 }
                 self.findings.push(finding);
@@ -166,20 +171,22 @@ impl Resolver<'_> {
     }
 }
 
-fn too_many(spec: &BuiltinSpec, span: Span) -> Finding {
+fn too_many(spec: &BuiltinSpec, span: Span) -> PipelineFinding {
     let n = spec.schema.params.len();
     let values = if n == 1 { "value" } else { "values" };
     let message = match n {
         0 => format!("`{}` takes no values", spec.name),
         n => format!("`{}` takes {n} {values} at most", spec.name),
     };
-    Finding::new(FindingKind::Arity, span, message).because("one too many").about(&spec.name)
+    PipelineFinding::new(FindingKind::Arity, span, message)
+        .because("one too many")
+        .about(&spec.name)
 }
 
-fn unknown_argument(spec: &BuiltinSpec, name: &str, span: Span) -> Finding {
+fn unknown_argument(spec: &BuiltinSpec, name: &str, span: Span) -> PipelineFinding {
     let message = format!("`{}` has no argument `{}`", spec.name, shown(name));
     let names = spec.schema.params.iter().map(|param| param.name.as_str());
-    let finding = Finding::new(FindingKind::UnknownArg, span, message)
+    let finding = PipelineFinding::new(FindingKind::UnknownArg, span, message)
         .because("not an argument")
         .about(&spec.name);
     match agentic_diag::nearest(name, names) {
@@ -189,13 +196,13 @@ fn unknown_argument(spec: &BuiltinSpec, name: &str, span: Span) -> Finding {
     .of_param(&shown(name))
 }
 
-fn missing(call: &Call, spec: &BuiltinSpec, param: &Param) -> Finding {
+fn missing(call: &BuiltinCall, spec: &BuiltinSpec, param: &AgentParameter) -> PipelineFinding {
     let kind = match &call.named {
         None => FindingKind::Arity,
         Some(_) => FindingKind::MissingArg,
     };
     let message = format!("`{}` needs `{}`", spec.name, param.name);
-    Finding::new(kind, call.name_site.0, message)
+    PipelineFinding::new(kind, call.name_site.0, message)
         .because(format!("`{}` ({}) is missing", param.name, param.kind))
         .about(&spec.name)
         .of_param(&param.name)

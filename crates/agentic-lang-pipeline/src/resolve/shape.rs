@@ -2,35 +2,37 @@
 
 use agentic_plan::{Registry, ValueShape};
 
-use crate::ast::{Call, Node};
-use crate::finding::{Finding, FindingKind, Findings};
+use crate::ast::{BuiltinCall, PipelineNode};
+use crate::finding::{FindingKind, Findings, PipelineFinding};
 
 /// Reports every stage that declares to take something else than the stage before declares to
 /// give.
-pub(super) fn check(body: &Node, registry: &Registry, findings: &mut Findings) {
+pub(super) fn check(body: &PipelineNode, registry: &Registry, findings: &mut Findings) {
     outputs(body, None, registry, findings);
 }
 
 /// Walks a piece whose input has a shape; returns the shapes of its free outputs.
 fn outputs(
-    node: &Node,
+    node: &PipelineNode,
     input: Option<ValueShape>,
     registry: &Registry,
     findings: &mut Findings,
 ) -> Vec<Option<ValueShape>> {
     match node {
-        Node::Call(call) => vec![through_call(call, input, registry, findings)],
-        Node::Parallel(branches, _) => {
+        PipelineNode::Call(call) => vec![through_call(call, input, registry, findings)],
+        PipelineNode::Parallel(branches, _) => {
             branches.iter().flat_map(|branch| outputs(branch, input, registry, findings)).collect()
         }
-        Node::Pipeline(stages, _) => {
+        PipelineNode::Pipeline(stages, _) => {
             let mut free = vec![input];
             for stage in stages {
                 free = outputs(stage, joined(&free), registry, findings);
             }
             free
         }
-        Node::Nested(block) => vec![joined(&outputs(&block.body, input, registry, findings))],
+        PipelineNode::Nested(block) => {
+            vec![joined(&outputs(&block.body, input, registry, findings))]
+        }
     }
 }
 
@@ -43,7 +45,7 @@ fn joined(free: &[Option<ValueShape>]) -> Option<ValueShape> {
 }
 
 fn through_call(
-    call: &Call,
+    call: &BuiltinCall,
     input: Option<ValueShape>,
     registry: &Registry,
     findings: &mut Findings,
@@ -54,7 +56,7 @@ fn through_call(
     {
         let message = format!("`{}` takes {accepted}, but is given {given}", spec.name);
         findings.push(
-            Finding::new(FindingKind::TypeMismatch, call.name_site.0, message)
+            PipelineFinding::new(FindingKind::TypeMismatch, call.name_site.0, message)
                 .because(format!("takes {accepted}"))
                 .about(&spec.name),
         );

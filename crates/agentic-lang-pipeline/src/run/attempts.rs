@@ -1,13 +1,13 @@
 //! One call with its attempts and pauses. Each attempt and each pause is a request.
 
 use agentic_model::Value;
-use agentic_plan::Retry;
-use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
+use agentic_plan::RetryLimits;
+use agentic_replay::{Answer, Delivery, Failure, Request, RequestScope};
 
-use crate::run::hold::Hold;
-use crate::run::outgoing::{Outgoing, RequestKind};
+use crate::run::hold::HoldTask;
+use crate::run::outgoing::{OutgoingCall, RequestKind};
 use crate::run::reply;
-use crate::run::task::{Meaning, Turning, World};
+use crate::run::task::{PipelineWorld, TaskTurn, VersionMeaning};
 
 /// Failures that no further attempt can mend.
 const FINAL_CODES: [&str; 14] = [
@@ -42,27 +42,30 @@ pub(super) const OUTPUT_NESTING_MAX: usize = 48;
 
 /// How often a call is tried, and how long.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Policy {
-    pub retry: Retry,
+pub(super) struct AttemptPolicy {
+    pub retry: RetryLimits,
     pub timeout_ms: Option<u64>,
 }
 
-impl Policy {
+impl AttemptPolicy {
     /// The policy of activities: three attempts of three minutes.
-    pub fn activity() -> Policy {
-        Policy::of(3, 180_000)
+    pub fn activity() -> AttemptPolicy {
+        AttemptPolicy::of(3, 180_000)
     }
 
     /// The policy of the calls of loops: five attempts of two minutes, pauses up to 30 seconds.
-    pub fn converse() -> Policy {
-        let policy = Policy::of(5, 120_000);
-        Policy { retry: Retry { max_interval_ms: Some(30_000), ..policy.retry }, ..policy }
+    pub fn converse() -> AttemptPolicy {
+        let policy = AttemptPolicy::of(5, 120_000);
+        AttemptPolicy {
+            retry: RetryLimits { max_interval_ms: Some(30_000), ..policy.retry },
+            ..policy
+        }
     }
 
     /// Pauses begin with a second and double.
-    pub fn of(max_attempts: u64, timeout_ms: u64) -> Policy {
-        Policy {
-            retry: Retry {
+    pub fn of(max_attempts: u64, timeout_ms: u64) -> AttemptPolicy {
+        AttemptPolicy {
+            retry: RetryLimits {
                 max_attempts,
                 initial_ms: 1_000,
                 backoff: 2.0,
@@ -74,8 +77,8 @@ impl Policy {
     }
 
     /// Replaces what a node says itself.
-    pub fn with(self, retry: Option<&Retry>, timeout_ms: Option<u64>) -> Policy {
-        Policy {
+    pub fn with(self, retry: Option<&RetryLimits>, timeout_ms: Option<u64>) -> AttemptPolicy {
+        AttemptPolicy {
             retry: retry.cloned().unwrap_or(self.retry),
             timeout_ms: timeout_ms.or(self.timeout_ms),
         }
@@ -84,32 +87,32 @@ impl Policy {
 
 /// A call under way.
 pub(super) struct Attempts {
-    outgoing: Outgoing,
-    policy: Policy,
+    outgoing: OutgoingCall,
+    policy: AttemptPolicy,
     attempt: u64,
-    phase: Phase,
+    phase: AttemptPhase,
     /// Who is called.
     kind: Option<RequestKind>,
 }
 
-enum Phase {
+enum AttemptPhase {
     Calling,
     Pausing,
     /// A human is asked about what the call gave.
-    Asking(Box<Hold>),
+    Asking(Box<HoldTask>),
 }
 
 impl Attempts {
     /// Opens the first attempt as the next request of a context.
     pub fn begin(
-        outgoing: Outgoing,
-        policy: Policy,
-        scope: &mut Scope,
-        world: &World,
-        turn: &mut Turning,
+        outgoing: OutgoingCall,
+        policy: AttemptPolicy,
+        scope: &mut RequestScope,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
     ) -> Attempts {
         let mut attempts =
-            Attempts { outgoing, policy, attempt: 0, phase: Phase::Calling, kind: None };
+            Attempts { outgoing, policy, attempt: 0, phase: AttemptPhase::Calling, kind: None };
         attempts.call(scope, world, turn);
         attempts
     }
@@ -118,13 +121,13 @@ impl Attempts {
     pub fn deliver(
         &mut self,
         delivery: Delivery,
-        scope: &mut Scope,
-        world: &World,
-        turn: &mut Turning,
+        scope: &mut RequestScope,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
     ) -> Option<Result<Value, Failure>> {
         match &self.phase {
-            Phase::Calling => {}
-            Phase::Pausing => {
+            AttemptPhase::Calling => {}
+            AttemptPhase::Pausing => {
                 return match delivery.answer {
                     Answer::Cancelled(_) => Some(Err(cancelled())),
                     Answer::Ok(_) | Answer::Failed(_) | Answer::TimedOut => {
@@ -133,12 +136,12 @@ impl Attempts {
                     }
                 };
             }
-            Phase::Asking(hold) => {
+            AttemptPhase::Asking(hold) => {
                 let decided = hold.decided(delivery.answer, turn);
                 return Some(decided.map(|value| value.get("input").cloned().unwrap_or(value)));
             }
         }
-        if self.kind == Some(RequestKind::Model) && world.meaning >= Meaning::Fenced {
+        if self.kind == Some(RequestKind::Model) && world.meaning >= VersionMeaning::Fenced {
             turn.usage.count(&delivery.path, &delivery.answer);
         }
         let failure = match delivery.answer {
@@ -167,9 +170,9 @@ impl Attempts {
     fn judged(
         &mut self,
         output: Value,
-        scope: &mut Scope,
-        world: &World,
-        turn: &mut Turning,
+        scope: &mut RequestScope,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
     ) -> Option<Result<Value, Failure>> {
         let agent = self.outgoing.agent();
         let verdict = world.registry.by_agent(agent).and_then(|spec| spec.verdict.as_ref());
@@ -177,9 +180,9 @@ impl Attempts {
             return Some(Ok(output));
         };
         let place = (self.outgoing.origin().clone(), scope.clone());
-        let hold = Hold::about(verdict, agent, place, output);
+        let hold = HoldTask::about(verdict, agent, place, output);
         turn.opened.push(hold.request(scope.next_path(), turn.now));
-        self.phase = Phase::Asking(Box::new(hold));
+        self.phase = AttemptPhase::Asking(Box::new(hold));
         None
     }
 
@@ -187,19 +190,25 @@ impl Attempts {
         FINAL_CODES.contains(&code) || self.policy.retry.non_retryable.iter().any(|own| own == code)
     }
 
-    fn call(&mut self, scope: &mut Scope, world: &World, turn: &mut Turning) {
+    fn call(&mut self, scope: &mut RequestScope, world: &PipelineWorld, turn: &mut TaskTurn) {
         self.attempt += 1;
-        self.phase = Phase::Calling;
+        self.phase = AttemptPhase::Calling;
         let mut request = self.outgoing.request(world, scope.next_path(), self.attempt);
         request.timeout_ms = self.policy.timeout_ms;
         self.kind = RequestKind::of(&request);
         turn.opened.push(request);
     }
 
-    fn pause(&mut self, failure: &Failure, scope: &mut Scope, world: &World, turn: &mut Turning) {
-        self.phase = Phase::Pausing;
+    fn pause(
+        &mut self,
+        failure: &Failure,
+        scope: &mut RequestScope,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) {
+        self.phase = AttemptPhase::Pausing;
         let path = scope.next_path();
-        let Retry { initial_ms, backoff, max_interval_ms, .. } = &self.policy.retry;
+        let RetryLimits { initial_ms, backoff, max_interval_ms, .. } = &self.policy.retry;
         // One multiplication a step gives the same number on every machine; `powi` need not.
         let mut pause_ms = *initial_ms as f64;
         for _ in 1..self.attempt {

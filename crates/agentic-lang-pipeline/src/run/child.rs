@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use agentic_model::Value;
 use agentic_plan::{Backend, BuiltinSpec};
-use agentic_replay::{Answer, Delivery, Failure, Request, Scope};
+use agentic_replay::{Answer, Delivery, Failure, Request, RequestScope};
 
 use crate::compile::compile;
 use crate::printer::quoted;
 use crate::run::outgoing::{RequestKind, spawn_payload};
 use crate::run::plan_run::PlanRun;
-use crate::run::prepare::Prepared;
-use crate::run::task::{Step, Task, Turning, World};
+use crate::run::prepare::PreparedPlan;
+use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn};
 use crate::run::{Children, prompts};
 
 /// The agent of the loop that answers one question.
@@ -24,11 +24,11 @@ const CONVERGE: &str = "sibyl/converge";
 /// Makes the program that answers a question in so many rounds. Nothing where programs cannot say
 /// it.
 pub(super) fn converging(
-    world: &World,
-    scope: Scope,
+    world: &PipelineWorld,
+    scope: RequestScope,
     question: &str,
     rounds_max: i64,
-) -> Option<Box<dyn Task>> {
+) -> Option<Box<dyn PipelineTask>> {
     let spec = world.registry.by_agent(&prompts::id(CONVERGE)).filter(|spec| fits(spec))?;
     let (name, quoted) = (&spec.name, quoted(question));
     let program =
@@ -40,7 +40,7 @@ pub(super) fn converging(
         Children::Contexts => {
             let compiled = compile(&program, Arc::clone(&world.registry)).ok()?;
             let block = compiled.blocks.into_iter().next()?;
-            let prepared = Prepared::of(block.plan, &world.registry).ok()?;
+            let prepared = PreparedPlan::of(block.plan, &world.registry).ok()?;
             let run = PlanRun::new(Arc::new(prepared), scope, Arc::new(Value::Null));
             Some(Box::new(run.with_places(block.source_map)))
         }
@@ -55,22 +55,27 @@ fn fits(spec: &BuiltinSpec) -> bool {
 
 /// A part that is a session, under way.
 struct ChildSession {
-    scope: Scope,
+    scope: RequestScope,
     question: String,
     program: String,
 }
 
-impl Task for ChildSession {
-    fn begin(&mut self, _world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for ChildSession {
+    fn begin(&mut self, _world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let path = self.scope.next_path();
         let briefing = format!("Answer this question: {}", self.question);
         let payload = spawn_payload(&path, briefing, [("program", Value::text(&self.program))]);
         turn.opened.push(Request::new(path, RequestKind::Spawn.as_str(), payload));
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn deliver(&mut self, delivery: Delivery, _world: &World, _turn: &mut Turning) -> Step {
-        Step::Done(match delivery.answer {
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        _world: &PipelineWorld,
+        _turn: &mut TaskTurn,
+    ) -> TaskStep {
+        TaskStep::Done(match delivery.answer {
             Answer::Ok(value) => Ok(value),
             Answer::Failed(failure) => Err(failure),
             Answer::TimedOut => Err(Failure::new("TimedOut", "the session took too long")),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{AgentId, Call, text_of};
-use agentic_replay::{Delivery, Failure, Scope};
+use agentic_plan::{AgentId, PlanCall, text_of};
+use agentic_replay::{Delivery, Failure, RequestScope};
 
-use crate::run::attempts::{Attempts, Policy};
-use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Meaning, Step, Task, Turning, World};
+use crate::run::attempts::{AttemptPolicy, Attempts};
+use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
+use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn, VersionMeaning};
 use crate::run::{prompts, reply};
 
 /// The rounds of a `converge` that does not say.
@@ -18,15 +18,15 @@ const ROUNDS_MAX: i64 = 50;
 
 /// The loop under way.
 pub(super) struct Converge {
-    origin: Origin,
-    scope: Scope,
+    origin: CallOrigin,
+    scope: RequestScope,
     question: String,
     researcher: AgentId,
     critic: AgentId,
     rounds_max: i64,
-    policy: Policy,
+    policy: AttemptPolicy,
     round: i64,
-    stage: Stage,
+    stage: ConvergeStage,
     attempts: Option<Attempts>,
     candidate: String,
     feedback: String,
@@ -34,18 +34,23 @@ pub(super) struct Converge {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ConvergeStage {
     Researching,
     Criticising,
 }
 
 impl Converge {
-    pub fn new(call: &Call, origin: Origin, scope: Scope, input: &Value) -> Converge {
+    pub fn new(
+        call: &PlanCall,
+        origin: CallOrigin,
+        scope: RequestScope,
+        input: &Value,
+    ) -> Converge {
         let agent = |key: &str, default: &str| {
             let given = call.params.get(key).and_then(Value::as_text);
             given.and_then(|id| AgentId::parse(id).ok()).unwrap_or_else(|| prompts::id(default))
         };
-        let policy = Policy::converse().with(call.retry.as_ref(), call.timeout_ms);
+        let policy = AttemptPolicy::converse().with(call.retry.as_ref(), call.timeout_ms);
         Converge {
             researcher: agent("researcher", prompts::RESEARCH),
             critic: agent("critic", prompts::CRITIQUE),
@@ -56,7 +61,7 @@ impl Converge {
     }
 
     /// Makes the loop with the standard agents.
-    pub fn of_question(question: String, origin: Origin, scope: Scope) -> Converge {
+    pub fn of_question(question: String, origin: CallOrigin, scope: RequestScope) -> Converge {
         Converge {
             origin,
             scope,
@@ -64,9 +69,9 @@ impl Converge {
             researcher: prompts::id(prompts::RESEARCH),
             critic: prompts::id(prompts::CRITIQUE),
             rounds_max: ROUNDS_DEFAULT,
-            policy: Policy::converse(),
+            policy: AttemptPolicy::converse(),
             round: 0,
-            stage: Stage::Researching,
+            stage: ConvergeStage::Researching,
             attempts: None,
             candidate: String::new(),
             feedback: String::new(),
@@ -79,9 +84,9 @@ impl Converge {
         Converge { rounds_max: rounds_max.clamp(1, ROUNDS_MAX), ..self }
     }
 
-    fn research(&mut self, world: &World, turn: &mut Turning) {
+    fn research(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) {
         self.round += 1;
-        self.stage = Stage::Researching;
+        self.stage = ConvergeStage::Researching;
         let input = Value::map([
             ("question", Value::text(&self.question)),
             ("previous_answer", Value::text(&self.candidate)),
@@ -91,8 +96,8 @@ impl Converge {
         self.ask(&researcher, input, world, turn);
     }
 
-    fn criticise(&mut self, world: &World, turn: &mut Turning) {
-        self.stage = Stage::Criticising;
+    fn criticise(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) {
+        self.stage = ConvergeStage::Criticising;
         let input = Value::map([
             ("question", Value::text(&self.question)),
             ("answer", Value::text(&self.candidate)),
@@ -102,16 +107,17 @@ impl Converge {
         self.ask(&critic, input, world, turn);
     }
 
-    fn ask(&mut self, agent: &AgentId, input: Value, world: &World, turn: &mut Turning) {
+    fn ask(&mut self, agent: &AgentId, input: Value, world: &PipelineWorld, turn: &mut TaskTurn) {
         let input = Arc::new(input);
-        let outgoing = Outgoing::new(self.origin.clone(), agent.clone(), input, Arguments::None);
+        let outgoing =
+            OutgoingCall::new(self.origin.clone(), agent.clone(), input, Arguments::None);
         let policy = self.policy.clone();
         self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
     }
 
     /// Takes the critic's reply; gives the result once the loop is over.
-    fn judge(&mut self, reply: &Value, meaning: Meaning) -> Result<Option<Value>, Failure> {
-        let verdict = Verdict::read(reply, meaning)?;
+    fn judge(&mut self, reply: &Value, meaning: VersionMeaning) -> Result<Option<Value>, Failure> {
+        let verdict = CriticVerdict::read(reply, meaning)?;
         self.history.push(Value::map([
             ("number", Value::Int(self.round)),
             ("research", Value::text(&self.candidate)),
@@ -131,34 +137,39 @@ impl Converge {
     }
 }
 
-impl Task for Converge {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for Converge {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.question.trim().is_empty() {
-            return Step::Done(Err(Failure::new("InvalidInput", "there is no question")));
+            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no question")));
         }
         self.research(world, turn);
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         let attempts = self.attempts.as_mut().expect("a task is begun before it is answered");
         let reply = match attempts.deliver(delivery, &mut self.scope, world, turn) {
-            None => return Step::Waiting,
-            Some(Err(failure)) => return Step::Done(Err(failure)),
+            None => return TaskStep::Waiting,
+            Some(Err(failure)) => return TaskStep::Done(Err(failure)),
             Some(Ok(reply)) => reply,
         };
-        if self.stage == Stage::Researching {
+        if self.stage == ConvergeStage::Researching {
             self.candidate = text_of(&reply);
             self.criticise(world, turn);
-            return Step::Waiting;
+            return TaskStep::Waiting;
         }
         match self.judge(&reply, world.meaning) {
             Ok(None) => {
                 self.research(world, turn);
-                Step::Waiting
+                TaskStep::Waiting
             }
-            Ok(Some(result)) => Step::Done(Ok(result)),
-            Err(failure) => Step::Done(Err(failure)),
+            Ok(Some(result)) => TaskStep::Done(Ok(result)),
+            Err(failure) => TaskStep::Done(Err(failure)),
         }
     }
 }
@@ -171,14 +182,14 @@ enum Approval {
 }
 
 /// What a critic says.
-struct Verdict {
+struct CriticVerdict {
     approval: Approval,
     confidence: f64,
     feedback: String,
 }
 
-impl Verdict {
-    fn read(value: &Value, meaning: Meaning) -> Result<Verdict, Failure> {
+impl CriticVerdict {
+    fn read(value: &Value, meaning: VersionMeaning) -> Result<CriticVerdict, Failure> {
         let map = reply::object(value, meaning)?;
         let approval = match map.get("approved") {
             Some(Value::Bool(true)) => Approval::Approved,
@@ -192,7 +203,7 @@ impl Verdict {
             Some(_) => return Err(reply::invalid("its `confidence` is not a number")),
         };
         let feedback = reply::text(&map, "feedback")?;
-        Ok(Verdict { approval, confidence: confidence.clamp(0.0, 1.0), feedback })
+        Ok(CriticVerdict { approval, confidence: confidence.clamp(0.0, 1.0), feedback })
     }
 
     fn to_value(&self) -> Value {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use agentic_model::{Instant, Map, Value};
-use agentic_plan::{AgentId, Call, Verdict, text_of};
-use agentic_replay::{Answer, Delivery, Failure, Path, Request, Scope};
+use agentic_plan::{AgentId, PlanCall, VerdictQuestion, text_of};
+use agentic_replay::{Answer, Delivery, Failure, Path, Request, RequestScope};
 
 use crate::run::failure_with;
-use crate::run::outgoing::{Origin, RequestKind};
-use crate::run::task::{Step, Task, Turning, World};
+use crate::run::outgoing::{CallOrigin, RequestKind};
+use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn};
 
 /// Who decides when nobody did in time.
 const TIMEOUT_ACTOR: &str = "system:timeout";
@@ -16,15 +16,15 @@ const ACCEPT: &str = "accept";
 const REJECT: &str = "reject";
 
 /// A hold under way.
-pub(super) struct Hold {
+pub(super) struct HoldTask {
     params: Map,
-    origin: Origin,
-    scope: Scope,
+    origin: CallOrigin,
+    scope: RequestScope,
     input: Arc<Value>,
 }
 
 /// What somebody decided.
-struct Decision {
+struct PipelineDecision {
     choice: String,
     actor: String,
     note: String,
@@ -32,20 +32,25 @@ struct Decision {
     edited: Option<Value>,
 }
 
-impl Hold {
-    pub fn new(call: &Call, origin: Origin, scope: Scope, input: Arc<Value>) -> Hold {
-        Hold { params: call.params.clone(), origin, scope, input }
+impl HoldTask {
+    pub fn new(
+        call: &PlanCall,
+        origin: CallOrigin,
+        scope: RequestScope,
+        input: Arc<Value>,
+    ) -> HoldTask {
+        HoldTask { params: call.params.clone(), origin, scope, input }
     }
 
     /// Asks about the output of an agent, as the registry says; it is the input of the hold.
     pub fn about(
-        verdict: &Verdict,
+        verdict: &VerdictQuestion,
         agent: &AgentId,
-        (origin, scope): (Origin, Scope),
+        (origin, scope): (CallOrigin, RequestScope),
         output: Value,
-    ) -> Hold {
+    ) -> HoldTask {
         let params = verdict.params(agent.as_str());
-        Hold { params, origin, scope, input: Arc::new(output) }
+        HoldTask { params, origin, scope, input: Arc::new(output) }
     }
 
     /// Makes the request at a path.
@@ -61,10 +66,10 @@ impl Hold {
     }
 
     /// Takes the decision: what was decided and about what, or why the node fails.
-    pub fn decided(&self, answer: Answer, turn: &mut Turning) -> Result<Value, Failure> {
+    pub fn decided(&self, answer: Answer, turn: &mut TaskTurn) -> Result<Value, Failure> {
         match answer {
             Answer::Ok(value) if is_expired(&value) => self.overdue(turn),
-            Answer::Ok(value) => match Decision::read(&value) {
+            Answer::Ok(value) => match PipelineDecision::read(&value) {
                 Some(decision) => self.decide(decision, turn),
                 None => {
                     let message = "the answer to the hold is not a decision";
@@ -77,8 +82,8 @@ impl Hold {
         }
     }
 
-    fn decide(&self, decision: Decision, turn: &mut Turning) -> Result<Value, Failure> {
-        let Decision { choice, actor, note, edited } = decision;
+    fn decide(&self, decision: PipelineDecision, turn: &mut TaskTurn) -> Result<Value, Failure> {
+        let PipelineDecision { choice, actor, note, edited } = decision;
         turn.decisions.push(Value::map([
             ("node", Value::text(self.scope.path().as_str())),
             ("choice", Value::text(&choice)),
@@ -106,8 +111,8 @@ impl Hold {
         ]))
     }
 
-    fn overdue(&self, turn: &mut Turning) -> Result<Value, Failure> {
-        let by_timeout = |choice: &str| Decision {
+    fn overdue(&self, turn: &mut TaskTurn) -> Result<Value, Failure> {
+        let by_timeout = |choice: &str| PipelineDecision {
             choice: choice.to_owned(),
             actor: TIMEOUT_ACTOR.to_owned(),
             note: String::new(),
@@ -121,15 +126,20 @@ impl Hold {
     }
 }
 
-impl Task for Hold {
-    fn begin(&mut self, _world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for HoldTask {
+    fn begin(&mut self, _world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let path = self.scope.next_path();
         turn.opened.push(self.request(path, turn.now));
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn deliver(&mut self, delivery: Delivery, _world: &World, turn: &mut Turning) -> Step {
-        Step::Done(self.decided(delivery.answer, turn))
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        _world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
+        TaskStep::Done(self.decided(delivery.answer, turn))
     }
 }
 
@@ -138,10 +148,10 @@ fn is_expired(decision: &Value) -> bool {
     decision.get("action").and_then(Value::as_text) == Some("expire")
 }
 
-impl Decision {
+impl PipelineDecision {
     /// Reads a decision: a choice as text, a map with `choice`, or one with the `action` of a
     /// decision commit.
-    fn read(value: &Value) -> Option<Decision> {
+    fn read(value: &Value) -> Option<PipelineDecision> {
         let text = |key: &str| value.get(key).and_then(Value::as_text);
         let choice = match (value, text("action")) {
             (Value::Text(choice), _) => choice.as_str(),
@@ -154,7 +164,7 @@ impl Decision {
         let actor = text("actor").or_else(|| text("principal")).unwrap_or_default();
         let note = text("note").or_else(|| text("rationale")).unwrap_or_default();
         let is_edit = text("action") == Some("edit");
-        Some(Decision {
+        Some(PipelineDecision {
             choice: choice.to_owned(),
             actor: actor.to_owned(),
             note: note.to_owned(),

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use agentic_model::{Cid, Map, Value};
-use agentic_plan::{AgentId, Effect, Implementation, NodeId, Work};
+use agentic_plan::{AgentId, Effect, Implementation, NodeId, NodeWork};
 use agentic_replay::{EffectClass, HOLD, Handling, KindRule, Kinds, Path, Request, SLEEP};
 
-use crate::run::prepare::Prepared;
+use crate::run::prepare::PreparedPlan;
 use crate::run::prompts;
-use crate::run::task::World;
+use crate::run::task::PipelineWorld;
 
 /// The sorts of requests that pipelines make. What a registry declares about repeating a call is
 /// part of the kind of its requests (`native.pure`, `exec.read`), because hosts decide by kind.
@@ -85,7 +85,7 @@ pub fn add_kinds(kinds: &mut Kinds) {
 
 /// Where a call comes from.
 #[derive(Debug, Clone)]
-pub(super) struct Origin {
+pub(super) struct CallOrigin {
     pub plan: Arc<Cid>,
     pub node: NodeId,
     pub requires: Option<NodeId>,
@@ -93,9 +93,9 @@ pub(super) struct Origin {
 
 /// A call that is ready to be made, as often as it takes. Its request is made anew for every
 /// attempt; what is shared until then is not copied.
-pub(super) struct Outgoing {
+pub(super) struct OutgoingCall {
     agent: AgentId,
-    origin: Origin,
+    origin: CallOrigin,
     arguments: Arguments,
     input: Arc<Value>,
     key: Option<String>,
@@ -108,18 +108,18 @@ pub(super) enum Arguments {
     /// These parameters.
     Params(Map),
     /// What a node of a plan says.
-    Node(Arc<Prepared>, usize),
+    Node(Arc<PreparedPlan>, usize),
 }
 
-impl Outgoing {
+impl OutgoingCall {
     /// Addresses a call to an agent.
     pub fn new(
-        origin: Origin,
+        origin: CallOrigin,
         agent: AgentId,
         input: Arc<Value>,
         arguments: Arguments,
-    ) -> Outgoing {
-        Outgoing { agent, origin, arguments, input, key: None }
+    ) -> OutgoingCall {
+        OutgoingCall { agent, origin, arguments, input, key: None }
     }
 
     /// Returns whom it is for.
@@ -128,12 +128,12 @@ impl Outgoing {
     }
 
     /// Returns where it comes from.
-    pub fn origin(&self) -> &Origin {
+    pub fn origin(&self) -> &CallOrigin {
         &self.origin
     }
 
     /// Makes the request of one attempt, the way the registry says.
-    pub fn request(&mut self, world: &World, path: Path, attempt: u64) -> Request {
+    pub fn request(&mut self, world: &PipelineWorld, path: Path, attempt: u64) -> Request {
         let key = self.key.get_or_insert_with(|| path.as_str().to_owned());
         let mut call = Map::from([
             ("agent".to_owned(), Value::text(self.agent.as_str())),
@@ -181,8 +181,8 @@ impl Arguments {
             Arguments::None => (None, &[]),
             Arguments::Params(params) => (Some(params), &[]),
             Arguments::Node(prepared, index) => match &prepared.plan.nodes()[*index].work {
-                Work::Call(call) => (Some(&call.params), &call.args),
-                Work::Join => (None, &[]),
+                NodeWork::Call(call) => (Some(&call.params), &call.args),
+                NodeWork::Join => (None, &[]),
             },
         }
     }

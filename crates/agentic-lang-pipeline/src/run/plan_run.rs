@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{CallKind, NodeId, SourceMap, Work};
-use agentic_replay::{Delivery, Event, Failure, Scope};
+use agentic_plan::{CallKind, NodeId, NodeWork, SourceMap};
+use agentic_replay::{Delivery, Event, Failure, RequestScope};
 
-use crate::run::attempts::{Attempts, Policy, check_output, fits};
+use crate::run::attempts::{AttemptPolicy, Attempts, check_output, fits};
 use crate::run::converge::Converge;
 use crate::run::failure_with;
-use crate::run::hold::Hold;
-use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::prepare::Prepared;
+use crate::run::hold::HoldTask;
+use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
+use crate::run::prepare::PreparedPlan;
 use crate::run::supervisor::Supervisor;
-use crate::run::task::{Mark, Routes, Step, Task, Turning, World};
+use crate::run::task::{PipelineTask, PipelineWorld, Routes, TaskStep, TaskTurn, TurnMark};
 use crate::run::tool_agent::ToolAgent;
 
 /// How many bytes of outputs the result of a block repeats, roughly: 4 MiB. All of them stand in
@@ -46,22 +46,22 @@ impl NodeState {
 
 /// A plan under way.
 pub(super) struct PlanRun {
-    prepared: Arc<Prepared>,
+    prepared: Arc<PreparedPlan>,
     places: Arc<SourceMap>,
-    scope: Scope,
+    scope: RequestScope,
     input: Arc<Value>,
     /// How many requirements of each node are still open.
     missing: Vec<usize>,
     outputs: Vec<Option<Arc<Value>>>,
     states: Vec<NodeState>,
-    tasks: Vec<Option<Box<dyn Task>>>,
+    tasks: Vec<Option<Box<dyn PipelineTask>>>,
     routes: Routes,
     ready: BTreeSet<usize>,
     n_running: usize,
 }
 
 impl PlanRun {
-    pub fn new(prepared: Arc<Prepared>, scope: Scope, input: Arc<Value>) -> PlanRun {
+    pub fn new(prepared: Arc<PreparedPlan>, scope: RequestScope, input: Arc<Value>) -> PlanRun {
         let n_nodes = prepared.plan.nodes().len();
         let missing = (0..n_nodes).map(|index| prepared.plan.required_by(index).len()).collect();
         PlanRun {
@@ -85,11 +85,11 @@ impl PlanRun {
     }
 
     /// Withdraws everything that is still waited for.
-    pub fn withdraw_all(&mut self, turn: &mut Turning) {
+    pub fn withdraw_all(&mut self, turn: &mut TaskTurn) {
         self.routes.withdraw_all(turn);
     }
 
-    pub fn prepared(&self) -> &Prepared {
+    pub fn prepared(&self) -> &PreparedPlan {
         &self.prepared
     }
 
@@ -117,7 +117,7 @@ impl PlanRun {
     }
 
     /// Starts nodes until none is ready or no place is free.
-    fn proceed(&mut self, world: &World, turn: &mut Turning) -> Step {
+    fn proceed(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         while self.n_running < world.max_concurrency {
             let Some(index) = self.ready.pop_first() else { break };
             let mark = turn.mark();
@@ -128,25 +128,25 @@ impl PlanRun {
                 return end;
             }
         }
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn start_node(&mut self, index: usize, world: &World, turn: &mut Turning) -> Step {
+    fn start_node(&mut self, index: usize, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let prepared = Arc::clone(&self.prepared);
         let node = &prepared.plan.nodes()[index];
         let call = match &node.work {
-            Work::Join => return Step::Done(Ok(self.tuple(index))),
-            Work::Call(call) => call,
+            NodeWork::Join => return TaskStep::Done(Ok(self.tuple(index))),
+            NodeWork::Call(call) => call,
         };
         let scope = self.scope.child(node.id.as_str());
-        let origin = Origin {
+        let origin = CallOrigin {
             plan: Arc::clone(&prepared.id),
             node: node.id.clone(),
             requires: node.requires.first().cloned(),
         };
         let input = self.input_of(index);
-        let mut task: Box<dyn Task> = match (call.kind, call.agent.as_str()) {
-            (CallKind::Hold, _) => Box::new(Hold::new(call, origin, scope, input)),
+        let mut task: Box<dyn PipelineTask> = match (call.kind, call.agent.as_str()) {
+            (CallKind::Hold, _) => Box::new(HoldTask::new(call, origin, scope, input)),
             (CallKind::Dynamic, _) => {
                 let inner = prepared.inner.get(&index).expect("programs are prepared before");
                 Box::new(PlanRun::new(Arc::clone(inner), scope, input))
@@ -161,9 +161,9 @@ impl PlanRun {
                 Box::new(Supervisor::new(call, origin, scope, &input))
             }
             (CallKind::Workflow | CallKind::Activity, _) => {
-                let policy = Policy::activity().with(call.retry.as_ref(), call.timeout_ms);
+                let policy = AttemptPolicy::activity().with(call.retry.as_ref(), call.timeout_ms);
                 let arguments = Arguments::Node(Arc::clone(&prepared), index);
-                let outgoing = Outgoing::new(origin, call.agent.clone(), input, arguments);
+                let outgoing = OutgoingCall::new(origin, call.agent.clone(), input, arguments);
                 Box::new(Activity::new(outgoing, policy, scope))
             }
         };
@@ -190,12 +190,18 @@ impl PlanRun {
     }
 
     /// Takes what a node came to; gives the end of the run once there is one.
-    fn absorb(&mut self, index: usize, mark: Mark, step: Step, turn: &mut Turning) -> Option<Step> {
+    fn absorb(
+        &mut self,
+        index: usize,
+        mark: TurnMark,
+        step: TaskStep,
+        turn: &mut TaskTurn,
+    ) -> Option<TaskStep> {
         self.routes.note(index, mark, turn);
-        let Step::Done(outcome) = step else { return None };
+        let TaskStep::Done(outcome) = step else { return None };
         self.tasks[index] = None;
         self.n_running -= 1;
-        let is_join = self.prepared.plan.nodes()[index].work == Work::Join;
+        let is_join = self.prepared.plan.nodes()[index].work == NodeWork::Join;
         let outcome = match outcome {
             Ok(value) => check_output(&value).map(|()| value),
             Err(failure) => Err(failure),
@@ -214,7 +220,7 @@ impl PlanRun {
         }
     }
 
-    fn complete(&mut self, index: usize, value: Value) -> Option<Step> {
+    fn complete(&mut self, index: usize, value: Value) -> Option<TaskStep> {
         self.states[index] = NodeState::Done;
         let value = Arc::new(value);
         self.outputs[index] = Some(Arc::clone(&value));
@@ -226,11 +232,11 @@ impl PlanRun {
             }
         }
         let is_exit = index == prepared.plan.exit_index();
-        is_exit.then(|| Step::Done(Ok(value.as_ref().clone())))
+        is_exit.then(|| TaskStep::Done(Ok(value.as_ref().clone())))
     }
 
     /// Stops everything that runs and says which node failed, where and why.
-    fn fail(&mut self, index: usize, cause: Failure, turn: &mut Turning) -> Step {
+    fn fail(&mut self, index: usize, cause: Failure, turn: &mut TaskTurn) -> TaskStep {
         self.states[index] = NodeState::Failed;
         for state in self.states.iter_mut().filter(|state| **state == NodeState::Running) {
             *state = NodeState::Stopped;
@@ -240,7 +246,7 @@ impl PlanRun {
         let node = &self.prepared.plan.nodes()[index];
         let mut details = vec![("node", Value::text(node.id.as_str()))];
         let mut message = format!("node `{}`", node.id);
-        if let Work::Call(call) = &node.work {
+        if let NodeWork::Call(call) = &node.work {
             details.push(("agent", Value::text(call.agent.as_str())));
             message.push_str(&format!(" (`{}`)", call.agent));
         }
@@ -251,10 +257,10 @@ impl PlanRun {
         }
         message.push_str(&format!(" failed: {}", cause.message));
         details.push(("cause", cause_value(&cause)));
-        Step::Done(Err(failure_with("NodeFailed", message, &details)))
+        TaskStep::Done(Err(failure_with("NodeFailed", message, &details)))
     }
 
-    fn report(&self, index: usize, state: NodeState, turn: &mut Turning) {
+    fn report(&self, index: usize, state: NodeState, turn: &mut TaskTurn) {
         let node: &NodeId = &self.prepared.plan.nodes()[index].id;
         let path = self.scope.path().child(node.as_str());
         let data = [
@@ -266,16 +272,21 @@ impl PlanRun {
     }
 }
 
-impl Task for PlanRun {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for PlanRun {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let free = self.missing.iter().enumerate().filter(|(_, missing)| **missing == 0);
         self.ready = free.map(|(index, _)| index).collect();
         self.proceed(world, turn)
     }
 
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
-        let Some(index) = self.routes.take(&delivery.path) else { return Step::Waiting };
-        let Some(task) = &mut self.tasks[index] else { return Step::Waiting };
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
+        let Some(index) = self.routes.take(&delivery.path) else { return TaskStep::Waiting };
+        let Some(task) = &mut self.tasks[index] else { return TaskStep::Waiting };
         let mark = turn.mark();
         let step = task.deliver(delivery, world, turn);
         match self.absorb(index, mark, step, turn) {
@@ -301,29 +312,34 @@ pub(super) fn cause_value(cause: &Failure) -> Value {
 
 /// A node that is one call of an agent.
 struct Activity {
-    scope: Scope,
-    planned: Option<(Outgoing, Policy)>,
+    scope: RequestScope,
+    planned: Option<(OutgoingCall, AttemptPolicy)>,
     attempts: Option<Attempts>,
 }
 
 impl Activity {
-    fn new(outgoing: Outgoing, policy: Policy, scope: Scope) -> Activity {
+    fn new(outgoing: OutgoingCall, policy: AttemptPolicy, scope: RequestScope) -> Activity {
         Activity { scope, planned: Some((outgoing, policy)), attempts: None }
     }
 }
 
-impl Task for Activity {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for Activity {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let (outgoing, policy) = self.planned.take().expect("a task begins once");
         self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         let attempts = self.attempts.as_mut().expect("a task is begun before it is answered");
         match attempts.deliver(delivery, &mut self.scope, world, turn) {
-            Some(outcome) => Step::Done(outcome),
-            None => Step::Waiting,
+            Some(outcome) => TaskStep::Done(outcome),
+            None => TaskStep::Waiting,
         }
     }
 }

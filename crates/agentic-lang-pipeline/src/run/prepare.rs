@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_model::{Cid, Value};
-use agentic_plan::{Backend, Call, CallKind, Mode, Node, Plan, Registry, Work};
+use agentic_plan::{
+    Backend, CallKind, GraphNode, NodeWork, Plan, PlanCall, Registry, ResolutionMode,
+};
 use agentic_replay::Failure;
 
 use crate::lower::{DYNAMIC_AGENT, plan_of_program};
@@ -17,14 +19,14 @@ use crate::run::failure_with;
 const LOOPS: [&str; 3] = ["sibyl/converge", "sibyl/tool_agent", "sibyl/supervisor"];
 
 /// A plan that is ready to run, with the plans that its nodes carry.
-pub(super) struct Prepared {
+pub(super) struct PreparedPlan {
     pub plan: Arc<Plan>,
     /// The id of the plan.
     pub id: Arc<Cid>,
-    pub inner: BTreeMap<usize, Arc<Prepared>>,
+    pub inner: BTreeMap<usize, Arc<PreparedPlan>>,
 }
 
-impl Prepared {
+impl PreparedPlan {
     /// Adds the plans that the nodes carry, each before those that its own nodes carry.
     pub fn collect_inner(&self, plans: &mut Vec<Arc<Plan>>) {
         for inner in self.inner.values() {
@@ -34,10 +36,10 @@ impl Prepared {
     }
 
     /// Prepares a plan. Programs nest no deeper than the parser allows, and so does this.
-    pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<Prepared, Failure> {
+    pub fn of(plan: Arc<Plan>, registry: &Registry) -> Result<PreparedPlan, Failure> {
         let mut inner = BTreeMap::new();
         for (index, node) in plan.nodes().iter().enumerate() {
-            let Work::Call(call) = &node.work else { continue };
+            let NodeWork::Call(call) = &node.work else { continue };
             match call.kind {
                 CallKind::Activity | CallKind::Workflow => {
                     check_agent(node, call, plan.backend(), registry)?;
@@ -52,23 +54,23 @@ impl Prepared {
                 CallKind::Hold => {}
                 CallKind::Dynamic => {
                     let carried = carried_plan(node, call, plan.backend(), registry)?;
-                    inner.insert(index, Arc::new(Prepared::of(Arc::new(carried), registry)?));
+                    inner.insert(index, Arc::new(PreparedPlan::of(Arc::new(carried), registry)?));
                 }
             }
         }
         let id = Arc::new(plan.cid());
-        Ok(Prepared { plan, id, inner })
+        Ok(PreparedPlan { plan, id, inner })
     }
 }
 
-fn refuse(code: &str, node: &Node, reason: &str) -> Failure {
+fn refuse(code: &str, node: &GraphNode, reason: &str) -> Failure {
     let message = format!("node `{}` cannot run: {reason}", node.id);
     failure_with(code, message, &[("node", Value::text(node.id.as_str()))])
 }
 
 fn check_agent(
-    node: &Node,
-    call: &Call,
+    node: &GraphNode,
+    call: &PlanCall,
     backend: Backend,
     registry: &Registry,
 ) -> Result<(), Failure> {
@@ -86,8 +88,8 @@ fn check_agent(
 }
 
 fn carried_plan(
-    node: &Node,
-    call: &Call,
+    node: &GraphNode,
+    call: &PlanCall,
     outer: Backend,
     registry: &Registry,
 ) -> Result<Plan, Failure> {
@@ -98,7 +100,7 @@ fn carried_plan(
     let text = |key: &str| call.params.get(key).and_then(Value::as_text);
     let backend = text("backend").and_then(Backend::parse);
     let backend = backend.ok_or_else(|| invalid("its program has no backend"))?;
-    let mode = text("mode").and_then(Mode::parse);
+    let mode = text("mode").and_then(ResolutionMode::parse);
     let mode = mode.ok_or_else(|| invalid("its program has no mode"))?;
     let program = text("program").ok_or_else(|| invalid("it has no program"))?;
     if outer == Backend::Memory && backend == Backend::Temporal {

@@ -1,7 +1,7 @@
 //! How far a run has come, for whoever looks on.
 
 use agentic_model::{Map, Value};
-use agentic_plan::{Backend, Mode};
+use agentic_plan::{Backend, ResolutionMode};
 
 use crate::run::FlowProgram;
 
@@ -13,7 +13,7 @@ pub struct BlockProgress {
     /// Where it runs.
     pub backend: Backend,
     /// When it is resolved.
-    pub mode: Mode,
+    pub mode: ResolutionMode,
     /// How it stands.
     pub standing: Standing,
     /// How far each node came.

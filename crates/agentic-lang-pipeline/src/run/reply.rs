@@ -4,7 +4,7 @@ use agentic_model::{Map, Value, json};
 use agentic_plan::text_of;
 use agentic_replay::Failure;
 
-use crate::run::task::Meaning;
+use crate::run::task::VersionMeaning;
 
 /// The code of a reply that is not what was asked for; never retried.
 const INVALID: &str = "InvalidLLMResponse";
@@ -27,7 +27,7 @@ pub(super) fn said(reply: Value) -> Value {
 }
 
 /// Reads a reply that must be one JSON object: data, or a text that is nothing else.
-pub(super) fn object(reply: &Value, meaning: Meaning) -> Result<Map, Failure> {
+pub(super) fn object(reply: &Value, meaning: VersionMeaning) -> Result<Map, Failure> {
     match data(reply, meaning) {
         Some(Value::Map(map)) => Ok(map),
         _ => Err(invalid("it is not one JSON object")),
@@ -36,7 +36,7 @@ pub(super) fn object(reply: &Value, meaning: Meaning) -> Result<Map, Failure> {
 
 /// Reads a reply as data: what it is, or what its text says as JSON, from its first to its last
 /// letter or in its only fenced block. A map with nothing but a text is that text.
-pub(super) fn data(reply: &Value, meaning: Meaning) -> Option<Value> {
+pub(super) fn data(reply: &Value, meaning: VersionMeaning) -> Option<Value> {
     let text = match reply {
         Value::Text(text) => text.clone(),
         Value::Map(map) if map.len() == 1 && map.contains_key("text") => text_of(reply),
@@ -51,8 +51,8 @@ pub(super) fn data(reply: &Value, meaning: Meaning) -> Option<Value> {
     };
     let whole = json::from_text(text.trim()).ok();
     whole.or_else(|| match meaning {
-        Meaning::Bare => None,
-        Meaning::Fenced => json::from_text(fenced(&text)?).ok(),
+        VersionMeaning::Bare => None,
+        VersionMeaning::Fenced => json::from_text(fenced(&text)?).ok(),
     })
 }
 
@@ -84,9 +84,9 @@ mod tests {
     fn check(text: &str, wanted: Option<i64>) {
         let found = |meaning| data(&Value::text(text), meaning);
         let wanted = wanted.map(|number| Value::map([("a", Value::Int(number))]));
-        assert_eq!(found(Meaning::Fenced), wanted, "{text}");
+        assert_eq!(found(VersionMeaning::Fenced), wanted, "{text}");
         let is_bare = text.trim().starts_with('{');
-        assert_eq!(found(Meaning::Bare), wanted.filter(|_| is_bare), "{text}");
+        assert_eq!(found(VersionMeaning::Bare), wanted.filter(|_| is_bare), "{text}");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What a run comes to.
 
 use agentic_model::{Map, Value};
-use agentic_plan::{Backend, Mode};
+use agentic_plan::{Backend, ResolutionMode};
 use agentic_replay::Failure;
 
 use crate::run::plan_run::cause_value;
-use crate::run::usage::Usage;
+use crate::run::usage::AttemptUsage;
 
 /// The results of the blocks of a source, in source order. Blocks that never started are absent.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +22,7 @@ pub struct BlockResult {
     /// Where it ran.
     pub backend: Backend,
     /// When it was resolved.
-    pub mode: Mode,
+    pub mode: ResolutionMode,
     /// How it ended.
     pub status: Status,
     /// The output of its exit; null unless it succeeded.
@@ -38,7 +38,7 @@ pub struct BlockResult {
     /// How long it took, by the clock of the run.
     pub duration_ms: i64,
     /// What its models cost; nothing under versions of the language that did not tell.
-    pub(super) usage: Usage,
+    pub(super) usage: AttemptUsage,
     /// Why it failed, if it did.
     pub error: Option<Failure>,
 }
@@ -69,7 +69,7 @@ impl RunResult {
     /// Returns the results as data.
     pub fn to_value(&self) -> Value {
         let blocks = self.blocks.iter().map(BlockResult::to_value).collect();
-        let usage = Usage::total(self.blocks.iter().map(|block| &block.usage));
+        let usage = AttemptUsage::total(self.blocks.iter().map(|block| &block.usage));
         let usage = usage.map(|usage| ("usage", usage));
         Value::map([("blocks", Value::List(blocks))].into_iter().chain(usage))
     }

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use agentic_model::Value;
-use agentic_plan::{Call, text_of};
-use agentic_replay::{Delivery, Failure, Scope};
+use agentic_plan::{PlanCall, text_of};
+use agentic_replay::{Delivery, Failure, RequestScope};
 
-use crate::run::attempts::{Attempts, Policy};
+use crate::run::attempts::{AttemptPolicy, Attempts};
 use crate::run::child::converging;
 use crate::run::converge::{Converge, count, text_param};
 use crate::run::decompose::{SubAnswer, decompose, synthesize};
-use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Meaning, Routes, Step, Task, Turning, World};
+use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
+use crate::run::task::{PipelineTask, PipelineWorld, Routes, TaskStep, TaskTurn, VersionMeaning};
 use crate::run::{prompts, reply};
 
 const SUBQUESTIONS_DEFAULT: i64 = 5;
@@ -21,17 +21,17 @@ const ROUNDS_MAX: i64 = 50;
 
 /// The supervisor under way.
 pub(super) struct Supervisor {
-    origin: Origin,
-    scope: Scope,
+    origin: CallOrigin,
+    scope: RequestScope,
     question: String,
     subquestions_max: usize,
     rounds_max: i64,
-    stage: Stage,
-    children: Vec<Child>,
+    stage: SupervisorStage,
+    children: Vec<QuestionPart>,
     routes: Routes,
 }
 
-enum Stage {
+enum SupervisorStage {
     New,
     Decomposing(Attempts),
     Working,
@@ -39,14 +39,19 @@ enum Stage {
 }
 
 /// One part of the question.
-struct Child {
+struct QuestionPart {
     question: String,
-    task: Box<dyn Task>,
+    task: Box<dyn PipelineTask>,
     outcome: Option<Result<Value, Failure>>,
 }
 
 impl Supervisor {
-    pub fn new(call: &Call, origin: Origin, scope: Scope, input: &Value) -> Supervisor {
+    pub fn new(
+        call: &PlanCall,
+        origin: CallOrigin,
+        scope: RequestScope,
+        input: &Value,
+    ) -> Supervisor {
         let subquestions =
             count(&call.params, "max_subquestions", SUBQUESTIONS_DEFAULT, SUBQUESTIONS_MAX);
         Supervisor {
@@ -55,7 +60,7 @@ impl Supervisor {
             question: text_param(&call.params, "question", input),
             subquestions_max: usize::try_from(subquestions).unwrap_or(1),
             rounds_max: count(&call.params, "max_rounds_per_child", ROUNDS_DEFAULT, ROUNDS_MAX),
-            stage: Stage::New,
+            stage: SupervisorStage::New,
             children: Vec::new(),
             routes: Routes::default(),
         }
@@ -66,21 +71,26 @@ impl Supervisor {
         &mut self,
         id: &str,
         input: Value,
-        policy: Policy,
-        world: &World,
-        turn: &mut Turning,
+        policy: AttemptPolicy,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
     ) -> Option<Attempts> {
         let agent = prompts::id(id);
         world.registry.by_agent(&agent)?;
         let input = Arc::new(input);
-        let outgoing = Outgoing::new(self.origin.clone(), agent, input, Arguments::None);
+        let outgoing = OutgoingCall::new(self.origin.clone(), agent, input, Arguments::None);
         Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn))
     }
 
     /// Starts a loop for every part.
-    fn work(&mut self, mut parts: Vec<String>, world: &World, turn: &mut Turning) -> Step {
+    fn work(
+        &mut self,
+        mut parts: Vec<String>,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         parts.truncate(self.subquestions_max);
-        self.stage = Stage::Working;
+        self.stage = SupervisorStage::Working;
         for (index, question) in parts.into_iter().enumerate() {
             let scope = self.scope.child(&format!("sub{index}"));
             let program = converging(world, scope.clone(), &question, self.rounds_max);
@@ -88,13 +98,13 @@ impl Supervisor {
                 let task = Converge::of_question(question.clone(), self.origin.clone(), scope);
                 Box::new(task.with_rounds_max(self.rounds_max))
             });
-            self.children.push(Child { question, task, outcome: None });
+            self.children.push(QuestionPart { question, task, outcome: None });
         }
         for index in 0..self.children.len() {
             let mark = turn.mark();
             let step = self.children[index].task.begin(world, turn);
             self.routes.note(index, mark, turn);
-            if let Step::Done(outcome) = step {
+            if let TaskStep::Done(outcome) = step {
                 self.children[index].outcome = Some(outcome);
             }
         }
@@ -102,28 +112,29 @@ impl Supervisor {
     }
 
     /// Goes on once every part has ended.
-    fn gather(&mut self, world: &World, turn: &mut Turning) -> Step {
+    fn gather(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.children.iter().any(|child| child.outcome.is_none()) {
-            return Step::Waiting;
+            return TaskStep::Waiting;
         }
         if self.children.iter().all(|child| !matches!(child.outcome, Some(Ok(_)))) {
             let message = "no part of the question could be answered";
-            return Step::Done(Err(Failure::new("AllChildrenFailed", message)));
+            return TaskStep::Done(Err(Failure::new("AllChildrenFailed", message)));
         }
         let input = Value::map([
             ("question", Value::text(&self.question)),
             ("sub_answers", self.sub_answers()),
         ]);
-        let policy = Policy::of(3, 60_000);
+        let policy = AttemptPolicy::of(3, 60_000);
         match self.ask(prompts::SYNTHESIZE, input, policy, world, turn) {
             Some(attempts) => {
-                self.stage = Stage::Synthesizing(attempts);
-                Step::Waiting
+                self.stage = SupervisorStage::Synthesizing(attempts);
+                TaskStep::Waiting
             }
             None => {
-                let answers: Vec<SubAnswer> = self.children.iter().map(Child::answer).collect();
+                let answers: Vec<SubAnswer> =
+                    self.children.iter().map(QuestionPart::answer).collect();
                 let text = synthesize(&self.question, &answers);
-                Step::Done(Ok(self.result(text)))
+                TaskStep::Done(Ok(self.result(text)))
             }
         }
     }
@@ -144,14 +155,19 @@ impl Supervisor {
         Value::List(answers.map(|(index, child)| child.to_value(index)).collect())
     }
 
-    fn deliver_to_child(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
-        let Some(index) = self.routes.take(&delivery.path) else { return Step::Waiting };
+    fn deliver_to_child(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
+        let Some(index) = self.routes.take(&delivery.path) else { return TaskStep::Waiting };
         let mark = turn.mark();
         let step = self.children[index].task.deliver(delivery, world, turn);
         self.routes.note(index, mark, turn);
         match step {
-            Step::Waiting => Step::Waiting,
-            Step::Done(outcome) => {
+            TaskStep::Waiting => TaskStep::Waiting,
+            TaskStep::Done(outcome) => {
                 self.children[index].outcome = Some(outcome);
                 self.gather(world, turn)
             }
@@ -159,48 +175,53 @@ impl Supervisor {
     }
 }
 
-impl Task for Supervisor {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for Supervisor {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.question.trim().is_empty() {
-            return Step::Done(Err(Failure::new("InvalidInput", "there is no question")));
+            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no question")));
         }
         let input = Value::map([
             ("question", Value::text(&self.question)),
             ("max_subquestions", Value::Int(self.subquestions_max as i64)),
         ]);
-        let policy = Policy::of(3, 30_000);
+        let policy = AttemptPolicy::of(3, 30_000);
         match self.ask(prompts::DECOMPOSE, input, policy, world, turn) {
             Some(attempts) => {
-                self.stage = Stage::Decomposing(attempts);
-                Step::Waiting
+                self.stage = SupervisorStage::Decomposing(attempts);
+                TaskStep::Waiting
             }
             None => self.work(decompose(&self.question), world, turn),
         }
     }
 
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         let outcome = match &mut self.stage {
-            Stage::New => None,
-            Stage::Working => return self.deliver_to_child(delivery, world, turn),
-            Stage::Decomposing(attempts) | Stage::Synthesizing(attempts) => {
+            SupervisorStage::New => None,
+            SupervisorStage::Working => return self.deliver_to_child(delivery, world, turn),
+            SupervisorStage::Decomposing(attempts) | SupervisorStage::Synthesizing(attempts) => {
                 attempts.deliver(delivery, &mut self.scope, world, turn)
             }
         };
         match outcome {
-            None => Step::Waiting,
-            Some(Err(failure)) => Step::Done(Err(failure)),
-            Some(Ok(reply)) if matches!(self.stage, Stage::Synthesizing(_)) => {
-                Step::Done(Ok(self.result(text_of(&reply))))
+            None => TaskStep::Waiting,
+            Some(Err(failure)) => TaskStep::Done(Err(failure)),
+            Some(Ok(reply)) if matches!(self.stage, SupervisorStage::Synthesizing(_)) => {
+                TaskStep::Done(Ok(self.result(text_of(&reply))))
             }
             Some(Ok(reply)) => match read_parts(&reply, world.meaning) {
                 Ok(parts) => self.work(parts, world, turn),
-                Err(failure) => Step::Done(Err(failure)),
+                Err(failure) => TaskStep::Done(Err(failure)),
             },
         }
     }
 }
 
-impl Child {
+impl QuestionPart {
     fn answer(&self) -> SubAnswer {
         let outcome = match &self.outcome {
             Some(Ok(answer)) => Ok(text_of(answer)),
@@ -230,7 +251,7 @@ impl Child {
 }
 
 /// Reads the parts that an agent found: a list of texts, or of maps with `text`.
-fn read_parts(value: &Value, meaning: Meaning) -> Result<Vec<String>, Failure> {
+fn read_parts(value: &Value, meaning: VersionMeaning) -> Result<Vec<String>, Failure> {
     let wrong = || reply::invalid("it is not a list of questions");
     let items = reply::data(value, meaning).ok_or_else(wrong)?;
     let items = items.as_list().ok_or_else(wrong)?;

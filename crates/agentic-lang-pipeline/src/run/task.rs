@@ -8,75 +8,80 @@ use agentic_plan::Registry;
 use agentic_replay::{Delivery, Event, Failure, Path, Request, Seed};
 
 use crate::run::Children;
-use crate::run::usage::Usage;
+use crate::run::usage::AttemptUsage;
 
 /// What is the same for all of a run.
-pub(super) struct World {
+pub(super) struct PipelineWorld {
     pub registry: Arc<Registry>,
     pub seed: Seed,
     pub max_concurrency: usize,
     pub invoked_by: Option<String>,
     pub children: Children,
-    pub meaning: Meaning,
+    pub meaning: VersionMeaning,
 }
 
 /// What differs between the versions of the language that a run may be held to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Meaning {
+pub(super) enum VersionMeaning {
     /// A reply that must be data is data from its first to its last letter.
     Bare,
     /// It may also stand in a fenced block, and results tell what models cost.
     Fenced,
 }
 
-impl Meaning {
-    pub fn of(semantics: u32) -> Meaning {
-        if semantics < 3 { Meaning::Bare } else { Meaning::Fenced }
+impl VersionMeaning {
+    pub fn of(semantics: u32) -> VersionMeaning {
+        if semantics < 3 { VersionMeaning::Bare } else { VersionMeaning::Fenced }
     }
 }
 
 /// What happens between one delivery and quiescence.
-pub(super) struct Turning {
+pub(super) struct TaskTurn {
     pub now: Instant,
     pub opened: Vec<Request>,
     pub withdrawn: Vec<Path>,
     pub events: Vec<Event>,
     pub decisions: Vec<Value>,
-    pub usage: Usage,
+    pub usage: AttemptUsage,
 }
 
 /// How far a turn had come.
 #[derive(Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct TurnMark {
     n_opened: usize,
     n_withdrawn: usize,
 }
 
-impl Turning {
-    pub fn at(now: Instant) -> Turning {
-        Turning {
+impl TaskTurn {
+    pub fn at(now: Instant) -> TaskTurn {
+        TaskTurn {
             now,
             opened: Vec::new(),
             withdrawn: Vec::new(),
             events: Vec::new(),
             decisions: Vec::new(),
-            usage: Usage::default(),
+            usage: AttemptUsage::default(),
         }
     }
 
-    pub fn mark(&self) -> Mark {
-        Mark { n_opened: self.opened.len(), n_withdrawn: self.withdrawn.len() }
+    pub fn mark(&self) -> TurnMark {
+        TurnMark { n_opened: self.opened.len(), n_withdrawn: self.withdrawn.len() }
     }
 }
 
 /// A part of a run. It is begun once, then given the answer to each request it opened.
-pub(super) trait Task: Send {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step;
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step;
+pub(super) trait PipelineTask: Send {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep;
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep;
 }
 
 /// How far a task came.
-pub(super) enum Step {
+pub(super) enum TaskStep {
     /// It waits for an answer.
     Waiting,
     /// It has ended.
@@ -91,7 +96,7 @@ pub(super) struct Routes {
 
 impl Routes {
     /// Notes what a task opened and withdrew since a mark.
-    pub fn note(&mut self, task: usize, mark: Mark, turn: &Turning) {
+    pub fn note(&mut self, task: usize, mark: TurnMark, turn: &TaskTurn) {
         for request in &turn.opened[mark.n_opened..] {
             self.waiting.insert(request.path.as_str().to_owned(), task);
         }
@@ -106,7 +111,7 @@ impl Routes {
     }
 
     /// Withdraws everything that is still waited for.
-    pub fn withdraw_all(&mut self, turn: &mut Turning) {
+    pub fn withdraw_all(&mut self, turn: &mut TaskTurn) {
         let paths = std::mem::take(&mut self.waiting).into_keys();
         turn.withdrawn
             .extend(paths.map(|path| Path::parse(&path).expect("only printed paths are kept")));

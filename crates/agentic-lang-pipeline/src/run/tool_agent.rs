@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agentic_model::{Map, Value};
-use agentic_plan::{AgentId, BuiltinSpec, Call, Registry};
-use agentic_replay::{Delivery, Failure, Scope};
+use agentic_plan::{AgentId, BuiltinSpec, PlanCall, Registry};
+use agentic_replay::{Delivery, Failure, RequestScope};
 
-use crate::run::attempts::{Attempts, Policy, fits};
+use crate::run::attempts::{AttemptPolicy, Attempts, fits};
 use crate::run::converge::{count, text_param};
-use crate::run::outgoing::{Arguments, Origin, Outgoing};
-use crate::run::task::{Meaning, Step, Task, Turning, World};
+use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
+use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn, VersionMeaning};
 use crate::run::{prompts, reply};
 
 const STEPS_DEFAULT: i64 = 10;
@@ -19,12 +19,12 @@ const HISTORY_BYTES_MAX: usize = 8 << 20;
 
 /// The loop under way.
 pub(super) struct ToolAgent {
-    origin: Origin,
-    scope: Scope,
+    origin: CallOrigin,
+    scope: RequestScope,
     task: String,
     tools: Vec<AgentId>,
     steps_max: i64,
-    policy: Policy,
+    policy: AttemptPolicy,
     attempts: Option<Attempts>,
     /// The use of a tool whose result is awaited.
     using: Option<ToolUse>,
@@ -39,13 +39,18 @@ struct ToolUse {
 }
 
 /// What the model replies.
-enum Action {
+enum AgentAction {
     Use(ToolUse),
     Final { reasoning: String, answer: Value },
 }
 
 impl ToolAgent {
-    pub fn new(call: &Call, origin: Origin, scope: Scope, input: &Value) -> ToolAgent {
+    pub fn new(
+        call: &PlanCall,
+        origin: CallOrigin,
+        scope: RequestScope,
+        input: &Value,
+    ) -> ToolAgent {
         let tools = call.params.get("tools").and_then(Value::as_list).unwrap_or_default();
         let tools = tools.iter().filter_map(Value::as_text);
         ToolAgent {
@@ -54,7 +59,7 @@ impl ToolAgent {
             task: text_param(&call.params, "task", input),
             tools: tools.filter_map(|id| AgentId::parse(id).ok()).collect(),
             steps_max: count(&call.params, "max_steps", STEPS_DEFAULT, STEPS_MAX),
-            policy: Policy::converse().with(call.retry.as_ref(), call.timeout_ms),
+            policy: AttemptPolicy::converse().with(call.retry.as_ref(), call.timeout_ms),
             attempts: None,
             using: None,
             steps: Vec::new(),
@@ -71,10 +76,10 @@ impl ToolAgent {
     }
 
     /// Asks the model for the next step, or ends at the cap.
-    fn think(&mut self, world: &World, turn: &mut Turning) -> Step {
+    fn think(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         let n_steps = i64::try_from(self.steps.len()).unwrap_or(i64::MAX);
         if n_steps >= self.steps_max {
-            return Step::Done(Ok(self.result(String::new().into(), false.into())));
+            return TaskStep::Done(Ok(self.result(String::new().into(), false.into())));
         }
         let tools = self.offered(&world.registry).into_iter().map(|spec| {
             Value::map([
@@ -91,31 +96,36 @@ impl ToolAgent {
         let mut left = HISTORY_BYTES_MAX;
         if !fits(&input, &mut left) {
             let message = format!("the steps have more than {HISTORY_BYTES_MAX} bytes");
-            return Step::Done(Err(Failure::new("OutputTooLarge", message)));
+            return TaskStep::Done(Err(Failure::new("OutputTooLarge", message)));
         }
         let model = prompts::id(prompts::TOOL_STEP);
         let input = Arc::new(input);
-        let outgoing = Outgoing::new(self.origin.clone(), model, input, Arguments::None);
+        let outgoing = OutgoingCall::new(self.origin.clone(), model, input, Arguments::None);
         let policy = self.policy.clone();
         self.attempts = Some(Attempts::begin(outgoing, policy, &mut self.scope, world, turn));
-        Step::Waiting
+        TaskStep::Waiting
     }
 
-    fn act(&mut self, reply: &Value, world: &World, turn: &mut Turning) -> Step {
-        match Action::read(reply, world.meaning) {
-            Err(failure) => Step::Done(Err(failure)),
-            Ok(Action::Final { reasoning, answer }) => {
+    fn act(&mut self, reply: &Value, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
+        match AgentAction::read(reply, world.meaning) {
+            Err(failure) => TaskStep::Done(Err(failure)),
+            Ok(AgentAction::Final { reasoning, answer }) => {
                 let wanted = ToolUse { reasoning, tool: String::new(), args: Map::new() };
-                self.note(wanted, answer.clone(), Outcome::Final);
-                Step::Done(Ok(self.result(agentic_plan::text_of(&answer).into(), true.into())))
+                self.note(wanted, answer.clone(), StepOutcome::Final);
+                TaskStep::Done(Ok(self.result(agentic_plan::text_of(&answer).into(), true.into())))
             }
-            Ok(Action::Use(wanted)) => self.use_tool(wanted, world, turn),
+            Ok(AgentAction::Use(wanted)) => self.use_tool(wanted, world, turn),
         }
     }
 
     /// Calls a tool after the same check of arguments as in a program; what is refused is a step
     /// with an error.
-    fn use_tool(&mut self, wanted: ToolUse, world: &World, turn: &mut Turning) -> Step {
+    fn use_tool(
+        &mut self,
+        wanted: ToolUse,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         let registry = &world.registry;
         let offered = self.offered(registry);
         let refused = match offered.iter().find(|spec| spec.name == wanted.tool) {
@@ -128,28 +138,29 @@ impl ToolAgent {
                 Ok(params) => {
                     let (origin, agent) = (self.origin.clone(), spec.agent.clone());
                     let (input, arguments) = (Arc::new(Value::Null), Arguments::Params(params));
-                    let outgoing = Outgoing::new(origin, agent, input, arguments);
-                    let policy = Policy::activity().with(spec.retry.as_ref(), spec.timeout_ms);
+                    let outgoing = OutgoingCall::new(origin, agent, input, arguments);
+                    let policy =
+                        AttemptPolicy::activity().with(spec.retry.as_ref(), spec.timeout_ms);
                     let scope = &mut self.scope;
                     let attempts = Attempts::begin(outgoing, policy, scope, world, turn);
                     self.attempts = Some(attempts);
                     self.using = Some(wanted);
-                    return Step::Waiting;
+                    return TaskStep::Waiting;
                 }
             },
         };
-        self.note(wanted, Value::Text(refused), Outcome::Error);
+        self.note(wanted, Value::Text(refused), StepOutcome::Error);
         self.think(world, turn)
     }
 
-    fn note(&mut self, wanted: ToolUse, result: Value, outcome: Outcome) {
+    fn note(&mut self, wanted: ToolUse, result: Value, outcome: StepOutcome) {
         self.steps.push(Value::map([
             ("reasoning", Value::Text(wanted.reasoning)),
             ("tool", Value::Text(wanted.tool)),
             ("args", Value::Map(wanted.args)),
             ("result", result),
-            ("is_error", Value::Bool(outcome == Outcome::Error)),
-            ("final", Value::Bool(outcome == Outcome::Final)),
+            ("is_error", Value::Bool(outcome == StepOutcome::Error)),
+            ("final", Value::Bool(outcome == StepOutcome::Final)),
         ]));
     }
 
@@ -161,51 +172,56 @@ impl ToolAgent {
 
 /// What became of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum StepOutcome {
     Result,
     Error,
     Final,
 }
 
-impl Task for ToolAgent {
-    fn begin(&mut self, world: &World, turn: &mut Turning) -> Step {
+impl PipelineTask for ToolAgent {
+    fn begin(&mut self, world: &PipelineWorld, turn: &mut TaskTurn) -> TaskStep {
         if self.task.trim().is_empty() {
-            return Step::Done(Err(Failure::new("InvalidInput", "there is no task")));
+            return TaskStep::Done(Err(Failure::new("InvalidInput", "there is no task")));
         }
         self.think(world, turn)
     }
 
-    fn deliver(&mut self, delivery: Delivery, world: &World, turn: &mut Turning) -> Step {
+    fn deliver(
+        &mut self,
+        delivery: Delivery,
+        world: &PipelineWorld,
+        turn: &mut TaskTurn,
+    ) -> TaskStep {
         let attempts = self.attempts.as_mut().expect("a task is begun before it is answered");
         let Some(outcome) = attempts.deliver(delivery, &mut self.scope, world, turn) else {
-            return Step::Waiting;
+            return TaskStep::Waiting;
         };
         match (self.using.take(), outcome) {
-            (None, Err(failure)) => Step::Done(Err(failure)),
+            (None, Err(failure)) => TaskStep::Done(Err(failure)),
             (None, Ok(reply)) => self.act(&reply, world, turn),
             // Nobody withdrew a call that still waits but the host: the run is being stopped.
-            (Some(_), Err(failure)) if failure.code == "Cancelled" => Step::Done(Err(failure)),
+            (Some(_), Err(failure)) if failure.code == "Cancelled" => TaskStep::Done(Err(failure)),
             (Some(wanted), Err(failure)) => {
-                self.note(wanted, Value::Text(failure.message), Outcome::Error);
+                self.note(wanted, Value::Text(failure.message), StepOutcome::Error);
                 self.think(world, turn)
             }
             (Some(wanted), Ok(result)) => {
-                self.note(wanted, result, Outcome::Result);
+                self.note(wanted, result, StepOutcome::Result);
                 self.think(world, turn)
             }
         }
     }
 }
 
-impl Action {
-    fn read(value: &Value, meaning: Meaning) -> Result<Action, Failure> {
+impl AgentAction {
+    fn read(value: &Value, meaning: VersionMeaning) -> Result<AgentAction, Failure> {
         let map = reply::object(value, meaning)?;
         let reasoning = reply::text(&map, "reasoning")?;
         match map.get("action").and_then(Value::as_text) {
             Some("final") => {
                 let answer = map.get("answer").cloned();
                 let answer = answer.ok_or_else(|| reply::invalid("it has no `answer`"))?;
-                Ok(Action::Final { reasoning, answer })
+                Ok(AgentAction::Final { reasoning, answer })
             }
             Some("tool") => {
                 let tool = reply::text(&map, "tool")?;
@@ -217,7 +233,7 @@ impl Action {
                     Some(Value::Map(args)) => args.clone(),
                     Some(_) => return Err(reply::invalid("its `args` is not an object")),
                 };
-                Ok(Action::Use(ToolUse { reasoning, tool, args }))
+                Ok(AgentAction::Use(ToolUse { reasoning, tool, args }))
             }
             _ => Err(reply::invalid("its `action` is neither `tool` nor `final`")),
         }

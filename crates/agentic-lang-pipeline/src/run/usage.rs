@@ -10,13 +10,13 @@ const COUNTS: [&str; 2] = ["input_tokens", "output_tokens"];
 
 /// The tokens of some calls, each attempt being one.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Usage {
+pub(super) struct AttemptUsage {
     totals: [i64; 2],
     n_calls: i64,
     calls: Vec<Value>,
 }
 
-impl Usage {
+impl AttemptUsage {
     /// Counts what a model told of its cost, whether it replied or failed.
     pub fn count(&mut self, path: &Path, answer: &Answer) {
         let told = match answer {
@@ -38,7 +38,7 @@ impl Usage {
     }
 
     /// Adds what others cost.
-    pub fn add(&mut self, other: Usage) {
+    pub fn add(&mut self, other: AttemptUsage) {
         for (total, more) in self.totals.iter_mut().zip(other.totals) {
             *total = total.saturating_add(more);
         }
@@ -54,10 +54,10 @@ impl Usage {
     }
 
     /// Returns the totals of all of these as data; nothing where no model told anything.
-    pub fn total<'u>(all: impl IntoIterator<Item = &'u Usage>) -> Option<Value> {
-        let mut sum = Usage::default();
+    pub fn total<'u>(all: impl IntoIterator<Item = &'u AttemptUsage>) -> Option<Value> {
+        let mut sum = AttemptUsage::default();
         for usage in all {
-            sum.add(Usage { calls: Vec::new(), ..usage.clone() });
+            sum.add(AttemptUsage { calls: Vec::new(), ..usage.clone() });
         }
         sum.with([])
     }

@@ -2,13 +2,13 @@
 //! driver.
 
 use agentic_diag::Source;
-use agentic_lang_pipeline::run::{FlowProgram, Options};
+use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
 use agentic_lang_pipeline::{
     Compiled, Findings, canonical, compile, findings_to_values, format, parse, source_text,
 };
 use agentic_model::{Value, json};
 use agentic_plan::Backend;
-use agentic_providers::host::{CancelFlag, Clock, Executor, Host};
+use agentic_providers::host::{CancelFlag, Executor, Host, HostClock};
 use agentic_replay::{Answer, Request};
 
 use crate::kit::{
@@ -75,7 +75,7 @@ fn check_plans(name: &str, compiled: &Compiled, expected: &Value, counts: &mut C
         }
         assert_eq!(agentic_plan::Plan::from_value(&found).as_ref(), Ok(&*block.plan), "{name}");
         for node in block.plan.nodes() {
-            let is_call = node.work != agentic_plan::Work::Join;
+            let is_call = node.work != agentic_plan::NodeWork::Join;
             assert_eq!(block.source_map.place(&node.id).is_some(), is_call, "{name}");
         }
     }
@@ -105,12 +105,12 @@ fn check_runs(name: &str, compiled: &Compiled, expected: &Value, counts: &mut Co
     let Some(expected) = expected.get("run").and_then(Value::as_list) else { return };
     counts.runs += 1;
     let expected = Ok(expected.to_vec());
-    let make = || FlowProgram::new(compiled, Options::default());
+    let make = || FlowProgram::new(compiled, PipelineOptions::default());
     let mut world = World::new(Script::default());
     let simple =
         agentic_replay::run_to_end(make(), &start(Value::Null), |request| world.perform(request));
     assert_eq!(outcome(&simple.end), expected, "{name}");
-    let host = Host::new(Natives).with_clock(Clock::Jumping);
+    let host = Host::new(Natives).with_clock(HostClock::Jumping);
     let end = host.run(make(), &start(Value::Null), &CancelFlag::new(), &mut |_| {});
     assert_eq!(outcome(&end), expected, "{name} on the host");
     let durable = durable_with_kills(make, perform_native);
@@ -145,8 +145,8 @@ fn every_block_runs_alone_in_its_place_in_the_whole() {
     let source = "memory static ( echo \"a\" ) memory dynamic ( echo \"b\" >=> upper )";
     let compiled = compile(source, suite_registry()).expect("the source is valid");
     assert_eq!(compiled.blocks[1].plan.backend(), Backend::Memory);
-    let program =
-        FlowProgram::of_block(&compiled, 1, Options::default()).expect("the block is there");
+    let program = FlowProgram::of_block(&compiled, 1, PipelineOptions::default())
+        .expect("the block is there");
     crate::kit::is_program(&program);
     let mut world = World::new(Script::default());
     let end =
@@ -155,5 +155,5 @@ fn every_block_runs_alone_in_its_place_in_the_whole() {
     assert_eq!(outcome(&end), Ok(vec![Value::text("B")]));
     let paths: Vec<String> = world.asked.iter().map(|(path, _)| path.to_string()).collect();
     assert_eq!(paths, ["b1/n0/n0/0", "b1/n0/n1/0"]);
-    assert!(FlowProgram::of_block(&compiled, 2, Options::default()).is_none());
+    assert!(FlowProgram::of_block(&compiled, 2, PipelineOptions::default()).is_none());
 }

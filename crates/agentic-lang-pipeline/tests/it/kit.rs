@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_lang_pipeline::native::Natives;
-use agentic_lang_pipeline::run::{AgentCall, FlowProgram, Options, add_kinds};
+use agentic_lang_pipeline::run::{AgentCall, FlowProgram, PipelineOptions, add_kinds};
 use agentic_lang_pipeline::{Compiled, LANGUAGE, SEMANTICS_VERSION, compile};
 use agentic_model::{AgentName, Cid, Instant, Value, json};
 use agentic_plan::Registry;
 use agentic_replay::{
-    Answer, Body, By, End, Engine, Failure, Finished, Journal, Kinds, Link, Opening, Path, Program,
-    Progress, Request, Run, Seed, Session, Setting, Start,
+    Answer, Body, By, End, Engine, Failure, Journal, Kinds, Link, Opening, Path, Program,
+    ProgramRun, Progress, Request, RunFinish, Seed, Session, Setting, Start,
 };
 
 /// What the world answers to the calls of each agent, in turn; the last answer stays.
@@ -100,13 +100,13 @@ pub fn compiled(source: &str) -> Compiled {
 }
 
 pub fn program(source: &str) -> FlowProgram {
-    FlowProgram::new(&compiled(source), Options::default())
+    FlowProgram::new(&compiled(source), PipelineOptions::default())
 }
 
 /// Runs a source to its end, always performing the first open request in path order.
 pub fn run(source: &str, script: Script) -> (End, World) {
     let mut world = World::new(script);
-    let Finished { end, .. } =
+    let RunFinish { end, .. } =
         agentic_replay::run_to_end(program(source), &start(Value::Null), |request| {
             world.perform(request)
         });
@@ -114,8 +114,8 @@ pub fn run(source: &str, script: Script) -> (End, World) {
 }
 
 /// Runs with its steps in hand, to look at what is open.
-pub fn begin(source: &str) -> (Run<FlowProgram>, agentic_replay::Step) {
-    Run::begin(program(source), &start(Value::Null))
+pub fn begin(source: &str) -> (ProgramRun<FlowProgram>, agentic_replay::HostStep) {
+    ProgramRun::begin(program(source), &start(Value::Null))
 }
 
 /// Returns the results of all blocks, or the failure as `Code: message`.

@@ -2,16 +2,17 @@
 
 use agentic_diag::Span;
 use agentic_lang_pipeline::ast::{
-    Argument, Block, Call, Literal, NamedArgument, Node, Script, Site,
+    BuiltinCall, Literal, NamedArgument, PipelineBlock, PipelineNode, PipelineSource, Site,
+    WrittenValue,
 };
-use agentic_lang_pipeline::run::{FlowProgram, Options};
+use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
 use agentic_lang_pipeline::{
-    Finding, Findings, Phase, canonical, canonical_program, check, compile, format, parse,
-    parse_program,
+    CompilerPhase, Findings, PipelineFinding, canonical, canonical_program, check, compile, format,
+    parse, parse_program,
 };
 use agentic_model::{Cid, Value};
-use agentic_plan::{Backend, Mode};
-use agentic_replay::{End, Path, Run};
+use agentic_plan::{Backend, ResolutionMode};
+use agentic_replay::{End, Path, ProgramRun};
 use proptest::prelude::*;
 
 use crate::kit::{compiled, outcome, perform_native, start, suite_registry};
@@ -30,12 +31,12 @@ fn literals() -> impl Strategy<Value = Literal> {
     leaf
 }
 
-fn values() -> impl Strategy<Value = Argument> {
+fn values() -> impl Strategy<Value = WrittenValue> {
     let leaf = prop_oneof![literals(), names().prop_map(Literal::Ref)];
-    let leaf = leaf.prop_map(|literal| Argument { literal, site: site() });
+    let leaf = leaf.prop_map(|literal| WrittenValue { literal, site: site() });
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop::collection::vec(inner, 0..4)
-            .prop_map(|items| Argument { literal: Literal::List(items), site: site() })
+            .prop_map(|items| WrittenValue { literal: Literal::List(items), site: site() })
     })
 }
 
@@ -44,9 +45,9 @@ fn names() -> impl Strategy<Value = String> {
         .prop_filter("reserved", |name| !agentic_plan::RESERVED_WORDS.contains(&name.as_str()))
 }
 
-fn calls() -> impl Strategy<Value = Call> {
+fn calls() -> impl Strategy<Value = BuiltinCall> {
     let positional = prop::collection::vec(
-        literals().prop_map(|literal| Argument { literal, site: site() }),
+        literals().prop_map(|literal| WrittenValue { literal, site: site() }),
         0..3,
     );
     let named = (names(), values()).prop_map(|(name, argument)| NamedArgument {
@@ -55,7 +56,7 @@ fn calls() -> impl Strategy<Value = Call> {
         argument,
     });
     let named = prop::option::of(prop::collection::vec(named, 0..3));
-    (names(), positional, named).prop_map(|(name, positional, named)| Call {
+    (names(), positional, named).prop_map(|(name, positional, named)| BuiltinCall {
         name,
         name_site: site(),
         positional,
@@ -65,7 +66,7 @@ fn calls() -> impl Strategy<Value = Call> {
 }
 
 /// Calls that the suite's registry accepts on both backends.
-fn good_calls() -> impl Strategy<Value = Call> {
+fn good_calls() -> impl Strategy<Value = BuiltinCall> {
     prop::sample::select(vec![
         "echo \"a\"",
         "upper",
@@ -74,63 +75,70 @@ fn good_calls() -> impl Strategy<Value = Call> {
         "concat \",\" \"x\"",
     ])
     .prop_map(|text| match parse_program(text) {
-        Ok(Node::Call(call)) => call,
+        Ok(PipelineNode::Call(call)) => call,
         other => panic!("{other:?}"),
     })
 }
 
-fn annotations() -> impl Strategy<Value = (Backend, Mode)> {
+fn annotations() -> impl Strategy<Value = (Backend, ResolutionMode)> {
     (
         prop::sample::select(vec![Backend::Memory, Backend::Temporal]),
-        prop::sample::select(vec![Mode::Static, Mode::Dynamic]),
+        prop::sample::select(vec![ResolutionMode::Static, ResolutionMode::Dynamic]),
     )
 }
 
-fn block(backend: Backend, mode: Mode, body: Node) -> Block {
-    Block { backend, mode, body, site: site(), head: site() }
+fn block(backend: Backend, mode: ResolutionMode, body: PipelineNode) -> PipelineBlock {
+    PipelineBlock { backend, mode, body, site: site(), head: site() }
 }
 
-fn nodes(calls: impl Strategy<Value = Call> + 'static) -> impl Strategy<Value = Node> {
-    calls.prop_map(Node::Call).prop_recursive(5, 32, 4, |inner| {
+fn nodes(
+    calls: impl Strategy<Value = BuiltinCall> + 'static,
+) -> impl Strategy<Value = PipelineNode> {
+    calls.prop_map(PipelineNode::Call).prop_recursive(5, 32, 4, |inner| {
         let pipeline = prop::collection::vec(inner.clone(), 2..5).prop_map(|stages| {
             // A pipeline has no pipelines for stages; the parser makes none.
             let flat = stages.into_iter().flat_map(|stage| {
-                if let Node::Pipeline(inner, _) = stage { inner } else { vec![stage] }
+                if let PipelineNode::Pipeline(inner, _) = stage { inner } else { vec![stage] }
             });
-            Node::Pipeline(flat.collect(), site())
+            PipelineNode::Pipeline(flat.collect(), site())
         });
         let parallel = prop::collection::vec(inner.clone(), 2..5)
-            .prop_map(|nodes| Node::Parallel(nodes, site()));
-        let nested = (annotations(), inner)
-            .prop_map(|((backend, mode), body)| Node::Nested(Box::new(block(backend, mode, body))));
+            .prop_map(|nodes| PipelineNode::Parallel(nodes, site()));
+        let nested = (annotations(), inner).prop_map(|((backend, mode), body)| {
+            PipelineNode::Nested(Box::new(block(backend, mode, body)))
+        });
         prop_oneof![pipeline, parallel, nested]
     })
 }
 
 /// Makes all nested blocks of the backend around them, so that every good call resolves.
-fn one_backend(node: Node, backend: Backend) -> Node {
-    let all = |nodes: Vec<Node>| nodes.into_iter().map(|node| one_backend(node, backend)).collect();
+fn one_backend(node: PipelineNode, backend: Backend) -> PipelineNode {
+    let all = |nodes: Vec<PipelineNode>| {
+        nodes.into_iter().map(|node| one_backend(node, backend)).collect()
+    };
     match node {
-        Node::Pipeline(stages, site) => Node::Pipeline(all(stages), site),
-        Node::Parallel(branches, site) => Node::Parallel(all(branches), site),
-        Node::Nested(inner) => {
-            Node::Nested(Box::new(block(backend, inner.mode, one_backend(inner.body, backend))))
-        }
-        Node::Call(call) => Node::Call(call),
+        PipelineNode::Pipeline(stages, site) => PipelineNode::Pipeline(all(stages), site),
+        PipelineNode::Parallel(branches, site) => PipelineNode::Parallel(all(branches), site),
+        PipelineNode::Nested(inner) => PipelineNode::Nested(Box::new(block(
+            backend,
+            inner.mode,
+            one_backend(inner.body, backend),
+        ))),
+        PipelineNode::Call(call) => PipelineNode::Call(call),
     }
 }
 
-fn scripts() -> impl Strategy<Value = Script> {
+fn scripts() -> impl Strategy<Value = PipelineSource> {
     let blocks = (annotations(), nodes(calls()));
     let blocks = blocks.prop_map(|((backend, mode), body)| block(backend, mode, body));
-    prop::collection::vec(blocks, 1..4).prop_map(|blocks| Script { blocks })
+    prop::collection::vec(blocks, 1..4).prop_map(|blocks| PipelineSource { blocks })
 }
 
 /// Runs a source, always answering the open request that a salt puts first; returns how it ended
 /// and what was asked, sorted.
-fn run_in_order(source: &str, options: Options, salt: u64) -> (End, Vec<String>) {
+fn run_in_order(source: &str, options: PipelineOptions, salt: u64) -> (End, Vec<String>) {
     let program = FlowProgram::new(&compiled(source), options);
-    let (mut run, mut step) = Run::begin(program, &start(Value::Null));
+    let (mut run, mut step) = ProgramRun::begin(program, &start(Value::Null));
     let mut asked = Vec::new();
     loop {
         if let Some(end) = step.end {
@@ -165,7 +173,7 @@ proptest! {
 
     #[test]
     fn what_resolves_makes_a_valid_plan((backend, mode) in annotations(), body in nodes(good_calls())) {
-        let script = Script { blocks: vec![block(backend, mode, one_backend(body, backend))] };
+        let script = PipelineSource { blocks: vec![block(backend, mode, one_backend(body, backend))] };
         let compiled = compile(&canonical(&script), suite_registry());
         let compiled = compiled.expect("good calls resolve, and lowering always validates");
         let plan = &*compiled.blocks[0].plan;
@@ -179,8 +187,8 @@ proptest! {
     ) {
         let body = canonical_program(&one_backend(body, Backend::Memory));
         let of_mode = |mode: &str| format!("memory {mode} ( {body} )");
-        let all = Options { max_concurrency: usize::MAX, ..Options::default() };
-        let few = Options { max_concurrency, ..Options::default() };
+        let all = PipelineOptions { max_concurrency: usize::MAX, ..PipelineOptions::default() };
+        let few = PipelineOptions { max_concurrency, ..PipelineOptions::default() };
         let (end, asked) = run_in_order(&of_mode("static"), all.clone(), 0);
         let results = outcome(&end);
         prop_assert!(results.is_ok(), "{:?}", results);
@@ -224,7 +232,7 @@ proptest! {
 
 #[test]
 fn a_phase_is_not_run_behind_findings() {
-    let findings: Vec<Finding> = parse("").expect_err("there is no block");
+    let findings: Vec<PipelineFinding> = parse("").expect_err("there is no block");
     let kept = findings.clone();
     let fails = move |_: ()| -> Result<(), Findings> { Err(kept.clone()) };
     let never = |(): ()| -> Result<(), Findings> { panic!("it is run") };

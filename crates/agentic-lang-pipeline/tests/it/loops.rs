@@ -1,7 +1,7 @@
 //! The loops: converge, tool_agent and supervisor.
 
 use agentic_model::{Value, json};
-use agentic_replay::{End, Finished, Program as _, run_to_end};
+use agentic_replay::{End, Program as _, RunFinish, run_to_end};
 
 use crate::kit::{Script, World, durable_with_kills, outcome, program, run, start};
 
@@ -53,7 +53,7 @@ fn end_as(semantics: u32, call: &str, script: Script) -> End {
     program.mean_as(semantics);
     let mut world = World::new(script);
     let finished = run_to_end(program, &start(Value::Null), |request| world.perform(request));
-    let Finished { end, .. } = finished;
+    let RunFinish { end, .. } = finished;
     end
 }
 

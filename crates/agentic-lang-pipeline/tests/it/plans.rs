@@ -1,6 +1,6 @@
 //! Plans in other forms, explanations, and plans that came from elsewhere.
 
-use agentic_lang_pipeline::run::{FlowProgram, Options};
+use agentic_lang_pipeline::run::{FlowProgram, PipelineOptions};
 use agentic_lang_pipeline::{Needs, explain};
 use agentic_model::{Value, json};
 use agentic_plan::{Plan, SourceMap};
@@ -52,7 +52,7 @@ fn run_plan(backend: &str, nodes: &str, exit: &str) -> Result<Vec<Value>, String
         r#"{{"v":1,"backend":"{backend}","mode":"static","entry":["n0"],"exit":"{exit}","nodes":[{nodes}]}}"#
     );
     let plan = Plan::from_value(&json::from_text(&text).expect("JSON")).expect("a valid plan");
-    let program = FlowProgram::of_plan(plan, suite_registry(), Options::default());
+    let program = FlowProgram::of_plan(plan, suite_registry(), PipelineOptions::default());
     let mut world = World::new(Script::default());
     let end: End = agentic_replay::run_to_end(program, &start(Value::text("in")), |request| {
         world.perform(request)

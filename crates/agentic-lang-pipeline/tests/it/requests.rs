@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use agentic_lang_pipeline::compile;
-use agentic_lang_pipeline::run::{AgentCall, FlowProgram, Options, RequestKind, add_kinds};
+use agentic_lang_pipeline::run::{AgentCall, FlowProgram, PipelineOptions, RequestKind, add_kinds};
 use agentic_model::{Map, Value, json};
 use agentic_plan::Registry;
-use agentic_replay::{EffectClass, Handling, Kinds, Request, Run};
+use agentic_replay::{EffectClass, Handling, Kinds, ProgramRun, Request};
 
 use crate::kit::start;
 
@@ -18,8 +18,8 @@ fn request(fields: &str) -> Request {
     );
     let registry = Registry::from_json(&registry).expect("the case is a registry");
     let compiled = compile("memory static ( x \"p\" \"v\" )", Arc::new(registry)).expect("valid");
-    let program = FlowProgram::new(&compiled, Options::default());
-    let (_, step) = Run::begin(program, &start(Value::text("in")));
+    let program = FlowProgram::new(&compiled, PipelineOptions::default());
+    let (_, step) = ProgramRun::begin(program, &start(Value::text("in")));
     step.opened[0].as_ref().clone()
 }
 

@@ -1,18 +1,18 @@
 //! How plans run: order, failure, retries, limits, holds, cancelling.
 
-use agentic_lang_pipeline::run::{BlockOrder, FlowProgram, Options};
+use agentic_lang_pipeline::run::{BlockOrder, FlowProgram, PipelineOptions};
 use agentic_model::{Instant, Value, json};
-use agentic_replay::{Answer, End, Failure, Run, Step};
+use agentic_replay::{Answer, End, Failure, HostStep, ProgramRun};
 
 use crate::kit::{
     Script, begin, compiled, durable_with_kills, outcome, perform_native, program, run, start,
 };
 
-fn opened(step: &Step) -> Vec<String> {
+fn opened(step: &HostStep) -> Vec<String> {
     step.opened.iter().map(|request| request.path.to_string()).collect()
 }
 
-fn deliver(run: &mut Run<FlowProgram>, path: &str, answer: Answer) -> Step {
+fn deliver(run: &mut ProgramRun<FlowProgram>, path: &str, answer: Answer) -> HostStep {
     let path = agentic_replay::Path::parse(path).expect("a path");
     let now = run.now().plus_millis(10);
     run.deliver(&path, answer, now)
@@ -64,7 +64,7 @@ fn transient_failures_are_tried_again_after_growing_pauses() {
     let (mut run, step) = begin("memory static ( summarize )");
     assert_eq!(step.opened[0].timeout_ms, Some(180_000));
     assert_eq!(step.opened[0].kind, "agent");
-    let attempt = |step: &Step| {
+    let attempt = |step: &HostStep| {
         let call = agentic_lang_pipeline::run::AgentCall::of(&step.opened[0]).expect("a call");
         (call.attempt, call.key)
     };
@@ -121,9 +121,9 @@ fn outputs_that_are_too_large_or_too_deep_are_refused() {
 fn no_more_nodes_work_at_once_than_allowed() {
     let source =
         "memory static ( echo \"a\" <*> echo \"b\" <*> echo \"c\" >=> upper <*> echo \"d\" )";
-    let options = Options { max_concurrency: 2, ..Options::default() };
+    let options = PipelineOptions { max_concurrency: 2, ..PipelineOptions::default() };
     let program = FlowProgram::new(&compiled(source), options);
-    let (mut run, step) = Run::begin(program, &start(Value::Null));
+    let (mut run, step) = ProgramRun::begin(program, &start(Value::Null));
     assert_eq!(opened(&step), ["b0/n0/0", "b0/n1/0"]);
     assert_eq!(opened(&deliver(&mut run, "b0/n1/0", ok("b"))), ["b0/n2/0"]);
     assert_eq!(opened(&deliver(&mut run, "b0/n2/0", ok("c"))), ["b0/n3/0"]);
@@ -136,9 +136,9 @@ fn blocks_run_one_after_the_other_or_all_at_once() {
     let (mut run, step) = begin(source);
     assert_eq!(opened(&step), ["b0/n0/0"]);
     assert_eq!(opened(&deliver(&mut run, "b0/n0/0", ok("a"))), ["b1/n0/0"]);
-    let options = Options { blocks: BlockOrder::Parallel, ..Options::default() };
+    let options = PipelineOptions { blocks: BlockOrder::Parallel, ..PipelineOptions::default() };
     let program = FlowProgram::new(&compiled(source), options);
-    let (mut run, step) = Run::begin(program, &start(Value::Null));
+    let (mut run, step) = ProgramRun::begin(program, &start(Value::Null));
     assert_eq!(opened(&step), ["b0/n0/0", "b1/n0/0"]);
     deliver(&mut run, "b1/n0/0", ok("b"));
     let step = deliver(&mut run, "b0/n0/0", ok("a"));

@@ -5,7 +5,7 @@
 //! what was read need not be encoded again to know that it was canonical. Lengths that the bytes
 //! claim are held against the bytes that are left before anything is made of them.
 
-use super::{CanonicalError, Part};
+use super::{CanonicalError, EntryPart};
 use crate::value::NESTING_MAX;
 use crate::{Cid, Map, Value};
 
@@ -19,15 +19,15 @@ const ENTRIES_RESERVED: usize = 12;
 
 /// Reads one value that takes all of the bytes.
 pub(super) fn value(bytes: &[u8]) -> Result<Value, CanonicalError> {
-    let mut reader = Reader { rest: bytes };
+    let mut reader = CanonicalReader { rest: bytes };
     let value = reader.value(0)?;
     reader.end()?;
     Ok(value)
 }
 
 /// Reads the entries of a map that takes all of the bytes.
-pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, Part<'_>)>, CanonicalError> {
-    let mut reader = Reader { rest: bytes };
+pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, EntryPart<'_>)>, CanonicalError> {
+    let mut reader = CanonicalReader { rest: bytes };
     let head = reader.head()?;
     if head.major != Major::Map {
         return Err(broken("it is no map"));
@@ -42,7 +42,7 @@ pub(super) fn entries(bytes: &[u8]) -> Result<Vec<(&str, Part<'_>)>, CanonicalEr
 }
 
 /// The bytes that are not read yet.
-struct Reader<'b> {
+struct CanonicalReader<'b> {
     rest: &'b [u8],
 }
 
@@ -66,7 +66,7 @@ struct Head {
     info: u8,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> CanonicalReader<'b> {
     fn value(&mut self, depth: usize) -> Result<Value, CanonicalError> {
         let head = self.head()?;
         Ok(match head.major {
@@ -89,12 +89,12 @@ impl<'b> Reader<'b> {
     }
 
     /// Reads the value of an entry of the outermost map.
-    fn part(&mut self) -> Result<Part<'b>, CanonicalError> {
+    fn part(&mut self) -> Result<EntryPart<'b>, CanonicalError> {
         let rest = self.rest;
         let head = self.head()?;
         match head.major {
-            Major::Text => Ok(Part::Text(self.text(&head)?)),
-            Major::Bytes => Ok(Part::Bytes(self.string(&head)?)),
+            Major::Text => Ok(EntryPart::Text(self.text(&head)?)),
+            Major::Bytes => Ok(EntryPart::Bytes(self.string(&head)?)),
             Major::Unsigned
             | Major::Negative
             | Major::List
@@ -102,7 +102,7 @@ impl<'b> Reader<'b> {
             | Major::Tag
             | Major::Simple => {
                 self.rest = rest;
-                self.value(1).map(Part::Other)
+                self.value(1).map(EntryPart::Other)
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::json::plain_length;
 /// A value that is printed as JSON.
 pub trait Printed: Sized {
     /// Shows what the value is made of.
-    fn shape(&self) -> Shape<'_, Self>;
+    fn shape(&self) -> PrintedShape<'_, Self>;
 
     /// Appends a value that is neither text nor list nor object.
     fn print_scalar(&self, out: &mut String);
@@ -19,7 +19,7 @@ pub trait Printed: Sized {
 
 /// What a value is made of.
 #[derive(Debug, Clone, Copy)]
-pub enum Shape<'v, V> {
+pub enum PrintedShape<'v, V> {
     /// Nothing that the printer needs to know.
     Scalar,
     /// A text.
@@ -44,9 +44,9 @@ pub enum Escapes {
 /// Appends a value on one line, without blanks.
 pub fn print_line<V: Printed>(value: &V, escapes: Escapes, out: &mut String) {
     match value.shape() {
-        Shape::Scalar => value.print_scalar(out),
-        Shape::Text(text) => print_text(text, escapes, out),
-        Shape::List(items) => {
+        PrintedShape::Scalar => value.print_scalar(out),
+        PrintedShape::Text(text) => print_text(text, escapes, out),
+        PrintedShape::List(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
@@ -56,7 +56,7 @@ pub fn print_line<V: Printed>(value: &V, escapes: Escapes, out: &mut String) {
             }
             out.push(']');
         }
-        Shape::Object(members) => {
+        PrintedShape::Object(members) => {
             out.push('{');
             for (at, (key, item)) in members.iter().enumerate() {
                 if at > 0 {
@@ -78,7 +78,7 @@ pub fn print_indented<V: Printed>(value: &V, escapes: Escapes, out: &mut String)
 
 fn print_from<V: Printed>(value: &V, indent: usize, escapes: Escapes, out: &mut String) {
     match value.shape() {
-        Shape::List(items) if !items.is_empty() => {
+        PrintedShape::List(items) if !items.is_empty() => {
             for (at, item) in items.iter().enumerate() {
                 out.push(if at == 0 { '[' } else { ',' });
                 break_line(indent + 2, out);
@@ -87,7 +87,7 @@ fn print_from<V: Printed>(value: &V, indent: usize, escapes: Escapes, out: &mut 
             break_line(indent, out);
             out.push(']');
         }
-        Shape::Object(members) if !members.is_empty() => {
+        PrintedShape::Object(members) if !members.is_empty() => {
             for (at, (key, item)) in members.iter().enumerate() {
                 out.push(if at == 0 { '{' } else { ',' });
                 break_line(indent + 2, out);
@@ -98,10 +98,10 @@ fn print_from<V: Printed>(value: &V, indent: usize, escapes: Escapes, out: &mut 
             break_line(indent, out);
             out.push('}');
         }
-        Shape::Scalar => value.print_scalar(out),
-        Shape::Text(text) => print_text(text, escapes, out),
-        Shape::List(_) => out.push_str("[]"),
-        Shape::Object(_) => out.push_str("{}"),
+        PrintedShape::Scalar => value.print_scalar(out),
+        PrintedShape::Text(text) => print_text(text, escapes, out),
+        PrintedShape::List(_) => out.push_str("[]"),
+        PrintedShape::Object(_) => out.push_str("{}"),
     }
 }
 

@@ -3,7 +3,7 @@
 //! The languages keep the order of keys, whole numbers of any length, infinite numbers and halves of
 //! surrogate pairs, and their programs see the byte at which a text is wrong. What they share is the
 //! grammar (RFC 8259), and that is here. A [`Sink`] says what is built, [`ReaderOptions`] how far the
-//! reader goes, and whoever reads puts a [`Fault`] into words.
+//! reader goes, and whoever reads puts a [`JsonReadFault`] into words.
 
 use std::borrow::Cow;
 
@@ -22,13 +22,13 @@ pub trait Sink<'t> {
     ///
     /// # Errors
     /// Fails on a number that the sink has no room for.
-    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Self::Value, Reason>;
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Self::Value, JsonReason>;
 
     /// Makes a list of its items.
     ///
     /// # Errors
     /// Fails on a list that the sink has no room for.
-    fn list(&mut self, items: Vec<Self::Value>) -> Result<Self::Value, Reason>;
+    fn list(&mut self, items: Vec<Self::Value>) -> Result<Self::Value, JsonReason>;
 
     /// Makes a key.
     fn key(&mut self, text: Cow<'t, str>) -> Self::Key;
@@ -40,7 +40,7 @@ pub trait Sink<'t> {
     ///
     /// # Errors
     /// Fails on an object that the sink has no room for.
-    fn object(&mut self, members: Self::Members) -> Result<Self::Value, Reason>;
+    fn object(&mut self, members: Self::Members) -> Result<Self::Value, JsonReason>;
 }
 
 /// A value without parts.
@@ -76,16 +76,16 @@ pub enum HalfPairs {
 
 /// Where and why a text was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub struct JsonReadFault {
     /// The byte at which reading stopped; after what was read wrongly, before what is missing.
     pub at: usize,
     /// What is wrong there.
-    pub reason: Reason,
+    pub reason: JsonReason,
 }
 
 /// What is wrong with a text. Each user has words of its own for these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
+pub enum JsonReason {
     /// The text ends where a value is expected.
     ValueMissing,
     /// No value begins like this.
@@ -134,18 +134,18 @@ pub fn read<'t, S: Sink<'t>>(
     text: &'t str,
     options: ReaderOptions,
     sink: S,
-) -> Result<S::Value, Fault> {
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, options, sink };
+) -> Result<S::Value, JsonReadFault> {
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, options, sink };
     reader.blanks();
     let value = reader.value(0)?;
     reader.blanks();
     if reader.at < text.len() {
-        return Err(reader.fault(Reason::TrailingText));
+        return Err(reader.fault(JsonReason::TrailingText));
     }
     Ok(value)
 }
 
-struct Reader<'t, S> {
+struct JsonReader<'t, S> {
     text: &'t str,
     bytes: &'t [u8],
     at: usize,
@@ -153,9 +153,9 @@ struct Reader<'t, S> {
     sink: S,
 }
 
-impl<'t, S: Sink<'t>> Reader<'t, S> {
-    fn fault(&self, reason: Reason) -> Fault {
-        Fault { at: self.at, reason }
+impl<'t, S: Sink<'t>> JsonReader<'t, S> {
+    fn fault(&self, reason: JsonReason) -> JsonReadFault {
+        JsonReadFault { at: self.at, reason }
     }
 
     fn peek(&self) -> Option<u8> {
@@ -168,10 +168,10 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<S::Value, Fault> {
+    fn value(&mut self, depth: usize) -> Result<S::Value, JsonReadFault> {
         let scalar = match self.peek() {
             Some(b'{' | b'[') if depth >= self.options.nesting_max => {
-                return Err(self.fault(Reason::TooDeep));
+                return Err(self.fault(JsonReason::TooDeep));
             }
             Some(b'{') => return self.object(depth + 1),
             Some(b'[') => return self.list(depth + 1),
@@ -180,48 +180,48 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
             Some(b't') => self.word("true", Scalar::Bool(true))?,
             Some(b'f') => self.word("false", Scalar::Bool(false))?,
             Some(b'n') => self.word("null", Scalar::Null)?,
-            Some(_) => return Err(self.fault(Reason::NotAValue)),
-            None => return Err(self.fault(Reason::ValueMissing)),
+            Some(_) => return Err(self.fault(JsonReason::NotAValue)),
+            None => return Err(self.fault(JsonReason::ValueMissing)),
         };
         self.sink.scalar(scalar).map_err(|reason| self.fault(reason))
     }
 
-    fn word(&mut self, word: &str, scalar: Scalar<'t>) -> Result<Scalar<'t>, Fault> {
+    fn word(&mut self, word: &str, scalar: Scalar<'t>) -> Result<Scalar<'t>, JsonReadFault> {
         if !self.bytes[self.at..].starts_with(word.as_bytes()) {
-            return Err(self.fault(Reason::NotAValue));
+            return Err(self.fault(JsonReason::NotAValue));
         }
         self.at += word.len();
         Ok(scalar)
     }
 
-    fn list(&mut self, depth: usize) -> Result<S::Value, Fault> {
+    fn list(&mut self, depth: usize) -> Result<S::Value, JsonReadFault> {
         let mut items = Vec::new();
         let mut goes_on = !self.opens_empty(b']');
         while goes_on {
             items.push(self.value(depth)?);
-            goes_on = self.goes_on(b']', Reason::ListGoesOn)?;
+            goes_on = self.goes_on(b']', JsonReason::ListGoesOn)?;
         }
         self.sink.list(items).map_err(|reason| self.fault(reason))
     }
 
-    fn object(&mut self, depth: usize) -> Result<S::Value, Fault> {
+    fn object(&mut self, depth: usize) -> Result<S::Value, JsonReadFault> {
         let mut members = S::Members::default();
         let mut goes_on = !self.opens_empty(b'}');
         while goes_on {
             if self.peek() != Some(b'"') {
-                return Err(self.fault(Reason::KeyExpected));
+                return Err(self.fault(JsonReason::KeyExpected));
             }
             let key = self.string()?;
             let key = self.sink.key(key);
             self.blanks();
             if self.peek() != Some(b':') {
-                return Err(self.fault(Reason::ColonExpected));
+                return Err(self.fault(JsonReason::ColonExpected));
             }
             self.at += 1;
             self.blanks();
             let value = self.value(depth)?;
             self.sink.member(&mut members, key, value);
-            goes_on = self.goes_on(b'}', Reason::ObjectGoesOn)?;
+            goes_on = self.goes_on(b'}', JsonReason::ObjectGoesOn)?;
         }
         self.sink.object(members).map_err(|reason| self.fault(reason))
     }
@@ -236,7 +236,7 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
     }
 
     /// Steps over a comma or the closing byte; tells whether entries go on.
-    fn goes_on(&mut self, close: u8, reason: Reason) -> Result<bool, Fault> {
+    fn goes_on(&mut self, close: u8, reason: JsonReason) -> Result<bool, JsonReadFault> {
         self.blanks();
         let byte = self.peek();
         if byte != Some(b',') && byte != Some(close) {
@@ -256,31 +256,31 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
         count
     }
 
-    fn number(&mut self) -> Result<&'t str, Fault> {
+    fn number(&mut self) -> Result<&'t str, JsonReadFault> {
         let start = self.at;
         self.at += usize::from(self.peek() == Some(b'-'));
         let leading_zero = self.peek() == Some(b'0');
         let whole = self.digits();
         if whole == 0 || (leading_zero && whole > 1) {
-            return Err(self.fault(Reason::NotANumber));
+            return Err(self.fault(JsonReason::NotANumber));
         }
         if self.peek() == Some(b'.') {
             self.at += 1;
             if self.digits() == 0 {
-                return Err(self.fault(Reason::FractionMissing));
+                return Err(self.fault(JsonReason::FractionMissing));
             }
         }
         if matches!(self.peek(), Some(b'e' | b'E')) {
             self.at += 1;
             self.at += usize::from(matches!(self.peek(), Some(b'+' | b'-')));
             if self.digits() == 0 {
-                return Err(self.fault(Reason::ExponentMissing));
+                return Err(self.fault(JsonReason::ExponentMissing));
             }
         }
         Ok(&self.text[start..self.at])
     }
 
-    fn string(&mut self) -> Result<Cow<'t, str>, Fault> {
+    fn string(&mut self) -> Result<Cow<'t, str>, JsonReadFault> {
         self.at += 1;
         let first = self.plain_text();
         if self.peek() == Some(b'"') {
@@ -295,8 +295,8 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
                     return Ok(Cow::Owned(text));
                 }
                 Some(b'\\') => text.push(self.escape()?),
-                Some(_) => return Err(self.fault(Reason::ControlCharacter)),
-                None => return Err(self.fault(Reason::TextOpen)),
+                Some(_) => return Err(self.fault(JsonReason::ControlCharacter)),
+                None => return Err(self.fault(JsonReason::TextOpen)),
             }
             text.push_str(self.plain_text());
         }
@@ -311,7 +311,7 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
         &self.text[start..self.at]
     }
 
-    fn escape(&mut self) -> Result<char, Fault> {
+    fn escape(&mut self) -> Result<char, JsonReadFault> {
         self.at += 1;
         let character = match self.peek() {
             Some(byte @ (b'"' | b'\\' | b'/')) => char::from(byte),
@@ -324,14 +324,14 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
                 self.at += 1;
                 return self.unicode_escape();
             }
-            Some(_) => return Err(self.fault(Reason::EscapeUnknown)),
-            None => return Err(self.fault(Reason::EscapeMissing)),
+            Some(_) => return Err(self.fault(JsonReason::EscapeUnknown)),
+            None => return Err(self.fault(JsonReason::EscapeMissing)),
         };
         self.at += 1;
         Ok(character)
     }
 
-    fn unicode_escape(&mut self) -> Result<char, Fault> {
+    fn unicode_escape(&mut self) -> Result<char, JsonReadFault> {
         let first = self.four_digits()?;
         let after_first = self.at;
         let mut units = [first, 0];
@@ -344,7 +344,7 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
         match char::decode_utf16(units.into_iter().take(count)).next() {
             Some(Ok(character)) => Ok(character),
             Some(Err(_)) | None if self.options.half_pairs == HalfPairs::Refuse => {
-                Err(self.fault(Reason::HalfPair))
+                Err(self.fault(JsonReason::HalfPair))
             }
             Some(Err(_)) | None => {
                 // The second escape is no other half: it stands for itself, and is read next.
@@ -354,12 +354,12 @@ impl<'t, S: Sink<'t>> Reader<'t, S> {
         }
     }
 
-    fn four_digits(&mut self) -> Result<u16, Fault> {
+    fn four_digits(&mut self) -> Result<u16, JsonReadFault> {
         let digits = self.text.get(self.at..self.at + 4);
         let unit = digits
             .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
             .and_then(|digits| u16::from_str_radix(digits, 16).ok())
-            .ok_or_else(|| self.fault(Reason::EscapeDigits))?;
+            .ok_or_else(|| self.fault(JsonReason::EscapeDigits))?;
         self.at += 4;
         Ok(unit)
     }

@@ -4,12 +4,12 @@ use agentic_model::Value;
 
 use crate::agent::{AgentId, Effect, Implementation};
 use crate::draft::DURATION_MS_MAX;
-use crate::fields::{Fields, ShapeError};
-use crate::node::{Backend, Retry};
+use crate::fields::{PlanFields, ShapeError};
+use crate::node::{Backend, RetryLimits};
 use crate::registry::schema::Presence;
 use crate::registry::{
-    ArgSchema, AuthSource, BUILTINS_MAX, BuiltinKind, BuiltinSpec, Param, Registry, RegistryError,
-    Type, ValueShape, Verdict,
+    AgentParameter, ArgSchema, AuthSource, BUILTINS_MAX, BuiltinKind, BuiltinSpec, ParameterType,
+    Registry, RegistryError, ValueShape, VerdictQuestion,
 };
 
 impl Registry {
@@ -18,7 +18,7 @@ impl Registry {
     /// # Errors
     /// Fails on entries that are ill-shaped or refused.
     pub fn from_value(value: &Value) -> Result<Registry, RegistryError> {
-        let fields = Fields::of(value, "")?;
+        let fields = PlanFields::of(value, "")?;
         fields.only(&["builtins", "comment"])?;
         let builtins =
             fields.optional_list("builtins")?.ok_or_else(|| fields.wrong("builtins", "a list"))?;
@@ -54,7 +54,7 @@ const BUILTIN_FIELDS: [&str; 17] = [
 ];
 
 fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
-    let fields = Fields::of(value, at)?;
+    let fields = PlanFields::of(value, at)?;
     fields.only(&BUILTIN_FIELDS)?;
     let name = fields.text("name")?.to_owned();
     let agent = AgentId::parse(fields.text("agent")?);
@@ -71,14 +71,14 @@ fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
     };
     let retry = match fields.map().get("retry") {
         None => None,
-        Some(retry) => Some(Retry::read(retry, &fields.place("retry"))?),
+        Some(retry) => Some(RetryLimits::read(retry, &fields.place("retry"))?),
     };
     let verdict = match fields.map().get("verdict") {
         None => None,
         Some(_) if kind != BuiltinKind::Activity => {
             return Err(fields.wrong("verdict", "absent where the kind is not `activity`").into());
         }
-        Some(verdict) => Some(Verdict::read(verdict, &fields.place("verdict"))?),
+        Some(verdict) => Some(VerdictQuestion::read(verdict, &fields.place("verdict"))?),
     };
     Ok(BuiltinSpec {
         kind,
@@ -98,13 +98,13 @@ fn read_builtin(value: &Value, at: &str) -> Result<BuiltinSpec, RegistryError> {
     })
 }
 
-fn read_schema(fields: &Fields<'_>) -> Result<ArgSchema, ShapeError> {
+fn read_schema(fields: &PlanFields<'_>) -> Result<ArgSchema, ShapeError> {
     let params = fields.optional_list("params")?.unwrap_or_default();
     let params = params
         .iter()
         .enumerate()
         .map(|(index, param)| read_param(param, &fields.place(&format!("params[{index}]"))))
-        .collect::<Result<Vec<Param>, ShapeError>>()?;
+        .collect::<Result<Vec<AgentParameter>, ShapeError>>()?;
     let variadic = match fields.optional_text("variadic")? {
         None => None,
         Some(text) => Some(read_type(fields, "variadic", text)?),
@@ -112,42 +112,46 @@ fn read_schema(fields: &Fields<'_>) -> Result<ArgSchema, ShapeError> {
     Ok(ArgSchema { params, variadic })
 }
 
-fn read_param(value: &Value, at: &str) -> Result<Param, ShapeError> {
-    let fields = Fields::of(value, at)?;
+fn read_param(value: &Value, at: &str) -> Result<AgentParameter, ShapeError> {
+    let fields = PlanFields::of(value, at)?;
     fields.only(&["name", "type", "optional", "default", "min", "max", "one_of", "description"])?;
     fields.optional_text("description")?;
     let kind = read_type(&fields, "type", fields.text("type")?)?;
     let presence = if fields.flag("optional")? { Presence::Optional } else { Presence::Required };
-    Ok(Param {
+    Ok(AgentParameter {
         presence,
         default: fields.map().get("default").cloned(),
         min: fields.optional_number("min")?,
         max: fields.optional_number("max")?,
         one_of: fields.optional_texts("one_of")?,
-        ..Param::new(fields.text("name")?, kind)
+        ..AgentParameter::new(fields.text("name")?, kind)
     })
 }
 
-fn read_type(fields: &Fields<'_>, field: &str, text: &str) -> Result<Type, ShapeError> {
-    Type::parse(text).ok_or_else(|| {
+fn read_type(
+    fields: &PlanFields<'_>,
+    field: &str,
+    text: &str,
+) -> Result<ParameterType, ShapeError> {
+    ParameterType::parse(text).ok_or_else(|| {
         fields.wrong(field, "`string`, `int`, `number`, `bool`, `ref` or `list<…>` of one of them")
     })
 }
 
-fn read_backends(fields: &Fields<'_>) -> Result<Vec<Backend>, ShapeError> {
+fn read_backends(fields: &PlanFields<'_>) -> Result<Vec<Backend>, ShapeError> {
     let names = fields.optional_texts("backends")?.unwrap_or_default();
     let backends: Option<Vec<Backend>> = names.iter().map(|name| Backend::parse(name)).collect();
     backends.ok_or_else(|| fields.wrong("backends", "a list of `memory` and `temporal`"))
 }
 
-fn read_effect(fields: &Fields<'_>) -> Result<Option<Effect>, ShapeError> {
+fn read_effect(fields: &PlanFields<'_>) -> Result<Option<Effect>, ShapeError> {
     let Some(text) = fields.optional_text("effect")? else { return Ok(None) };
     let wrong = || fields.wrong("effect", "`pure`, `read`, `idempotent` or `once`");
     Effect::parse(text).map(Some).ok_or_else(wrong)
 }
 
 /// Reads `text`, `json` or `tuple(n)`.
-fn read_shape(fields: &Fields<'_>, field: &str) -> Result<Option<ValueShape>, ShapeError> {
+fn read_shape(fields: &PlanFields<'_>, field: &str) -> Result<Option<ValueShape>, ShapeError> {
     let Some(text) = fields.optional_text(field)? else { return Ok(None) };
     let wrong = || fields.wrong(field, "`text`, `json` or `tuple(n)` with n of 2 or more");
     match text {
@@ -160,10 +164,10 @@ fn read_shape(fields: &Fields<'_>, field: &str) -> Result<Option<ValueShape>, Sh
     n.map(|n| Some(ValueShape::Tuple(n))).ok_or_else(wrong)
 }
 
-fn read_auth(fields: &Fields<'_>) -> Result<AuthSource, ShapeError> {
+fn read_auth(fields: &PlanFields<'_>) -> Result<AuthSource, ShapeError> {
     let Some(value) = fields.map().get("auth") else { return Ok(AuthSource::None) };
     let at = fields.place("auth");
-    let auth = Fields::of(value, &at)?;
+    let auth = PlanFields::of(value, &at)?;
     let owned = |field: &str| auth.text(field).map(str::to_owned);
     let (source, known): (AuthSource, &[&str]) = match auth.text("kind")? {
         "none" => (AuthSource::None, &["kind"]),

@@ -17,18 +17,18 @@ pub const PARAMS_MAX: usize = 100;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ArgSchema {
     /// Its parameters, in order; the optional ones come last.
-    pub params: Vec<Param>,
+    pub params: Vec<AgentParameter>,
     /// The type of further values, if it takes any.
-    pub variadic: Option<Type>,
+    pub variadic: Option<ParameterType>,
 }
 
 /// One parameter.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Param {
+pub struct AgentParameter {
     /// Its name.
     pub name: String,
     /// Its type.
-    pub kind: Type,
+    pub kind: ParameterType,
     /// Whether a call may leave it out. One with a default always may.
     pub presence: Presence,
     /// What is written into the plan when a call leaves it out.
@@ -52,7 +52,7 @@ pub enum Presence {
 
 /// The type of an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Type {
+pub enum ParameterType {
     /// Text.
     String,
     /// A whole number.
@@ -64,7 +64,7 @@ pub enum Type {
     /// The name of another builtin; in a plan, the id of its agent.
     Ref,
     /// A list of values of one type.
-    List(Box<Type>),
+    List(Box<ParameterType>),
 }
 
 /// Why arguments do not fit a schema.
@@ -100,23 +100,24 @@ pub enum BindError {
     },
 }
 
-impl Type {
+impl ParameterType {
     /// Parses `string`, `int`, `number`, `bool`, `ref` and `list<…>` of any of these.
-    pub fn parse(text: &str) -> Option<Type> {
-        Type::parse_below(text, 0)
+    pub fn parse(text: &str) -> Option<ParameterType> {
+        ParameterType::parse_below(text, 0)
     }
 
-    fn parse_below(text: &str, depth: usize) -> Option<Type> {
+    fn parse_below(text: &str, depth: usize) -> Option<ParameterType> {
         match text {
-            "string" => Some(Type::String),
-            "int" => Some(Type::Int),
-            "number" => Some(Type::Number),
-            "bool" => Some(Type::Bool),
-            "ref" => Some(Type::Ref),
+            "string" => Some(ParameterType::String),
+            "int" => Some(ParameterType::Int),
+            "number" => Some(ParameterType::Number),
+            "bool" => Some(ParameterType::Bool),
+            "ref" => Some(ParameterType::Ref),
             _ if depth == TYPE_NESTING_MAX => None,
             _ => {
                 let inner = text.strip_prefix("list<")?.strip_suffix('>')?;
-                Type::parse_below(inner, depth + 1).map(|inner| Type::List(Box::new(inner)))
+                ParameterType::parse_below(inner, depth + 1)
+                    .map(|inner| ParameterType::List(Box::new(inner)))
             }
         }
     }
@@ -124,34 +125,36 @@ impl Type {
     /// Says whether a value that is already in a plan has this type.
     pub fn admits(&self, value: &Value) -> bool {
         match (self, value) {
-            (Type::String, Value::Text(_))
-            | (Type::Int | Type::Number, Value::Int(_))
-            | (Type::Number, Value::Float(_))
-            | (Type::Bool, Value::Bool(_)) => true,
-            (Type::Ref, Value::Text(id)) => AgentId::parse(id).is_ok(),
-            (Type::List(kind), Value::List(items)) => items.iter().all(|item| kind.admits(item)),
+            (ParameterType::String, Value::Text(_))
+            | (ParameterType::Int | ParameterType::Number, Value::Int(_))
+            | (ParameterType::Number, Value::Float(_))
+            | (ParameterType::Bool, Value::Bool(_)) => true,
+            (ParameterType::Ref, Value::Text(id)) => AgentId::parse(id).is_ok(),
+            (ParameterType::List(kind), Value::List(items)) => {
+                items.iter().all(|item| kind.admits(item))
+            }
             _ => false,
         }
     }
 }
 
-impl fmt::Display for Type {
+impl fmt::Display for ParameterType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Type::String => f.write_str("string"),
-            Type::Int => f.write_str("int"),
-            Type::Number => f.write_str("number"),
-            Type::Bool => f.write_str("bool"),
-            Type::Ref => f.write_str("ref"),
-            Type::List(kind) => write!(f, "list<{kind}>"),
+            ParameterType::String => f.write_str("string"),
+            ParameterType::Int => f.write_str("int"),
+            ParameterType::Number => f.write_str("number"),
+            ParameterType::Bool => f.write_str("bool"),
+            ParameterType::Ref => f.write_str("ref"),
+            ParameterType::List(kind) => write!(f, "list<{kind}>"),
         }
     }
 }
 
-impl Param {
+impl AgentParameter {
     /// Makes a required parameter without bounds.
-    pub fn new(name: impl Into<String>, kind: Type) -> Param {
-        Param {
+    pub fn new(name: impl Into<String>, kind: ParameterType) -> AgentParameter {
+        AgentParameter {
             name: name.into(),
             kind,
             presence: Presence::Required,
@@ -163,18 +166,18 @@ impl Param {
     }
 
     /// Lets calls leave it out.
-    pub fn optional(self) -> Param {
-        Param { presence: Presence::Optional, ..self }
+    pub fn optional(self) -> AgentParameter {
+        AgentParameter { presence: Presence::Optional, ..self }
     }
 
     /// Gives it a default.
-    pub fn with_default(self, default: Value) -> Param {
-        Param { default: Some(default), ..self }
+    pub fn with_default(self, default: Value) -> AgentParameter {
+        AgentParameter { default: Some(default), ..self }
     }
 
     /// Bounds its number.
-    pub fn between(self, min: f64, max: f64) -> Param {
-        Param { min: Some(min), max: Some(max), ..self }
+    pub fn between(self, min: f64, max: f64) -> AgentParameter {
+        AgentParameter { min: Some(min), max: Some(max), ..self }
     }
 
     /// Says whether a call must give it.
@@ -228,7 +231,7 @@ impl Param {
         if !is_identifier(&self.name) || RESERVED_WORDS.contains(&self.name.as_str()) {
             return Err("has a malformed or reserved name".to_owned());
         }
-        let is_number = matches!(self.kind, Type::Int | Type::Number);
+        let is_number = matches!(self.kind, ParameterType::Int | ParameterType::Number);
         if (self.min.is_some() || self.max.is_some()) && !is_number {
             return Err("has a range, but is no number".to_owned());
         }
@@ -241,11 +244,11 @@ impl Param {
         {
             return Err("has a range that nothing fits".to_owned());
         }
-        if self.kind == Type::Int && !self.admits_some_integer() {
+        if self.kind == ParameterType::Int && !self.admits_some_integer() {
             return Err("has a range that no whole number fits".to_owned());
         }
         match &self.one_of {
-            Some(_) if self.kind != Type::String => {
+            Some(_) if self.kind != ParameterType::String => {
                 return Err("has choices, but is no string".to_owned());
             }
             Some(choices) if choices.is_empty() => return Err("has no choices".to_owned()),

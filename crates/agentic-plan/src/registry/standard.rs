@@ -4,7 +4,9 @@ use agentic_model::Value;
 
 use crate::agent::{AgentId, Effect, Implementation};
 use crate::node::Backend;
-use crate::registry::{ArgSchema, BuiltinKind, BuiltinSpec, Param, Registry, Type};
+use crate::registry::{
+    AgentParameter, ArgSchema, BuiltinKind, BuiltinSpec, ParameterType, Registry,
+};
 
 /// Makes the registry of the standard builtins.
 pub fn standard_registry() -> Registry {
@@ -16,7 +18,7 @@ pub fn standard_registry() -> Registry {
 }
 
 fn natives() -> Vec<BuiltinSpec> {
-    let text = |name: &str| Param::new(name, Type::String);
+    let text = |name: &str| AgentParameter::new(name, ParameterType::String);
     vec![
         native("echo", "Gives its text and its input.", vec![text("text").optional()]),
         native("upper", "Gives its input in upper case.", vec![]),
@@ -25,23 +27,23 @@ fn natives() -> Vec<BuiltinSpec> {
             "repeat",
             "Repeats its input.",
             vec![
-                Param::new("times", Type::Int).between(1.0, 8.0),
+                AgentParameter::new("times", ParameterType::Int).between(1.0, 8.0),
                 text("sep").with_default(Value::text(",")),
             ],
         ),
         native(
             "pick",
             "Gives one item of a tuple.",
-            vec![Param::new("index", Type::Int).between(0.0, 2_000.0)],
+            vec![AgentParameter::new("index", ParameterType::Int).between(0.0, 2_000.0)],
         ),
         BuiltinSpec {
-            schema: ArgSchema { params: vec![text("sep")], variadic: Some(Type::String) },
+            schema: ArgSchema { params: vec![text("sep")], variadic: Some(ParameterType::String) },
             ..native("concat", "Joins the texts of a tuple.", vec![])
         },
     ]
 }
 
-fn native(name: &str, description: &str, params: Vec<Param>) -> BuiltinSpec {
+fn native(name: &str, description: &str, params: Vec<AgentParameter>) -> BuiltinSpec {
     BuiltinSpec {
         description: description.to_owned(),
         schema: ArgSchema { params, variadic: None },
@@ -53,13 +55,16 @@ fn native(name: &str, description: &str, params: Vec<Param>) -> BuiltinSpec {
 }
 
 fn loops() -> Vec<BuiltinSpec> {
-    let text = |name: &str| Param::new(name, Type::String).optional();
+    let text = |name: &str| AgentParameter::new(name, ParameterType::String).optional();
     let count = |name: &str, default: i64, max: f64| {
-        Param::new(name, Type::Int).with_default(Value::Int(default)).between(1.0, max)
+        AgentParameter::new(name, ParameterType::Int)
+            .with_default(Value::Int(default))
+            .between(1.0, max)
     };
-    let reference =
-        |name: &str, agent: &str| Param::new(name, Type::Ref).with_default(Value::text(agent));
-    let tools = Param::new("tools", Type::List(Box::new(Type::Ref)));
+    let reference = |name: &str, agent: &str| {
+        AgentParameter::new(name, ParameterType::Ref).with_default(Value::text(agent))
+    };
+    let tools = AgentParameter::new("tools", ParameterType::List(Box::new(ParameterType::Ref)));
     vec![
         workflow(
             "converge",
@@ -92,7 +97,7 @@ fn loops() -> Vec<BuiltinSpec> {
     ]
 }
 
-fn workflow(name: &str, description: &str, params: Vec<Param>) -> BuiltinSpec {
+fn workflow(name: &str, description: &str, params: Vec<AgentParameter>) -> BuiltinSpec {
     BuiltinSpec {
         description: description.to_owned(),
         kind: BuiltinKind::Workflow,
@@ -104,18 +109,27 @@ fn workflow(name: &str, description: &str, params: Vec<Param>) -> BuiltinSpec {
 
 fn hold() -> BuiltinSpec {
     let choice = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let on_timeout = Param {
+    let on_timeout = AgentParameter {
         one_of: Some(choice(&["fail", "accept", "reject"])),
-        ..Param::new("on_timeout", Type::String).with_default(Value::text("fail"))
+        ..AgentParameter::new("on_timeout", ParameterType::String).with_default(Value::text("fail"))
     };
-    let timeout = Param { min: Some(1.0), ..Param::new("timeout_s", Type::Int).optional() };
-    let choices = Param::new("choices", Type::List(Box::new(Type::String)))
-        .with_default(Value::List(vec![Value::text("accept"), Value::text("reject")]));
+    let timeout = AgentParameter {
+        min: Some(1.0),
+        ..AgentParameter::new("timeout_s", ParameterType::Int).optional()
+    };
+    let choices =
+        AgentParameter::new("choices", ParameterType::List(Box::new(ParameterType::String)))
+            .with_default(Value::List(vec![Value::text("accept"), Value::text("reject")]));
     BuiltinSpec {
         description: "Waits for a human's decision.".to_owned(),
         kind: BuiltinKind::Hold,
         schema: ArgSchema {
-            params: vec![Param::new("question", Type::String), choices, timeout, on_timeout],
+            params: vec![
+                AgentParameter::new("question", ParameterType::String),
+                choices,
+                timeout,
+                on_timeout,
+            ],
             variadic: None,
         },
         backends: vec![Backend::Temporal],

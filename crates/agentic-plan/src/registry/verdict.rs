@@ -2,7 +2,7 @@
 
 use agentic_model::{Map, Value};
 
-use crate::fields::{Fields, ShapeError};
+use crate::fields::{PlanFields, ShapeError};
 
 /// The longest time that a verdict is waited for, in seconds: a hundred years.
 const TIMEOUT_S_MAX: u64 = 100 * 366 * 24 * 3_600;
@@ -11,7 +11,7 @@ const ON_TIMEOUT: [&str; 3] = ["fail", "accept", "reject"];
 
 /// A question about the output of an agent: it goes on only once a human has accepted it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Verdict {
+pub struct VerdictQuestion {
     /// What is asked.
     pub question: Option<String>,
     /// What may be chosen besides `accept` and `reject`.
@@ -31,12 +31,12 @@ pub struct Condition {
     /// The field.
     pub field: String,
     /// What it is compared with.
-    pub test: Test,
+    pub test: VerdictComparison,
 }
 
 /// A comparison.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub enum VerdictComparison {
     /// The number is smaller.
     Below(f64),
     /// The number is greater.
@@ -45,7 +45,7 @@ pub enum Test {
     Is(Value),
 }
 
-impl Verdict {
+impl VerdictQuestion {
     /// Says whether a human is asked about an output.
     pub fn is_required(&self, output: &Value) -> bool {
         self.when.as_ref().is_none_or(|condition| condition.is_met(output))
@@ -68,8 +68,8 @@ impl Verdict {
         params
     }
 
-    pub(super) fn read(value: &Value, at: &str) -> Result<Verdict, ShapeError> {
-        let fields = Fields::of(value, at)?;
+    pub(super) fn read(value: &Value, at: &str) -> Result<VerdictQuestion, ShapeError> {
+        let fields = PlanFields::of(value, at)?;
         fields.only(&["question", "choices", "timeout_s", "on_timeout", "when"])?;
         let on_timeout = fields.optional_text("on_timeout")?;
         if on_timeout.is_some_and(|word| !ON_TIMEOUT.contains(&word)) {
@@ -79,7 +79,7 @@ impl Verdict {
             None => None,
             Some(when) => Some(Condition::read(when, &fields.place("when"))?),
         };
-        Ok(Verdict {
+        Ok(VerdictQuestion {
             question: fields.optional_text("question")?.map(str::to_owned),
             choices: fields.optional_texts("choices")?.unwrap_or_default(),
             timeout_s: fields.optional_count("timeout_s", TIMEOUT_S_MAX)?,
@@ -119,20 +119,20 @@ impl Condition {
             | Value::Link(_) => None,
         };
         match &self.test {
-            Test::Below(bound) => number.is_none_or(|number| number < *bound),
-            Test::Above(bound) => number.is_none_or(|number| number > *bound),
-            Test::Is(value) => found == value,
+            VerdictComparison::Below(bound) => number.is_none_or(|number| number < *bound),
+            VerdictComparison::Above(bound) => number.is_none_or(|number| number > *bound),
+            VerdictComparison::Is(value) => found == value,
         }
     }
 
     fn read(value: &Value, at: &str) -> Result<Condition, ShapeError> {
-        let fields = Fields::of(value, at)?;
+        let fields = PlanFields::of(value, at)?;
         fields.only(&["field", "below", "above", "is"])?;
         let (below, above) = (fields.optional_number("below")?, fields.optional_number("above")?);
         let test = match (below, above, fields.map().get("is")) {
-            (Some(bound), None, None) => Test::Below(bound),
-            (None, Some(bound), None) => Test::Above(bound),
-            (None, None, Some(value)) => Test::Is(value.clone()),
+            (Some(bound), None, None) => VerdictComparison::Below(bound),
+            (None, Some(bound), None) => VerdictComparison::Above(bound),
+            (None, None, Some(value)) => VerdictComparison::Is(value.clone()),
             _ => {
                 return Err(
                     fields.wrong("below", "there, or `above` or `is`, and one of them only")
@@ -144,9 +144,9 @@ impl Condition {
 
     fn to_value(&self) -> Value {
         let (key, value) = match &self.test {
-            Test::Below(bound) => ("below", Value::Float(*bound)),
-            Test::Above(bound) => ("above", Value::Float(*bound)),
-            Test::Is(value) => ("is", value.clone()),
+            VerdictComparison::Below(bound) => ("below", Value::Float(*bound)),
+            VerdictComparison::Above(bound) => ("above", Value::Float(*bound)),
+            VerdictComparison::Is(value) => ("is", value.clone()),
         };
         Value::map([("field", Value::text(&self.field)), (key, value)])
     }

@@ -4,7 +4,9 @@ use agentic_model::{Map, Value};
 
 use crate::node::Backend;
 use crate::registry::schema::Presence;
-use crate::registry::{AuthSource, BuiltinKind, BuiltinSpec, Param, Registry, ValueShape, Verdict};
+use crate::registry::{
+    AgentParameter, AuthSource, BuiltinKind, BuiltinSpec, Registry, ValueShape, VerdictQuestion,
+};
 
 impl Registry {
     /// Returns the form that [`Registry::from_value`] reads, sorted by name.
@@ -44,7 +46,7 @@ impl BuiltinSpec {
         put("returns", self.returns.map(|shape| Value::text(shape.to_string())));
         put("run", self.run.as_ref().map(|run| run.to_value()));
         put("effect", self.effect.map(|effect| Value::text(effect.as_str())));
-        put("verdict", self.verdict.as_ref().map(Verdict::to_value));
+        put("verdict", self.verdict.as_ref().map(VerdictQuestion::to_value));
         put("retry", self.retry.as_ref().map(|retry| retry.to_value()));
         let timeout_ms = self.timeout_ms.and_then(|millis| i64::try_from(millis).ok());
         put("timeout_ms", timeout_ms.map(Value::Int));
@@ -91,7 +93,7 @@ impl std::fmt::Display for ValueShape {
     }
 }
 
-fn param_value(param: &Param) -> Value {
+fn param_value(param: &AgentParameter) -> Value {
     let mut map = Map::from([
         ("name".to_owned(), Value::text(&param.name)),
         ("type".to_owned(), Value::text(param.kind.to_string())),

@@ -1,11 +1,13 @@
 //! Secrets stay out of everything that is written.
 
 use agentic_model::{Value, json};
-use agentic_plan::{CredentialError, Redactor, Secret, placeholder};
+use agentic_plan::{CredentialError, CredentialSecret, Redactor, placeholder};
 
 fn redactor() -> Redactor {
     let secrets = [("hunter2hunter2", "A"), ("hunter2", "B"), ("abc", "C"), ("", "D")];
-    Redactor::new(secrets.map(|(secret, mask)| (Secret::new(secret), format!("<{mask}>"))))
+    Redactor::new(
+        secrets.map(|(secret, mask)| (CredentialSecret::new(secret), format!("<{mask}>"))),
+    )
 }
 
 #[test]
@@ -33,7 +35,7 @@ fn values_are_masked_in_texts_bytes_and_keys() {
 
 #[test]
 fn secrets_have_no_printed_form() {
-    let printed = format!("{:?} {:?}", Secret::new("hunter2"), redactor());
+    let printed = format!("{:?} {:?}", CredentialSecret::new("hunter2"), redactor());
     assert!(!printed.contains("hunter2"), "{printed}");
 }
 
@@ -59,8 +61,8 @@ fn errors_name_the_code_that_programs_see() {
 fn a_reply_is_masked_in_its_bytes_and_in_every_text_of_its_json() {
     let secret = "dGhlIHNlY3JldA+/Z\u{e9}BRA==";
     let redactor = Redactor::new([
-        (Secret::new(secret), "<M>".to_owned()),
-        (Secret::new("12345678"), "<N>".to_owned()),
+        (CredentialSecret::new(secret), "<M>".to_owned()),
+        (CredentialSecret::new("12345678"), "<N>".to_owned()),
     ]);
     let check = |reply: &str, wanted: &str| {
         let masked = redactor.reply(reply.as_bytes().to_vec());
@@ -90,6 +92,6 @@ fn keys_of_a_value_that_become_equal_are_numbered() {
 
 #[test]
 fn short_secrets_are_masked_inside_texts_where_that_is_asked_for() {
-    let secrets = [(Secret::new("pin1"), "<P>".to_owned())];
+    let secrets = [(CredentialSecret::new("pin1"), "<P>".to_owned())];
     assert_eq!(Redactor::of_any_length(secrets).text("a pin1 b"), "a <P> b");
 }

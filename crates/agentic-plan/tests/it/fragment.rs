@@ -1,6 +1,8 @@
 //! The laws of fragments.
 
-use agentic_plan::{AgentId, Backend, Call, CallKind, Fragment, Mode, Numbering, Work};
+use agentic_plan::{
+    AgentId, Backend, CallKind, Fragment, NodeWork, Numbering, PlanCall, ResolutionMode,
+};
 use proptest::prelude::*;
 
 /// The shape of a fragment, to build it in different ways.
@@ -24,7 +26,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 fn build(shape: &Shape, numbering: &mut Numbering, n_calls: &mut i64) -> Fragment {
     match shape {
         Shape::Call => {
-            let mut call = Call::new(
+            let mut call = PlanCall::new(
                 CallKind::Activity,
                 AgentId::parse("a/b").expect("the id is well-formed"),
             );
@@ -53,7 +55,7 @@ fn build(shape: &Shape, numbering: &mut Numbering, n_calls: &mut i64) -> Fragmen
 fn meaning(shape: &Shape) -> String {
     let (mut numbering, mut n_calls) = (Numbering::default(), 0);
     let fragment = build(shape, &mut numbering, &mut n_calls);
-    let plan = fragment.finish(&mut numbering).validate(Backend::Memory, Mode::Static);
+    let plan = fragment.finish(&mut numbering).validate(Backend::Memory, ResolutionMode::Static);
     let plan = plan.expect("what the algebra builds is valid");
     let mut said: Vec<Option<String>> = vec![None; plan.nodes().len()];
     fn say(plan: &agentic_plan::Plan, at: usize, said: &mut Vec<Option<String>>) -> String {
@@ -63,8 +65,8 @@ fn meaning(shape: &Shape) -> String {
         let inputs: Vec<String> =
             plan.required_by(at).to_vec().into_iter().map(|from| say(plan, from, said)).collect();
         let text = match &plan.nodes()[at].work {
-            Work::Join => format!("[{}]", inputs.join(" ")),
-            Work::Call(call) => format!("c{:?}({})", call.args[0], inputs.join("")),
+            NodeWork::Join => format!("[{}]", inputs.join(" ")),
+            NodeWork::Call(call) => format!("c{:?}({})", call.args[0], inputs.join("")),
         };
         // What several nodes share is named once, or descriptions grow without bound.
         said[at] = Some(shortened(&text));

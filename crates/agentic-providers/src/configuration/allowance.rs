@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use agentic_model::Cid;
 use serde::{Deserialize, Serialize};
 
-use super::tracked::Tracked;
+use super::tracked::TrackedPlace;
 
 /// The variable with the hashes that a machine allows, with blanks or commas between them.
 pub const ALLOW_VARIABLE: &str = "AGENTIC_ALLOW";
@@ -46,8 +46,8 @@ pub fn hash_of(content: &[u8]) -> String {
 
 impl Allowance {
     /// Says what would be allowed.
-    pub fn of(tracked: &Tracked, hash: &str) -> Allowance {
-        let Tracked { repository, file } = tracked;
+    pub fn of(tracked: &TrackedPlace, hash: &str) -> Allowance {
+        let TrackedPlace { repository, file } = tracked;
         Allowance { hash: hash.to_owned(), repository: repository.clone(), file: file.clone() }
     }
 

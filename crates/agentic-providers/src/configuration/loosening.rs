@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Configuration, McpEntry, ModelEntry};
 use crate::channel::Transport;
-use crate::model::Address;
+use crate::model::ModelAddress;
 use crate::secret::SecretSource;
 
 /// The entry with the model of those who name none.
@@ -92,8 +92,8 @@ impl Configuration {
         let mut add = |entry: &str, does: String| {
             found.push(Loosening { entry: entry.to_owned(), does });
         };
-        let default = self.default_model.as_deref().map(|name| (name, Address::parse(name)));
-        if let Some((name, Ok(Address { server: Some(_), .. }))) = default {
+        let default = self.default_model.as_deref().map(|name| (name, ModelAddress::parse(name)));
+        if let Some((name, Ok(ModelAddress { server: Some(_), .. }))) = default {
             add(DEFAULT_MODEL, format!("sends prompts to `{name}`"));
         }
         for (name, model) in &self.models {

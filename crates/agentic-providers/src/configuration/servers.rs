@@ -13,13 +13,13 @@ pub const SERVERS_FILE: &str = "agentscript.mcp.json";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct ServersFile {
     #[serde(default)]
-    mcp_servers: BTreeMap<String, Named>,
+    mcp_servers: BTreeMap<String, NamedServer>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct NamedServer {
     transport: Option<String>,
     command: Option<String>,
     #[serde(default)]
@@ -30,13 +30,13 @@ struct Named {
 
 /// Reads the servers that are programs; others are not for us.
 pub(super) fn parse(text: &str, path: &Path) -> Result<BTreeMap<String, McpEntry>, Error> {
-    let file: File = serde_json::from_str(text).map_err(|error| Error::Malformed {
+    let file: ServersFile = serde_json::from_str(text).map_err(|error| Error::Malformed {
         path: path.to_owned(),
         line: error.line().max(1),
         reason: error.to_string(),
     })?;
     let mut servers = BTreeMap::new();
-    for (name, Named { transport, command, args, env }) in file.mcp_servers {
+    for (name, NamedServer { transport, command, args, env }) in file.mcp_servers {
         if transport.is_some_and(|transport| transport != "stdio") {
             continue;
         }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 /// Where a file that git tracks belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tracked {
+pub struct TrackedPlace {
     /// The folder of the repository that all its worktrees share.
     pub repository: PathBuf,
     /// The path of the file from the top of its worktree.
@@ -21,7 +21,7 @@ const COMMITS: [&str; 2] = ["HEAD", "main-worktree/HEAD"];
 
 /// Finds out whether git tracks a file, under the path that was given or the one that its links
 /// lead to. What cannot be found out counts as tracked.
-pub fn find(path: &Path) -> Option<Tracked> {
+pub fn find(path: &Path) -> Option<TrackedPlace> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),
@@ -32,14 +32,14 @@ pub fn find(path: &Path) -> Option<Tracked> {
     of_path(&spelled).or_else(|| real.and_then(|real| of_path(&real)))
 }
 
-fn of_path(path: &Path) -> Option<Tracked> {
+fn of_path(path: &Path) -> Option<TrackedPlace> {
     let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
     let top = path.ancestors().skip(1).find(has_git)?;
     let file = path.strip_prefix(top).unwrap_or(path).to_string_lossy().into_owned();
     let common = git(top, &["rev-parse", "--git-common-dir"], "");
     let common = common.map(|text| top.join(text.trim_end_matches('\n')));
     let repository = common.and_then(|folder| folder.canonicalize().ok());
-    let tracked = Tracked { repository: repository.unwrap_or_else(|| top.to_owned()), file };
+    let tracked = TrackedPlace { repository: repository.unwrap_or_else(|| top.to_owned()), file };
     is_tracked(top, &tracked.file).then_some(tracked)
 }
 

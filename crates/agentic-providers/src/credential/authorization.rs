@@ -9,15 +9,15 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use agentic_plan::{CredentialError, Secret};
+use agentic_plan::{CredentialError, CredentialSecret};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::oauth::{Provider, Server};
+use super::oauth::{AuthorizationServer, TimedServer};
 use super::settings::Settings;
-use super::store::{Sealed, TokenStore};
+use super::store::{SealedTokens, TokenStore};
 use super::{Error, Result};
 use crate::host::CancelFlag;
 use crate::http::percent_encoded;
@@ -40,12 +40,12 @@ const CALLBACK_PATH: &str = "/callback";
 /// An authorization that waits for its person.
 pub struct Authorization {
     settings: Settings,
-    provider: Provider,
+    provider: AuthorizationServer,
     identity: String,
     listener: TcpListener,
     redirect: String,
     state: String,
-    verifier: Secret,
+    verifier: CredentialSecret,
     scopes: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl Authorization {
         provider: &str,
         scopes: Vec<String>,
     ) -> Result<Authorization> {
-        let provider = Provider::configured(&settings, provider)?;
+        let provider = AuthorizationServer::configured(&settings, provider)?;
         // A person is not asked for what could not be kept.
         TokenStore::open(&settings)?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(no_address)?;
@@ -74,7 +74,7 @@ impl Authorization {
             listener,
             redirect: format!("http://127.0.0.1:{port}{CALLBACK_PATH}"),
             state: random()?,
-            verifier: Secret::new(random()?),
+            verifier: CredentialSecret::new(random()?),
             scopes,
         })
     }
@@ -107,15 +107,15 @@ impl Authorization {
     pub fn finish(self, limit: Duration) -> Result<String> {
         let code = self.wait(limit)?;
         let now = self.settings.now();
-        let server = Server { provider: &self.provider, cancel: &CancelFlag::new() };
+        let server = TimedServer { provider: &self.provider, cancel: &CancelFlag::new() };
         let tokens = server.exchange((&code, &self.verifier), &self.redirect, now)?;
         let Authorization { settings, provider, identity, .. } = self;
-        let sealed = Sealed { identity: identity.clone(), provider: provider.name, tokens };
+        let sealed = SealedTokens { identity: identity.clone(), provider: provider.name, tokens };
         TokenStore::open(&settings)?.put(&sealed)?;
         Ok(identity)
     }
 
-    fn wait(&self, limit: Duration) -> Result<Secret> {
+    fn wait(&self, limit: Duration) -> Result<CredentialSecret> {
         let deadline = Instant::now() + limit;
         loop {
             match self.listener.accept() {
@@ -136,7 +136,7 @@ impl Authorization {
     }
 
     /// Reads one request; nothing if it is not the answer that is waited for.
-    fn receive(&self, stream: TcpStream) -> Option<Result<Secret>> {
+    fn receive(&self, stream: TcpStream) -> Option<Result<CredentialSecret>> {
         stream.set_nonblocking(false).ok()?;
         stream.set_read_timeout(Some(REQUEST_LIMIT)).ok()?;
         stream.set_write_timeout(Some(REQUEST_LIMIT)).ok()?;
@@ -162,7 +162,7 @@ impl Authorization {
                 Err(CredentialError::CsrfViolation.into())
             }
             (None, ..) => Err(CredentialError::CsrfViolation.into()),
-            (Some(_), Some(code), _) if !code.is_empty() => Ok(Secret::new(code)),
+            (Some(_), Some(code), _) if !code.is_empty() => Ok(CredentialSecret::new(code)),
             (Some(_), _, reason) => Err(Error::Refused {
                 provider: self.provider.name.clone(),
                 reason: refusal(reason.as_deref().unwrap_or_default()),

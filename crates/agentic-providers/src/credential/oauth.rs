@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use agentic_model::{Value, json};
-use agentic_plan::Secret;
+use agentic_plan::CredentialSecret;
 
 use super::settings::Settings;
 use super::{Error, Result};
 use crate::host::CancelFlag;
-use crate::http::{Client, HttpFault, Message, percent_encoded};
+use crate::http::{Client, HttpFault, HttpMessage, percent_encoded};
 
 /// How long the server may take.
 const SERVER_LIMIT: Duration = Duration::from_secs(30);
@@ -19,7 +19,7 @@ const REASON_CHARS_MAX: usize = 80;
 
 /// An authorization server, as `agentic.oauth.NAME.*` of git's configuration has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Provider {
+pub(super) struct AuthorizationServer {
     pub name: String,
     pub authorize_url: String,
     pub token_url: String,
@@ -28,22 +28,22 @@ pub(super) struct Provider {
 
 /// What a server granted.
 #[derive(Debug, Clone)]
-pub(super) struct Tokens {
-    pub access: Secret,
-    pub refresh: Option<Secret>,
+pub(super) struct GrantedTokens {
+    pub access: CredentialSecret,
+    pub refresh: Option<CredentialSecret>,
     /// When the access ends, in milliseconds since 1970.
     pub ends_at: Option<i64>,
 }
 
-impl Provider {
-    pub fn configured(settings: &Settings, name: &str) -> Result<Provider> {
+impl AuthorizationServer {
+    pub fn configured(settings: &Settings, name: &str) -> Result<AuthorizationServer> {
         let setting = |key: &str| {
             let full = format!("agentic.oauth.{name}.{key}");
             settings.configured(&full).ok_or_else(|| Error::Configuration {
                 what: format!("`{name}` is not set up: `git config {full}` names nothing"),
             })
         };
-        Ok(Provider {
+        Ok(AuthorizationServer {
             name: name.to_owned(),
             authorize_url: setting("authorizeUrl")?,
             token_url: setting("tokenUrl")?,
@@ -53,19 +53,19 @@ impl Provider {
 }
 
 /// A server that is asked, as long as somebody waits.
-pub(super) struct Server<'a> {
-    pub provider: &'a Provider,
+pub(super) struct TimedServer<'a> {
+    pub provider: &'a AuthorizationServer,
     pub cancel: &'a CancelFlag,
 }
 
-impl Server<'_> {
+impl TimedServer<'_> {
     /// Changes a code into tokens; the verifier proves that whoever asked for the code is here.
     pub fn exchange(
         &self,
-        (code, verifier): (&Secret, &Secret),
+        (code, verifier): (&CredentialSecret, &CredentialSecret),
         redirect: &str,
         now: i64,
-    ) -> Result<Tokens> {
+    ) -> Result<GrantedTokens> {
         self.grant(
             &[
                 ("grant_type", "authorization_code"),
@@ -79,7 +79,7 @@ impl Server<'_> {
     }
 
     /// Asks for new tokens.
-    pub fn refresh(&self, renewal: &Secret, now: i64) -> Result<Tokens> {
+    pub fn refresh(&self, renewal: &CredentialSecret, now: i64) -> Result<GrantedTokens> {
         self.grant(
             &[
                 ("grant_type", "refresh_token"),
@@ -90,7 +90,7 @@ impl Server<'_> {
         )
     }
 
-    fn grant(&self, fields: &[(&str, &str)], now: i64) -> Result<Tokens> {
+    fn grant(&self, fields: &[(&str, &str)], now: i64) -> Result<GrantedTokens> {
         let said = self.post(fields).map_err(|fault| self.refused(reason(&fault)))?;
         self.read(said, now)
     }
@@ -104,7 +104,7 @@ impl Server<'_> {
         let headers =
             [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let received = Client::new(SERVER_LIMIT, self.cancel).send(&Message {
+        let received = Client::new(SERVER_LIMIT, self.cancel).send(&HttpMessage {
             method: "POST",
             url: &self.provider.token_url,
             headers: &headers,
@@ -118,7 +118,7 @@ impl Server<'_> {
         Error::Refused { provider: self.provider.name.clone(), reason: reason.to_owned() }
     }
 
-    fn read(&self, (status, body): (u16, Vec<u8>), now: i64) -> Result<Tokens> {
+    fn read(&self, (status, body): (u16, Vec<u8>), now: i64) -> Result<GrantedTokens> {
         let refused = |reason: &str| self.refused(reason);
         let said = std::str::from_utf8(&body).ok().and_then(|text| json::from_text(text).ok());
         let said = said.ok_or_else(|| refused(&format!("it answered {status} without JSON")))?;
@@ -137,9 +137,11 @@ impl Server<'_> {
             return Err(refused("it granted another type of token than `bearer`"));
         }
         let seconds = said.get("expires_in").and_then(Value::as_int);
-        Ok(Tokens {
-            access: Secret::new(text("access_token").ok_or_else(|| refused("it sent no token"))?),
-            refresh: text("refresh_token").map(Secret::new),
+        Ok(GrantedTokens {
+            access: CredentialSecret::new(
+                text("access_token").ok_or_else(|| refused("it sent no token"))?,
+            ),
+            refresh: text("refresh_token").map(CredentialSecret::new),
             ends_at: seconds.map(|seconds| now.saturating_add(seconds.saturating_mul(1_000))),
         })
     }

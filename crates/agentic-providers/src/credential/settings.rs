@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use agentic_plan::Secret;
+use agentic_plan::CredentialSecret;
 
 use super::{Error, Result};
 
@@ -52,8 +52,8 @@ impl Settings {
     }
 
     /// Returns a variable that is set and not empty.
-    pub(super) fn variable(&self, name: &str) -> Option<Secret> {
-        self.read(name).map(Secret::new)
+    pub(super) fn variable(&self, name: &str) -> Option<CredentialSecret> {
+        self.read(name).map(CredentialSecret::new)
     }
 
     /// Returns a path, seen from where the run was started; `~/` is the home folder.

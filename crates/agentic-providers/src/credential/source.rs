@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Duration;
 
-use agentic_plan::{CredentialError, Secret};
+use agentic_plan::{CredentialError, CredentialSecret};
 
 use super::settings::Settings;
 use super::{Error, Result};
@@ -21,12 +21,12 @@ const COMMAND_SETTING: &str = "agentic.secretCommand";
 const OTHERS: u32 = 0o077;
 
 /// Reads a variable.
-pub(super) fn environment(settings: &Settings, name: &str) -> Result<Secret> {
+pub(super) fn environment(settings: &Settings, name: &str) -> Result<CredentialSecret> {
     settings.variable(name).ok_or_else(|| missing("the environment", name))
 }
 
 /// Reads a file that only its owner can read; one line break at its end is not part of it.
-pub(super) fn file(settings: &Settings, path: &str) -> Result<Secret> {
+pub(super) fn file(settings: &Settings, path: &str) -> Result<CredentialSecret> {
     let unreadable = |_| missing("the file", path);
     let file = std::fs::File::open(settings.path(path)).map_err(unreadable)?;
     // Asked of the open file, so that nobody can put another in its place in between.
@@ -40,7 +40,11 @@ pub(super) fn file(settings: &Settings, path: &str) -> Result<Secret> {
 }
 
 /// Lets the configured command print a secret.
-pub(super) fn command(settings: &Settings, name: &str, cancel: &CancelFlag) -> Result<Secret> {
+pub(super) fn command(
+    settings: &Settings,
+    name: &str,
+    cancel: &CancelFlag,
+) -> Result<CredentialSecret> {
     let line = settings.configured(COMMAND_SETTING).ok_or_else(|| Error::Configuration {
         what: format!("no command prints secrets: `git config {COMMAND_SETTING}` names none"),
     })?;
@@ -65,10 +69,10 @@ pub(super) fn command(settings: &Settings, name: &str, cancel: &CancelFlag) -> R
     }
 }
 
-fn of_text(text: &str) -> Option<Secret> {
+fn of_text(text: &str) -> Option<CredentialSecret> {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = line.strip_suffix('\r').unwrap_or(line);
-    (!line.is_empty()).then(|| Secret::new(line))
+    (!line.is_empty()).then(|| CredentialSecret::new(line))
 }
 
 fn missing(place: &str, name: &str) -> Error {

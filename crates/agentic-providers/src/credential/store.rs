@@ -10,11 +10,11 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
 use agentic_model::{Cid, Map, Value, json};
-use agentic_plan::Secret;
+use agentic_plan::CredentialSecret;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
-use super::oauth::Tokens;
+use super::oauth::GrantedTokens;
 use super::settings::Settings;
 use super::{Error, Result};
 
@@ -27,10 +27,10 @@ const EXTENSION: &str = "token";
 
 /// The tokens of somebody at a provider.
 #[derive(Debug, Clone)]
-pub(super) struct Sealed {
+pub(super) struct SealedTokens {
     pub identity: String,
     pub provider: String,
-    pub tokens: Tokens,
+    pub tokens: GrantedTokens,
 }
 
 /// The store.
@@ -46,7 +46,7 @@ impl TokenStore {
         Ok(TokenStore { folder: settings.store()?, key: LessSafeKey::new(key) })
     }
 
-    pub fn get(&self, identity: &str, provider: &str) -> Result<Option<Sealed>> {
+    pub fn get(&self, identity: &str, provider: &str) -> Result<Option<SealedTokens>> {
         let name = file_name(identity, provider);
         let Some(sealed) = self.read(&name)? else { return Ok(None) };
         // Two pairs have two names; a name that two share would be a fault of the hash.
@@ -54,7 +54,7 @@ impl TokenStore {
         Ok(Some(sealed).filter(|_| is_it))
     }
 
-    pub fn put(&self, sealed: &Sealed) -> Result<()> {
+    pub fn put(&self, sealed: &SealedTokens) -> Result<()> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
@@ -103,7 +103,7 @@ impl TokenStore {
         Ok(found)
     }
 
-    fn read(&self, name: &str) -> Result<Option<Sealed>> {
+    fn read(&self, name: &str) -> Result<Option<SealedTokens>> {
         let path = self.folder.join(name);
         match fs::metadata(&path) {
             Ok(metadata) if metadata.len() > FILE_BYTES_MAX => return Err(damaged(name)),
@@ -115,7 +115,7 @@ impl TokenStore {
         self.unseal(name, &bytes).map(Some)
     }
 
-    fn seal(&self, name: &str, sealed: &Sealed) -> Result<Vec<u8>> {
+    fn seal(&self, name: &str, sealed: &SealedTokens) -> Result<Vec<u8>> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new()
             .fill(&mut nonce)
@@ -128,7 +128,7 @@ impl TokenStore {
         Ok([&[VERSION][..], &nonce, &bytes].concat())
     }
 
-    fn unseal(&self, name: &str, bytes: &[u8]) -> Result<Sealed> {
+    fn unseal(&self, name: &str, bytes: &[u8]) -> Result<SealedTokens> {
         let damaged = || damaged(name);
         let (version, rest) = bytes.split_first().ok_or_else(damaged)?;
         let (nonce, sealed) = rest.split_at_checked(NONCE_LEN).ok_or_else(damaged)?;
@@ -141,11 +141,11 @@ impl TokenStore {
         let opened = opened.map_err(|_| damaged())?;
         let text = std::str::from_utf8(opened).map_err(|_| damaged())?;
         let value = json::from_text(text).map_err(|_| damaged())?;
-        Sealed::of_value(&value).ok_or_else(damaged)
+        SealedTokens::of_value(&value).ok_or_else(damaged)
     }
 }
 
-impl Sealed {
+impl SealedTokens {
     fn to_value(&self) -> Value {
         let mut map = Map::from([
             ("identity".to_owned(), Value::text(&self.identity)),
@@ -161,14 +161,14 @@ impl Sealed {
         Value::Map(map)
     }
 
-    fn of_value(value: &Value) -> Option<Sealed> {
+    fn of_value(value: &Value) -> Option<SealedTokens> {
         let text = |key: &str| value.get(key).and_then(Value::as_text);
-        Some(Sealed {
+        Some(SealedTokens {
             identity: text("identity")?.to_owned(),
             provider: text("provider")?.to_owned(),
-            tokens: Tokens {
-                access: Secret::new(text("access")?),
-                refresh: text("refresh").map(Secret::new),
+            tokens: GrantedTokens {
+                access: CredentialSecret::new(text("access")?),
+                refresh: text("refresh").map(CredentialSecret::new),
                 ends_at: value.get("ends_at").and_then(Value::as_int),
             },
         })

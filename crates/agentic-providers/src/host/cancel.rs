@@ -12,7 +12,7 @@ pub const GRACE_DEFAULT: Duration = Duration::from_secs(5);
 /// name: programs are started in that name.
 #[derive(Clone)]
 pub struct CancelFlag {
-    shared: Arc<Shared>,
+    shared: Arc<CancelShared>,
     grace: Duration,
     charge: Arc<Charge>,
 }
@@ -24,13 +24,13 @@ impl Default for CancelFlag {
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct CancelShared {
+    state: Mutex<CancelState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct CancelState {
     is_set: bool,
     watchers: Vec<Box<dyn FnOnce() + Send>>,
 }
@@ -112,7 +112,7 @@ impl CancelFlag {
     }
 
     /// No code that can panic runs under the lock, so a poisoned one still holds a whole state.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, CancelState> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

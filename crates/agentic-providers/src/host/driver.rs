@@ -7,10 +7,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant as Tick};
 
 use agentic_model::Instant;
-use agentic_replay::{Answer, End, Event, Failure, Path, Program, Request, Run, Start, Step};
+use agentic_replay::{
+    Answer, End, Event, Failure, HostStep, Path, Program, ProgramRun, Request, Start,
+};
 
 use super::pool::{Job, Pool};
-use super::{CancelFlag, Clock, Executor, Host, OVERLOADED, PANICKED, Place, awake, system_now};
+use super::{
+    CancelFlag, Executor, Host, HostClock, OVERLOADED, PANICKED, Place, awake, system_now,
+};
 
 /// The longest the driver waits at a stretch, so that a clock that was set is noticed.
 const NAP_MAX: Duration = Duration::from_secs(60);
@@ -21,13 +25,13 @@ const LEAVING_MAX: usize = 512;
 const KILLED_WITHIN: Duration = Duration::from_millis(500);
 
 /// What can happen to a run from outside its thread.
-enum Message {
+enum HostMessage {
     Finished { ticket: u64, answer: Answer },
     Cancel,
 }
 
 /// What became of an open request so far.
-enum Stage {
+enum RequestStage {
     Queued { ticket: u64 },
     Inline { ticket: u64 },
     Working { ticket: u64 },
@@ -35,28 +39,28 @@ enum Stage {
 }
 
 /// A request that a thread works on.
-struct Effect {
+struct ThreadEffect {
     path: Path,
     cancel: CancelFlag,
     job: Job,
     deadline: Option<Tick>,
 }
 
-struct Driver<'h, P> {
+struct HostDriver<'h, P> {
     host: &'h Host,
-    run: Run<P>,
+    run: ProgramRun<P>,
     pool: Pool,
-    sender: Sender<Message>,
-    receiver: Receiver<Message>,
+    sender: Sender<HostMessage>,
+    receiver: Receiver<HostMessage>,
     /// The jumping clock.
     now: Instant,
     /// The last ticket given out; tickets order requests as they came.
     ticket: u64,
-    stages: HashMap<Path, Stage>,
+    stages: HashMap<Path, RequestStage>,
     queue: BTreeMap<u64, Arc<Request>>,
     /// By ticket; those that were withdrawn have left their places empty.
     inline: VecDeque<(u64, Option<Arc<Request>>)>,
-    working: BTreeMap<u64, Effect>,
+    working: BTreeMap<u64, ThreadEffect>,
     deadlines: BTreeSet<(Tick, u64)>,
     asleep: BTreeSet<(Instant, Path)>,
     refused: VecDeque<Path>,
@@ -75,13 +79,13 @@ pub(super) fn run(
     sink: &mut dyn FnMut(Event),
 ) -> End {
     let (sender, receiver) = channel();
-    let (run, first) = Run::begin(program, start);
+    let (run, first) = ProgramRun::begin(program, start);
     let tell = sender.clone();
     cancel.on_set(move || {
         // The run may be over, and nobody listens any more.
-        let _ = tell.send(Message::Cancel);
+        let _ = tell.send(HostMessage::Cancel);
     });
-    let driver = Driver {
+    let driver = HostDriver {
         host,
         run,
         pool: Pool::default(),
@@ -102,8 +106,8 @@ pub(super) fn run(
     driver.drive(first, sink)
 }
 
-impl<P: Program> Driver<'_, P> {
-    fn drive(mut self, mut step: Step, sink: &mut dyn FnMut(Event)) -> End {
+impl<P: Program> HostDriver<'_, P> {
+    fn drive(mut self, mut step: HostStep, sink: &mut dyn FnMut(Event)) -> End {
         loop {
             for event in step.events {
                 sink(event);
@@ -129,13 +133,13 @@ impl<P: Program> Driver<'_, P> {
         let ticket = self.ticket;
         let stage = if let Some(until) = request.sleeps_until() {
             self.asleep.insert((until, path.clone()));
-            Stage::Asleep { until }
+            RequestStage::Asleep { until }
         } else if self.host.executor.place(&request) == Place::Inline {
             self.inline.push_back((ticket, Some(request)));
-            Stage::Inline { ticket }
+            RequestStage::Inline { ticket }
         } else {
             self.queue.insert(ticket, request);
-            Stage::Queued { ticket }
+            RequestStage::Queued { ticket }
         };
         self.stages.insert(path, stage);
     }
@@ -143,20 +147,22 @@ impl<P: Program> Driver<'_, P> {
     /// Takes a request back, wherever it stands.
     fn withdraw(&mut self, path: &Path) {
         match self.stages.remove(path) {
-            Some(Stage::Queued { ticket }) => drop(self.queue.remove(&ticket)),
-            Some(Stage::Inline { ticket }) => {
+            Some(RequestStage::Queued { ticket }) => drop(self.queue.remove(&ticket)),
+            Some(RequestStage::Inline { ticket }) => {
                 if let Ok(at) = self.inline.binary_search_by_key(&ticket, |(ticket, _)| *ticket) {
                     self.inline[at].1 = None;
                 }
             }
-            Some(Stage::Asleep { until }) => drop(self.asleep.remove(&(until, path.clone()))),
-            Some(Stage::Working { ticket }) => self.let_go(ticket),
+            Some(RequestStage::Asleep { until }) => {
+                self.asleep.remove(&(until, path.clone()));
+            }
+            Some(RequestStage::Working { ticket }) => self.let_go(ticket),
             None => {}
         }
     }
 
     /// Waits until something happens that the program has to hear.
-    fn next_step(&mut self) -> Step {
+    fn next_step(&mut self) -> HostStep {
         loop {
             self.start_queued();
             let message = match self.receiver.try_recv().ok() {
@@ -169,12 +175,12 @@ impl<P: Program> Driver<'_, P> {
                 }
             };
             match message {
-                Some(Message::Finished { ticket, answer }) => {
+                Some(HostMessage::Finished { ticket, answer }) => {
                     if let Some(path) = self.came_back(ticket) {
                         return self.deliver(&path, answer);
                     }
                 }
-                Some(Message::Cancel) => {
+                Some(HostMessage::Cancel) => {
                     return self.run.cancel("the run was cancelled", self.time());
                 }
                 None => {}
@@ -182,7 +188,7 @@ impl<P: Program> Driver<'_, P> {
         }
     }
 
-    fn deliver(&mut self, path: &Path, answer: Answer) -> Step {
+    fn deliver(&mut self, path: &Path, answer: Answer) -> HostStep {
         self.stages.remove(path);
         self.run.deliver(path, answer, self.time())
     }
@@ -210,7 +216,7 @@ impl<P: Program> Driver<'_, P> {
             return Some((request.path.clone(), answer));
         }
         let is_idle = self.working.is_empty() && self.queue.is_empty();
-        if self.host.clock == Clock::Jumping && is_idle { self.wake() } else { None }
+        if self.host.clock == HostClock::Jumping && is_idle { self.wake() } else { None }
     }
 
     /// Ends the sleep that is over first, and moves the jumping clock there.
@@ -252,13 +258,13 @@ impl<P: Program> Driver<'_, P> {
         let job = self.pool.start(move || {
             let answer = perform(&*executor, &request, &watched);
             // The run may be over, and nobody listens any more.
-            let _ = sender.send(Message::Finished { ticket, answer });
+            let _ = sender.send(HostMessage::Finished { ticket, answer });
         });
         match job {
             Ok(job) => {
                 self.deadlines.extend(deadline.map(|at| (at, ticket)));
-                self.stages.insert(path.clone(), Stage::Working { ticket });
-                self.working.insert(ticket, Effect { path, cancel, job, deadline });
+                self.stages.insert(path.clone(), RequestStage::Working { ticket });
+                self.working.insert(ticket, ThreadEffect { path, cancel, job, deadline });
             }
             Err(_) => self.refused.push_back(path),
         }
@@ -292,8 +298,8 @@ impl<P: Program> Driver<'_, P> {
             let patience = self.host.limits.grace + KILLED_WITHIN;
             let left = patience.saturating_sub(told_at.elapsed());
             match self.receiver.recv_timeout(left) {
-                Ok(Message::Finished { ticket, .. }) => drop(self.leaving.remove(&ticket)),
-                Ok(Message::Cancel) => {}
+                Ok(HostMessage::Finished { ticket, .. }) => drop(self.leaving.remove(&ticket)),
+                Ok(HostMessage::Cancel) => {}
                 Err(_) => return,
             }
         }
@@ -302,8 +308,8 @@ impl<P: Program> Driver<'_, P> {
     /// Returns the time that the program is told.
     fn time(&self) -> Instant {
         match self.host.clock {
-            Clock::System => system_now(),
-            Clock::Jumping => self.now,
+            HostClock::System => system_now(),
+            HostClock::Jumping => self.now,
         }
     }
 
@@ -314,7 +320,7 @@ impl<P: Program> Driver<'_, P> {
             let millis = until.millis().saturating_sub(now.millis()).max(0);
             Duration::from_millis(millis.unsigned_abs())
         });
-        let sleep = sleep.filter(|_| self.host.clock == Clock::System);
+        let sleep = sleep.filter(|_| self.host.clock == HostClock::System);
         let limit = self.deadlines.first().map(|(at, _)| at.saturating_duration_since(Tick::now()));
         let grace = self.host.limits.grace;
         let full = self.full_since.map(|since| grace.saturating_sub(since.elapsed()));

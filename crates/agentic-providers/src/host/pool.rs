@@ -8,23 +8,23 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-type Work = Box<dyn FnOnce() + Send>;
+type PoolWork = Box<dyn FnOnce() + Send>;
 
 /// The threads of one run.
 #[derive(Default)]
 pub(super) struct Pool {
-    shared: Arc<Shared>,
+    shared: Arc<PoolShared>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct PoolShared {
     queue: Mutex<Queue>,
     arrived: Condvar,
 }
 
 #[derive(Default)]
 struct Queue {
-    jobs: VecDeque<(Work, Arc<AtomicU8>)>,
+    jobs: VecDeque<(PoolWork, Arc<AtomicU8>)>,
     n_idle: usize,
     is_closed: bool,
 }
@@ -75,7 +75,7 @@ impl Drop for Pool {
     }
 }
 
-impl Shared {
+impl PoolShared {
     /// Works until the pool is closed or the job at hand was abandoned. A thread counts as idle
     /// from its start, so that the job it was made for finds it.
     fn serve(&self) {
@@ -89,7 +89,7 @@ impl Shared {
         }
     }
 
-    fn next_job(&self) -> Option<(Work, Arc<AtomicU8>)> {
+    fn next_job(&self) -> Option<(PoolWork, Arc<AtomicU8>)> {
         let mut queue = self.lock();
         loop {
             if let Some(job) = queue.jobs.pop_front() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentic_model::Instant;
 
-use super::Received;
+use super::HttpReply;
 use crate::host::system_now;
 
 /// How often pauses are doubled at most.
@@ -69,7 +69,7 @@ impl RetryRule {
     }
 }
 
-impl Received {
+impl HttpReply {
     /// Says whether the same request may be sent again after a refusal, by its status.
     pub fn retry(&self) -> Retry {
         match (self.status, self.retry_after()) {

@@ -12,7 +12,7 @@ use rustix::fs::FlockOperation;
 use super::record::Envelope;
 use super::{MemoryFault, Operation};
 use crate::tool::ToolFault;
-use crate::tool::workspace::{Missing, Workspace};
+use crate::tool::workspace::{MissingFolders, Workspace};
 
 /// The largest file, in bytes.
 const FILE_BYTES_MAX: u64 = 256 << 20;
@@ -44,7 +44,7 @@ pub(super) fn perform(
 }
 
 fn add(workspace: &Workspace, path: &str, envelope: &Envelope) -> Result<String, MemoryFault> {
-    let place = workspace.locate(path, Missing::Made)?;
+    let place = workspace.locate(path, MissingFolders::Made)?;
     let mut file = place.open_to_add()?;
     let failed =
         |error: std::io::Error| MemoryFault(format!("`{path}` cannot be written: {error}"));
@@ -68,7 +68,7 @@ fn add(workspace: &Workspace, path: &str, envelope: &Envelope) -> Result<String,
     Ok(line)
 }
 
-fn append(file: &mut File, found: &Lines, line: &str) -> std::io::Result<()> {
+fn append(file: &mut File, found: &MemoryLines, line: &str) -> std::io::Result<()> {
     if found.torn > 0 {
         file.set_len(found.whole)?;
     }
@@ -78,7 +78,7 @@ fn append(file: &mut File, found: &Lines, line: &str) -> std::io::Result<()> {
 }
 
 /// What a file holds.
-struct Lines {
+struct MemoryLines {
     records: Vec<Envelope>,
     /// How many bytes of it are whole lines.
     whole: u64,
@@ -88,12 +88,13 @@ struct Lines {
     is_closed: bool,
 }
 
-fn parse(path: &str, bytes: &[u8]) -> Result<Lines, MemoryFault> {
+fn parse(path: &str, bytes: &[u8]) -> Result<MemoryLines, MemoryFault> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(MemoryFault(format!("`{path}` is longer than {FILE_BYTES_MAX} bytes")));
     }
     let is_closed = bytes.last().is_none_or(|last| *last == b'\n');
-    let mut lines = Lines { records: Vec::new(), whole: bytes.len() as u64, torn: 0, is_closed };
+    let mut lines =
+        MemoryLines { records: Vec::new(), whole: bytes.len() as u64, torn: 0, is_closed };
     let all: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
     for (at, line) in all.iter().enumerate() {
         if line.iter().all(u8::is_ascii_whitespace) {

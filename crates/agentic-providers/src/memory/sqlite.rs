@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::query::list;
 use super::record::Envelope;
 use super::{MemoryFault, Operation};
-use crate::tool::workspace::{Missing, Workspace};
+use crate::tool::workspace::{MissingFolders, Workspace};
 
 /// How long another writer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,12 +45,12 @@ pub(super) fn perform(
         |error: rusqlite::Error| MemoryFault(format!("the database `{path}` failed: {error}"));
     match operation {
         Operation::Add(envelope) => {
-            let connection = open(folder, path, Missing::Made)?
+            let connection = open(folder, path, MissingFolders::Made)?
                 .ok_or_else(|| MemoryFault(format!("`{path}` cannot be made")))?;
             add(&connection, namespace, &envelope).map_err(failed)
         }
         Operation::Query(query) => {
-            let Some(connection) = open(folder, path, Missing::Refused)? else {
+            let Some(connection) = open(folder, path, MissingFolders::Refused)? else {
                 return Ok("[]".to_owned());
             };
             let fits = |record: &RawValue| query.fits(record);
@@ -60,14 +60,18 @@ pub(super) fn perform(
 }
 
 /// Opens the file; nothing if it is only asked and not there.
-fn open(folder: &Path, path: &str, missing: Missing) -> Result<Option<Connection>, MemoryFault> {
+fn open(
+    folder: &Path,
+    path: &str,
+    missing: MissingFolders,
+) -> Result<Option<Connection>, MemoryFault> {
     let workspace = Workspace::open(folder)?;
     let place = match missing {
-        Missing::Made => Some(workspace.locate(path, missing)?),
-        Missing::Refused => workspace.find(path)?,
+        MissingFolders::Made => Some(workspace.locate(path, missing)?),
+        MissingFolders::Refused => workspace.find(path)?,
     };
     let Some(place) = place else { return Ok(None) };
-    if place.kind()?.is_none() && missing == Missing::Refused {
+    if place.kind()?.is_none() && missing == MissingFolders::Refused {
         return Ok(None);
     }
     let failed = |error: &dyn std::fmt::Display| {

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Address, FaultClass, ModelFault, Protocol, TIME_LIMIT_DEFAULT};
+use super::{FaultClass, ModelAddress, ModelFault, ModelProtocol, TIME_LIMIT_DEFAULT};
 use crate::configuration::{Configuration, MODEL_VARIABLE};
 
 /// The variable that names the adapter of those who name none.
@@ -53,16 +53,16 @@ impl Adapter {
     }
 
     /// Returns where the model of a plain name is.
-    pub(super) fn address(self, name: &str) -> Address {
+    pub(super) fn address(self, name: &str) -> ModelAddress {
         let (protocol, name) = match self {
-            Adapter::Mock => (Protocol::Mock, ""),
-            Adapter::Live => (Protocol::OpenAi, name),
+            Adapter::Mock => (ModelProtocol::Mock, ""),
+            Adapter::Live => (ModelProtocol::OpenAi, name),
             Adapter::Anthropic => {
                 let other = REPLACEMENTS.into_iter().find(|(replaced, _)| *replaced == name);
-                (Protocol::Anthropic, other.map_or(name, |(_, other)| other))
+                (ModelProtocol::Anthropic, other.map_or(name, |(_, other)| other))
             }
         };
-        Address { protocol, server: None, name: name.to_owned() }
+        ModelAddress { protocol, server: None, name: name.to_owned() }
     }
 }
 
@@ -79,10 +79,10 @@ impl Configuration {
     }
 
     /// Reads an address, or a plain name where an adapter says what it means.
-    pub(super) fn address(&self, wanted: &str) -> Result<Address, ModelFault> {
+    pub(super) fn address(&self, wanted: &str) -> Result<ModelAddress, ModelFault> {
         match self.adapter {
             Some(adapter) if !wanted.contains("://") => Ok(adapter.address(wanted)),
-            Some(_) | None => Address::parse(wanted),
+            Some(_) | None => ModelAddress::parse(wanted),
         }
     }
 
@@ -101,7 +101,7 @@ impl Configuration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Resolved, resolve};
+    use crate::model::{ResolvedModel, resolve};
 
     /// Compares where a model is found: `PROTOCOL NAME LIMIT-MS`, or why it is not.
     fn check(adapter: Adapter, variables: &[(&str, &str)], wanted: &str, found: &str) {
@@ -112,8 +112,8 @@ mod tests {
         let configuration = Configuration { variables: variables.collect(), ..plain };
         let resolved = resolve(&configuration.for_tasks(adapter), Some(wanted));
         let shown = match resolved {
-            Ok(Resolved::Mock) => "mock".to_owned(),
-            Ok(Resolved::Endpoint(endpoint)) => {
+            Ok(ResolvedModel::Mock) => "mock".to_owned(),
+            Ok(ResolvedModel::Endpoint(endpoint)) => {
                 let (protocol, name) = (endpoint.protocol.scheme(), endpoint.name);
                 format!("{protocol} {name} {}", endpoint.limit.as_millis())
             }

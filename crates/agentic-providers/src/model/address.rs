@@ -4,7 +4,7 @@ use super::{FaultClass, ModelFault};
 
 /// The way in which a model is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Protocol {
+pub enum ModelProtocol {
     /// Chat completions, as OpenAI and many others speak them.
     OpenAi,
     /// Messages, as Anthropic speaks them.
@@ -17,82 +17,87 @@ pub enum Protocol {
 
 /// The parsed address of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct ModelAddress {
     /// How it is spoken to.
-    pub protocol: Protocol,
+    pub protocol: ModelProtocol,
     /// Where its server is, if the address says so.
     pub server: Option<String>,
     /// Its name there.
     pub name: String,
 }
 
-impl Protocol {
+impl ModelProtocol {
     /// Returns the scheme of addresses.
     pub fn scheme(self) -> &'static str {
         match self {
-            Protocol::OpenAi => "openai",
-            Protocol::Anthropic => "anthropic",
-            Protocol::Ollama => "ollama",
-            Protocol::Mock => "mock",
+            ModelProtocol::OpenAi => "openai",
+            ModelProtocol::Anthropic => "anthropic",
+            ModelProtocol::Ollama => "ollama",
+            ModelProtocol::Mock => "mock",
         }
     }
 
     /// Returns the environment variable with the key; nothing where none is used.
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
-            Protocol::OpenAi => Some("OPENAI_API_KEY"),
-            Protocol::Anthropic => Some("ANTHROPIC_API_KEY"),
-            Protocol::Ollama | Protocol::Mock => None,
+            ModelProtocol::OpenAi => Some("OPENAI_API_KEY"),
+            ModelProtocol::Anthropic => Some("ANTHROPIC_API_KEY"),
+            ModelProtocol::Ollama | ModelProtocol::Mock => None,
         }
     }
 
     /// Returns the environment variable with the address of the server.
     pub fn server_variable(self) -> Option<&'static str> {
         match self {
-            Protocol::OpenAi => Some("OPENAI_BASE_URL"),
-            Protocol::Anthropic => Some("ANTHROPIC_BASE_URL"),
-            Protocol::Ollama => Some("OLLAMA_BASE_URL"),
-            Protocol::Mock => None,
+            ModelProtocol::OpenAi => Some("OPENAI_BASE_URL"),
+            ModelProtocol::Anthropic => Some("ANTHROPIC_BASE_URL"),
+            ModelProtocol::Ollama => Some("OLLAMA_BASE_URL"),
+            ModelProtocol::Mock => None,
         }
     }
 
     /// Returns the server that is spoken to unless something else is said.
     pub fn server_default(self) -> &'static str {
         match self {
-            Protocol::OpenAi => "https://api.openai.com/v1",
-            Protocol::Anthropic => "https://api.anthropic.com",
-            Protocol::Ollama => "http://localhost:11434",
-            Protocol::Mock => "",
+            ModelProtocol::OpenAi => "https://api.openai.com/v1",
+            ModelProtocol::Anthropic => "https://api.anthropic.com",
+            ModelProtocol::Ollama => "http://localhost:11434",
+            ModelProtocol::Mock => "",
         }
     }
 }
 
-impl Address {
+impl ModelAddress {
     /// Reads an address. In that of Ollama a first part is a server if it has a port or is
     /// `localhost`; names of models may have slashes and colons.
     ///
     /// # Errors
     /// Fails on other schemes and without a name.
-    pub fn parse(uri: &str) -> Result<Address, ModelFault> {
+    pub fn parse(uri: &str) -> Result<ModelAddress, ModelFault> {
         let fault = |message: String| ModelFault::new(FaultClass::Unconfigured, message);
         let (scheme, rest) = uri.split_once("://").ok_or_else(|| {
             fault(format!("`{uri}` is neither a configured model nor an address"))
         })?;
-        let protocols = [Protocol::OpenAi, Protocol::Anthropic, Protocol::Ollama, Protocol::Mock];
+        let protocols = [
+            ModelProtocol::OpenAi,
+            ModelProtocol::Anthropic,
+            ModelProtocol::Ollama,
+            ModelProtocol::Mock,
+        ];
         let protocol = protocols.into_iter().find(|known| known.scheme() == scheme);
         let Some(protocol) = protocol else {
             return Err(fault(format!("no model is spoken to by `{scheme}://`")));
         };
         let (server, name) = match rest.split_once('/') {
-            Some((host, name)) if protocol == Protocol::Ollama && is_server(host) => {
+            Some((host, name)) if protocol == ModelProtocol::Ollama && is_server(host) => {
                 (Some(format!("http://{host}")), name)
             }
             Some(_) | None => (None, rest),
         };
-        if name.is_empty() && protocol != Protocol::Mock {
+        if name.is_empty() && protocol != ModelProtocol::Mock {
             return Err(fault(format!("the address `{uri}` names no model")));
         }
-        Ok(Address { protocol, server, name: name.to_owned() })
+        Ok(ModelAddress { protocol, server, name: name.to_owned() })
     }
 }
 
@@ -105,9 +110,9 @@ fn is_server(host: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(uri: &str, wanted: Option<(Protocol, Option<&str>, &str)>) {
-        let found = Address::parse(uri).ok();
-        let wanted = wanted.map(|(protocol, server, name)| Address {
+    fn check(uri: &str, wanted: Option<(ModelProtocol, Option<&str>, &str)>) {
+        let found = ModelAddress::parse(uri).ok();
+        let wanted = wanted.map(|(protocol, server, name)| ModelAddress {
             protocol,
             server: server.map(str::to_owned),
             name: name.to_owned(),
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn an_address_says_who_and_where() {
-        use Protocol::{Anthropic, Mock, Ollama, OpenAi};
+        use ModelProtocol::{Anthropic, Mock, Ollama, OpenAi};
         check("openai://gpt-5", Some((OpenAi, None, "gpt-5")));
         check("openai://org/model:free", Some((OpenAi, None, "org/model:free")));
         check("anthropic://claude", Some((Anthropic, None, "claude")));

@@ -5,9 +5,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::protocol::{Draft, Unread, Wire, ended};
-use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
-use crate::http::Lines;
+use super::protocol::{ReplyDraft, Unread, Wire, ended};
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use crate::http::LineFlow;
 
 /// The version of the protocol that is spoken.
 const VERSION: &str = "2023-06-01";
@@ -18,16 +18,16 @@ const MAX_OUTPUT_DEFAULT: u64 = 4096;
 pub(super) struct Anthropic;
 
 #[derive(Deserialize)]
-struct Response {
+struct AnthropicResponse {
     #[serde(default)]
-    content: Vec<Block>,
+    content: Vec<AnthropicBlock>,
     #[serde(default)]
     stop_reason: Option<String>,
-    usage: Option<Counts>,
+    usage: Option<AnthropicCounts>,
 }
 
 #[derive(Deserialize)]
-struct Block {
+struct AnthropicBlock {
     #[serde(rename = "type")]
     kind: String,
     text: Option<String>,
@@ -37,23 +37,23 @@ struct Block {
 }
 
 #[derive(Deserialize)]
-struct Counts {
+struct AnthropicCounts {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct Event {
+struct AnthropicEvent {
     #[serde(rename = "type")]
     kind: String,
-    message: Option<Response>,
-    delta: Option<Delta>,
-    usage: Option<Counts>,
+    message: Option<AnthropicResponse>,
+    delta: Option<AnthropicDelta>,
+    usage: Option<AnthropicCounts>,
     error: Option<Json>,
 }
 
 #[derive(Deserialize)]
-struct Delta {
+struct AnthropicDelta {
     text: Option<String>,
     stop_reason: Option<String>,
 }
@@ -73,7 +73,7 @@ impl Wire for Anthropic {
         key.into_iter().chain([version]).collect()
     }
 
-    fn body(&self, _server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
+    fn body(&self, _server: &str, name: &str, prompt: &ModelPrompt, conceded: Concessions) -> Json {
         let options = &prompt.options;
         let max_output = options.max_output.unwrap_or(MAX_OUTPUT_DEFAULT);
         let mut said = vec![json!({"role": "user", "content": prompt.user})];
@@ -107,16 +107,16 @@ impl Wire for Anthropic {
         body["stream"] = json!(true);
     }
 
-    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
-        let response: Response = serde_json::from_str(text)?;
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+        let response: AnthropicResponse = serde_json::from_str(text)?;
         take(response, draft);
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
         // Events name themselves again in their data.
-        let Some(data) = line.strip_prefix("data:") else { return Ok(Lines::More) };
-        let event: Event = serde_json::from_str(data.trim())?;
+        let Some(data) = line.strip_prefix("data:") else { return Ok(LineFlow::More) };
+        let event: AnthropicEvent = serde_json::from_str(data.trim())?;
         if let Some(message) = event.message {
             take(message, draft);
         }
@@ -128,18 +128,18 @@ impl Wire for Anthropic {
         }
         count(event.usage, draft);
         match (event.kind.as_str(), event.error) {
-            ("message_stop", _) => Ok(Lines::Enough),
+            ("message_stop", _) => Ok(LineFlow::Enough),
             ("error", error) => Err(Unread::Failed(error.unwrap_or_default().to_string())),
-            _ => Ok(Lines::More),
+            _ => Ok(LineFlow::More),
         }
     }
 
-    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+    fn missing(&self, draft: &ReplyDraft) -> Option<&'static str> {
         ended(draft, "content[0].text")
     }
 }
 
-fn take(response: Response, draft: &mut Draft) {
+fn take(response: AnthropicResponse, draft: &mut ReplyDraft) {
     for block in response.content {
         match (block.kind.as_str(), block.text) {
             ("text", Some(text)) => draft.add(&text),
@@ -155,7 +155,7 @@ fn take(response: Response, draft: &mut Draft) {
 }
 
 /// The two messages of a turn: what the model said and asked for, and the results.
-fn told(turn: &Turn) -> Vec<Json> {
+fn told(turn: &FunctionTurn) -> Vec<Json> {
     // A text without letters is refused.
     let said = (!turn.said.trim().is_empty()).then(|| json!({"type": "text", "text": turn.said}));
     let calls = turn.calls.iter().map(
@@ -170,10 +170,10 @@ fn told(turn: &Turn) -> Vec<Json> {
 }
 
 /// Takes in counts; those of a stream come in parts, the later ones being whole.
-fn count(counts: Option<Counts>, draft: &mut Draft) {
+fn count(counts: Option<AnthropicCounts>, draft: &mut ReplyDraft) {
     let Some(counts) = counts else { return };
-    let before = draft.usage.unwrap_or(Usage { input_tokens: 0, output_tokens: 0 });
-    draft.usage = Some(Usage {
+    let before = draft.usage.unwrap_or(TokenUsage { input_tokens: 0, output_tokens: 0 });
+    draft.usage = Some(TokenUsage {
         input_tokens: counts.input_tokens.unwrap_or(before.input_tokens),
         output_tokens: counts.output_tokens.unwrap_or(before.output_tokens),
     });

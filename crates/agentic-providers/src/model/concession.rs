@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value as Json;
 
-use super::{ModelFault, Prompt, Think};
+use super::{ModelFault, ModelPrompt, Think};
 
 /// What is conceded to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +42,7 @@ impl Concessions {
     }
 
     /// Names what of a prompt is left out.
-    pub fn left_out(self, prompt: &Prompt) -> Vec<&'static str> {
+    pub fn left_out(self, prompt: &ModelPrompt) -> Vec<&'static str> {
         let options = &prompt.options;
         let left_out = [
             ("temperature", self.temperature && options.temperature.is_some()),

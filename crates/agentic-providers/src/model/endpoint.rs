@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::Value as Json;
 
 use super::concession::{Concessions, Refusals};
-use super::protocol::{Draft, Unread, Wire};
+use super::protocol::{ReplyDraft, Unread, Wire};
 use super::{
-    Call, Completion, Content, FaultClass, Finish, FunctionCall, Model, ModelFault, Piece, Prompt,
-    Protocol, Repeats, Retry, RetryRule, anthropic, ollama, openai,
+    Completion, FaultClass, Finish, FunctionCall, Model, ModelCall, ModelFault, ModelPrompt,
+    ModelProtocol, Piece, Repeats, ReplyContent, Retry, RetryRule, anthropic, ollama, openai,
 };
 use crate::host::CancelFlag;
-use crate::http::{Client, HttpFault, Lines, Message, Next, Received};
+use crate::http::{Client, HttpFault, HttpMessage, HttpReply, LineFlow, Next};
 use crate::secret::{Secret, SecretSource};
 
 /// The longest reply, in bytes: 32 MiB.
@@ -32,7 +32,7 @@ const PROBE_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// How it is spoken to; one that speaks to nobody cannot be an endpoint.
-    pub protocol: Protocol,
+    pub protocol: ModelProtocol,
     /// The address of the server, without the path of a protocol.
     pub server: String,
     /// The name of the model there.
@@ -52,10 +52,10 @@ pub struct Endpoint {
 impl Endpoint {
     fn wire(&self) -> &'static dyn Wire {
         match self.protocol {
-            Protocol::OpenAi => &openai::OpenAi,
-            Protocol::Anthropic => &anthropic::Anthropic,
-            Protocol::Ollama => &ollama::Ollama,
-            Protocol::Mock => unreachable!("BUG: the mock has no server"),
+            ModelProtocol::OpenAi => &openai::OpenAi,
+            ModelProtocol::Anthropic => &anthropic::Anthropic,
+            ModelProtocol::Ollama => &ollama::Ollama,
+            ModelProtocol::Mock => unreachable!("BUG: the mock has no server"),
         }
     }
 
@@ -78,7 +78,7 @@ impl Endpoint {
     /// Fails as a call would.
     pub fn probe(&self, cancel: &CancelFlag) -> Result<(), ModelFault> {
         let key = self.key(cancel)?;
-        let attempt = Attempt {
+        let attempt = AttemptedCall {
             endpoint: self,
             url: self.url(self.wire().probe_path()),
             headers: self.wire().headers(key.as_ref().map(Secret::expose)),
@@ -92,12 +92,16 @@ impl Endpoint {
 }
 
 impl Model for Endpoint {
-    fn complete(&self, prompt: &Prompt, call: &mut Call<'_>) -> Result<Completion, ModelFault> {
+    fn complete(
+        &self,
+        prompt: &ModelPrompt,
+        call: &mut ModelCall<'_>,
+    ) -> Result<Completion, ModelFault> {
         let key = self.key(call.cancel)?;
         let limit = call.limit.map_or(self.limit, |limit| limit.min(self.limit));
         let mut headers = self.wire().headers(key.as_ref().map(Secret::expose));
         headers.push(("content-type".to_owned(), "application/json".to_owned()));
-        let attempt = Attempt {
+        let attempt = AttemptedCall {
             endpoint: self,
             url: self.url(self.wire().path()),
             headers,
@@ -112,12 +116,12 @@ impl Model for Endpoint {
                     return Ok(Completion { left_out, ..completion });
                 }
                 // Each refusal concedes one thing more, so this ends.
-                Err(Failed::Conceded(more)) => {
+                Err(CallFailure::Conceded(more)) => {
                     conceded = more;
                     self.refusals.note(more);
                     continue;
                 }
-                Err(Failed::Call(fault)) => fault,
+                Err(CallFailure::Call(fault)) => fault,
             };
             n_failed += 1;
             match call.repeats {
@@ -132,20 +136,20 @@ impl Model for Endpoint {
 }
 
 /// Why one attempt failed.
-enum Failed {
+enum CallFailure {
     /// The model does not take something that it was told, and is asked without.
     Conceded(Concessions),
     Call(ModelFault),
 }
 
-impl From<ModelFault> for Failed {
-    fn from(fault: ModelFault) -> Failed {
-        Failed::Call(fault)
+impl From<ModelFault> for CallFailure {
+    fn from(fault: ModelFault) -> CallFailure {
+        CallFailure::Call(fault)
     }
 }
 
 /// One call with all its attempts.
-struct Attempt<'a> {
+struct AttemptedCall<'a> {
     endpoint: &'a Endpoint,
     url: String,
     headers: Vec<(String, String)>,
@@ -153,13 +157,13 @@ struct Attempt<'a> {
     client: Client,
 }
 
-impl Attempt<'_> {
+impl AttemptedCall<'_> {
     fn run(
         &self,
-        prompt: &Prompt,
+        prompt: &ModelPrompt,
         conceded: Concessions,
-        call: &mut Call<'_>,
-    ) -> Result<Completion, Failed> {
+        call: &mut ModelCall<'_>,
+    ) -> Result<Completion, CallFailure> {
         let wire = self.endpoint.wire();
         let mut body = wire.body(&self.endpoint.server, &self.endpoint.name, prompt, conceded);
         let mut listener = call.listener.as_mut().filter(|_| prompt.functions.is_empty());
@@ -169,18 +173,18 @@ impl Attempt<'_> {
         let received = match self.send("POST", Some(&body)) {
             Err(fault) if fault.class == FaultClass::Refused => {
                 let more = conceded.after(&body, &fault);
-                return Err(more.map_or(Failed::Call(fault), Failed::Conceded));
+                return Err(more.map_or(CallFailure::Call(fault), CallFailure::Conceded));
             }
             other => other?,
         };
-        let mut draft = Draft::default();
+        let mut draft = ReplyDraft::default();
         if listener.is_some() && received.is_of_type(PAGE) {
             let reason = format!("the reply of type `{PAGE}` cannot be read in pieces");
             return Err(self.invalid(&reason).into());
         }
         // A server that does not know about pieces sends the whole.
-        let is_whole =
-            self.endpoint.protocol != Protocol::Ollama && received.is_of_type("application/json");
+        let is_whole = self.endpoint.protocol != ModelProtocol::Ollama
+            && received.is_of_type("application/json");
         match &mut listener {
             Some(listener) if !is_whole => self.read_pieces(received, &mut draft, listener)?,
             Some(listener) => {
@@ -199,8 +203,8 @@ impl Attempt<'_> {
     fn covered(&self, completion: Completion) -> Completion {
         let Some(key) = &self.key else { return completion };
         let content = match completion.content {
-            Content::Text(text) => Content::Text(key.cover(&text)),
-            Content::Json(text) => Content::Json(key.cover(&text)),
+            ReplyContent::Text(text) => ReplyContent::Text(key.cover(&text)),
+            ReplyContent::Json(text) => ReplyContent::Json(key.cover(&text)),
         };
         let finish = match completion.finish {
             Finish::Other(word) => Finish::Other(key.cover(&word)),
@@ -216,9 +220,9 @@ impl Attempt<'_> {
     }
 
     /// Sends the request; a reply with a status other than success is a failure.
-    fn send(&self, method: &str, body: Option<&Json>) -> Result<Received, ModelFault> {
+    fn send(&self, method: &str, body: Option<&Json>) -> Result<HttpReply, ModelFault> {
         let body = body.map(Json::to_string);
-        let message = Message {
+        let message = HttpMessage {
             method,
             url: &self.url,
             headers: &self.headers,
@@ -242,7 +246,7 @@ impl Attempt<'_> {
         Err(self.fault(class, &message).with_retry(retry))
     }
 
-    fn read_whole(&self, received: Received, draft: &mut Draft) -> Result<(), ModelFault> {
+    fn read_whole(&self, received: HttpReply, draft: &mut ReplyDraft) -> Result<(), ModelFault> {
         let kind = received.header("content-type").unwrap_or("no type").to_owned();
         let bytes = received.read_all(REPLY_BYTES_MAX).map_err(|fault| self.broken(fault))?;
         let text = String::from_utf8(bytes)
@@ -253,12 +257,12 @@ impl Attempt<'_> {
 
     fn read_pieces(
         &self,
-        received: Received,
-        draft: &mut Draft,
+        received: HttpReply,
+        draft: &mut ReplyDraft,
         listener: &mut &mut dyn FnMut(Piece<'_>),
     ) -> Result<(), ModelFault> {
         let wire = self.endpoint.wire();
-        let mut reached = Lines::More;
+        let mut reached = LineFlow::More;
         let read = received.read_lines(REPLY_BYTES_MAX, |line| {
             let line = std::str::from_utf8(line).map_err(|_| Pieces::NotText)?;
             reached = wire.read_event(line, draft).map_err(Pieces::Unread)?;
@@ -269,7 +273,7 @@ impl Attempt<'_> {
             Ok(reached)
         });
         match read {
-            Ok(()) if reached == Lines::Enough || draft.finish.is_some() => Ok(()),
+            Ok(()) if reached == LineFlow::Enough || draft.finish.is_some() => Ok(()),
             Ok(()) => Err(self.broken(HttpFault::Transport("the reply broke off".to_owned()))),
             Err(Pieces::Broken(fault)) => Err(self.broken(fault)),
             Err(Pieces::NotText) => Err(self.invalid("the reply is no UTF-8 text")),

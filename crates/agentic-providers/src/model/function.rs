@@ -8,7 +8,7 @@ use serde_json::{Map as JsonMap, Value as Json, json};
 
 /// A function that a model may call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Function {
+pub struct ModelFunction {
     /// Its name.
     pub name: String,
     /// The JSON Schema of its arguments, which are an object.
@@ -28,7 +28,7 @@ pub struct FunctionCall {
 
 /// What a model asked for at once, and what it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct FunctionTurn {
     /// What the model said beside its calls.
     pub said: String,
     /// The calls, whose arguments are JSON.
@@ -37,7 +37,7 @@ pub struct Turn {
     pub results: Vec<String>,
 }
 
-impl Turn {
+impl FunctionTurn {
     /// Returns each call with its result.
     pub fn answered(&self) -> impl Iterator<Item = (&FunctionCall, &str)> {
         self.calls.iter().zip(self.results.iter().map(String::as_str))
@@ -59,15 +59,15 @@ impl FunctionCall {
 }
 
 /// Reads the tools of a request for a task: their names and the schemas of their parameters.
-pub(super) fn functions(payload: &Value) -> Vec<Function> {
+pub(super) fn functions(payload: &Value) -> Vec<ModelFunction> {
     #[derive(Deserialize)]
-    struct Tool {
+    struct ModelTool {
         name: String,
         #[serde(default)]
         params: JsonMap<String, Json>,
     }
-    let tools: Vec<Tool> = read(payload, "tools");
-    let function = |tool: Tool| {
+    let tools: Vec<ModelTool> = read(payload, "tools");
+    let function = |tool: ModelTool| {
         let required: Vec<&String> = tool.params.keys().collect();
         let required = json!(required);
         let parameters = json!({
@@ -76,27 +76,28 @@ pub(super) fn functions(payload: &Value) -> Vec<Function> {
             "required": required,
             "additionalProperties": false,
         });
-        Function { name: tool.name, parameters }
+        ModelFunction { name: tool.name, parameters }
     };
     tools.into_iter().map(function).collect()
 }
 
 /// Reads what model and tools have said to each other before a request.
-pub(super) fn turns(payload: &Value) -> Vec<Turn> {
+pub(super) fn turns(payload: &Value) -> Vec<FunctionTurn> {
     #[derive(Deserialize)]
     struct Round {
         said: String,
-        calls: Vec<Asked>,
+        calls: Vec<AskedCall>,
         results: Vec<Box<RawValue>>,
     }
     #[derive(Deserialize)]
-    struct Asked {
+    struct AskedCall {
         id: String,
         name: String,
         args: Box<RawValue>,
     }
-    let call = |Asked { id, name, args }| FunctionCall { id, name, args: args.get().to_owned() };
-    let turn = |round: Round| Turn {
+    let call =
+        |AskedCall { id, name, args }| FunctionCall { id, name, args: args.get().to_owned() };
+    let turn = |round: Round| FunctionTurn {
         said: round.said,
         calls: round.calls.into_iter().map(call).collect(),
         results: round.results.iter().map(|result| result.get().to_owned()).collect(),

@@ -2,7 +2,9 @@
 
 use serde_json::value::RawValue;
 
-use super::{Call, Completion, Content, Finish, Model, ModelFault, Prompt, Usage};
+use super::{
+    Completion, Finish, Model, ModelCall, ModelFault, ModelPrompt, ReplyContent, TokenUsage,
+};
 use crate::ordered::Members;
 
 /// How deep a schema is filled; what is deeper is `null`.
@@ -14,15 +16,19 @@ const FILLED_MAX: usize = 128;
 pub struct MockModel;
 
 impl Model for MockModel {
-    fn complete(&self, prompt: &Prompt, _call: &mut Call<'_>) -> Result<Completion, ModelFault> {
+    fn complete(
+        &self,
+        prompt: &ModelPrompt,
+        _call: &mut ModelCall<'_>,
+    ) -> Result<Completion, ModelFault> {
         let mut out = String::new();
         match &prompt.schema {
             Some(schema) => fill(schema, 0, &mut out),
             None => out.push_str("null"),
         }
         Ok(Completion {
-            content: Content::Json(out),
-            usage: Some(Usage { input_tokens: 0, output_tokens: 0 }),
+            content: ReplyContent::Json(out),
+            usage: Some(TokenUsage { input_tokens: 0, output_tokens: 0 }),
             finish: Finish::Stop,
             calls: Vec::new(),
             left_out: Vec::new(),

@@ -5,16 +5,16 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::protocol::{Draft, Unread, Wire, bearer, ended, messages, offered};
-use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
-use crate::http::Lines;
+use super::protocol::{ReplyDraft, Unread, Wire, bearer, ended, messages, offered};
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use crate::http::LineFlow;
 
 /// The wire format.
 pub(super) struct Ollama;
 
 #[derive(Deserialize)]
-struct Response {
-    message: Option<Message>,
+struct OllamaResponse {
+    message: Option<OllamaMessage>,
     #[serde(default)]
     done: bool,
     done_reason: Option<String>,
@@ -24,18 +24,18 @@ struct Response {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct OllamaMessage {
     content: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<OllamaToolCall>>,
 }
 
 #[derive(Deserialize)]
-struct ToolCall {
-    function: Option<Called>,
+struct OllamaToolCall {
+    function: Option<OllamaCalled>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct OllamaCalled {
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
 }
@@ -53,7 +53,7 @@ impl Wire for Ollama {
         bearer(key)
     }
 
-    fn body(&self, _server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
+    fn body(&self, _server: &str, name: &str, prompt: &ModelPrompt, conceded: Concessions) -> Json {
         let mut said = messages(prompt);
         said.extend(prompt.turns.iter().flat_map(told));
         let mut body = json!({"model": name, "messages": said, "stream": false});
@@ -88,8 +88,8 @@ impl Wire for Ollama {
         body["stream"] = json!(true);
     }
 
-    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
-        let response: Response = serde_json::from_str(text)?;
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+        let response: OllamaResponse = serde_json::from_str(text)?;
         if let Some(error) = response.error {
             return Err(Unread::Failed(error));
         }
@@ -103,7 +103,7 @@ impl Wire for Ollama {
             }));
         }
         if response.prompt_eval_count.is_some() || response.eval_count.is_some() {
-            draft.usage = Some(Usage {
+            draft.usage = Some(TokenUsage {
                 input_tokens: response.prompt_eval_count.unwrap_or(0),
                 output_tokens: response.eval_count.unwrap_or(0),
             });
@@ -115,21 +115,21 @@ impl Wire for Ollama {
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
         if line.trim().is_empty() {
-            return Ok(Lines::More);
+            return Ok(LineFlow::More);
         }
         self.read(line, draft)?;
-        Ok(if draft.finish.is_some() { Lines::Enough } else { Lines::More })
+        Ok(if draft.finish.is_some() { LineFlow::Enough } else { LineFlow::More })
     }
 
-    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+    fn missing(&self, draft: &ReplyDraft) -> Option<&'static str> {
         ended(draft, "message.content")
     }
 }
 
 /// The messages of a turn: what the model asked for, then each result.
-fn told(turn: &Turn) -> Vec<Json> {
+fn told(turn: &FunctionTurn) -> Vec<Json> {
     let call =
         |call: &FunctionCall| json!({"function": {"name": call.name, "arguments": call.input()}});
     let calls: Vec<Json> = turn.calls.iter().map(call).collect();

@@ -6,9 +6,11 @@ use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::protocol::{Draft, Unread, Wire, asks_for_object, bearer, ended, messages, offered};
-use super::{Finish, FunctionCall, Prompt, Think, Turn, Usage};
-use crate::http::Lines;
+use super::protocol::{
+    ReplyDraft, Unread, Wire, asks_for_object, bearer, ended, messages, offered,
+};
+use super::{Finish, FunctionCall, FunctionTurn, ModelPrompt, Think, TokenUsage};
+use crate::http::LineFlow;
 
 /// The server of OpenAI itself, which has its own word for the length of replies.
 const OWN_SERVER: &str = "https://api.openai.com";
@@ -17,42 +19,42 @@ const OWN_SERVER: &str = "https://api.openai.com";
 pub(super) struct OpenAi;
 
 #[derive(Deserialize)]
-struct Response {
+struct OpenaiResponse {
     #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Counts>,
+    choices: Vec<OpenaiChoice>,
+    usage: Option<OpenaiCounts>,
     /// Some servers report success and a failure at once.
     error: Option<Json>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct OpenaiChoice {
     #[serde(alias = "delta")]
-    message: Option<Message>,
+    message: Option<OpenaiMessage>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct OpenaiMessage {
     content: Option<String>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<ToolCall>>,
+    tool_calls: Option<Vec<OpenaiToolCall>>,
 }
 
 #[derive(Deserialize)]
-struct ToolCall {
+struct OpenaiToolCall {
     id: Option<String>,
-    function: Option<Called>,
+    function: Option<OpenaiCalled>,
 }
 
 #[derive(Deserialize)]
-struct Called {
+struct OpenaiCalled {
     name: Option<String>,
     arguments: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize)]
-struct Counts {
+struct OpenaiCounts {
     #[serde(default)]
     prompt_tokens: u64,
     #[serde(default)]
@@ -72,7 +74,7 @@ impl Wire for OpenAi {
         bearer(key)
     }
 
-    fn body(&self, server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json {
+    fn body(&self, server: &str, name: &str, prompt: &ModelPrompt, conceded: Concessions) -> Json {
         let mut said = messages(prompt);
         said.extend(prompt.turns.iter().flat_map(told));
         let mut body = json!({"model": name, "messages": said});
@@ -107,15 +109,15 @@ impl Wire for OpenAi {
         body["stream_options"] = json!({"include_usage": true});
     }
 
-    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread> {
-        let response: Response = serde_json::from_str(text)?;
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread> {
+        let response: OpenaiResponse = serde_json::from_str(text)?;
         if let Some(error) = response.error {
             return Err(Unread::Failed(error.to_string()));
         }
         if let Some(counts) = response.usage {
-            let Counts { prompt_tokens, completion_tokens } = counts;
+            let OpenaiCounts { prompt_tokens, completion_tokens } = counts;
             draft.usage =
-                Some(Usage { input_tokens: prompt_tokens, output_tokens: completion_tokens });
+                Some(TokenUsage { input_tokens: prompt_tokens, output_tokens: completion_tokens });
         }
         let Some(choice) = response.choices.into_iter().next() else { return Ok(()) };
         if let Some(message) = choice.message {
@@ -136,22 +138,22 @@ impl Wire for OpenAi {
         Ok(())
     }
 
-    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread> {
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread> {
         match line.strip_prefix("data:").map(str::trim) {
-            Some("[DONE]") => Ok(Lines::Enough),
-            Some(data) => self.read(data, draft).map(|()| Lines::More),
+            Some("[DONE]") => Ok(LineFlow::Enough),
+            Some(data) => self.read(data, draft).map(|()| LineFlow::More),
             // Names of events, remarks and the lines between them.
-            None => Ok(Lines::More),
+            None => Ok(LineFlow::More),
         }
     }
 
-    fn missing(&self, draft: &Draft) -> Option<&'static str> {
+    fn missing(&self, draft: &ReplyDraft) -> Option<&'static str> {
         ended(draft, "choices[0].message.content")
     }
 }
 
 /// Says which form the reply is to have: an object, or to the letter what the schema says.
-fn reply_format(prompt: &Prompt, conceded: Concessions) -> Json {
+fn reply_format(prompt: &ModelPrompt, conceded: Concessions) -> Json {
     let schema = prompt.schema.as_deref().and_then(|schema| serde_json::from_str(schema).ok());
     let schema: Option<Json> = schema.filter(|_| prompt.options.strict && !conceded.schema);
     match schema {
@@ -164,7 +166,7 @@ fn reply_format(prompt: &Prompt, conceded: Concessions) -> Json {
 }
 
 /// The messages of a turn: what the model asked for, then each result.
-fn told(turn: &Turn) -> Vec<Json> {
+fn told(turn: &FunctionTurn) -> Vec<Json> {
     let call = |call: &FunctionCall| {
         let FunctionCall { id, name, args } = call;
         json!({"id": id, "type": "function", "function": {"name": name, "arguments": args}})

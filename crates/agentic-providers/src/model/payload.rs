@@ -3,19 +3,21 @@
 use agentic_model::{Map, Value};
 use agentic_replay::{Answer, Failure, Stopped};
 
-use super::unfinished::Unfinished;
-use super::{Completion, Content, FaultClass, ModelFault, Options, Prompt, Think, Usage};
+use super::unfinished::UnfinishedReply;
+use super::{
+    Completion, FaultClass, ModelFault, ModelHints, ModelPrompt, ReplyContent, Think, TokenUsage,
+};
 
 /// Reads the prompt of a request: `system`, `user`, `schema`, `max_output`, `temperature` and
 /// `think`. What is missing or of another type counts as not given.
-pub fn prompt_of(payload: &Value) -> Prompt {
+pub fn prompt_of(payload: &Value) -> ModelPrompt {
     let text = |key| payload.get(key).and_then(Value::as_text);
     let max_output = payload.get("max_output").and_then(Value::as_int);
-    Prompt {
+    ModelPrompt {
         system: text("system").unwrap_or_default().to_owned(),
         user: text("user").unwrap_or_default().to_owned(),
         schema: text("schema").map(str::to_owned),
-        options: Options {
+        options: ModelHints {
             max_output: max_output.and_then(|tokens| u64::try_from(tokens).ok()),
             temperature: match payload.get("temperature") {
                 Some(Value::Float(number)) => Some(*number),
@@ -29,7 +31,7 @@ pub fn prompt_of(payload: &Value) -> Prompt {
             },
             strict: payload.get("strict") == Some(&Value::Bool(true)),
         },
-        ..Prompt::default()
+        ..ModelPrompt::default()
     }
 }
 
@@ -47,7 +49,7 @@ fn think(level: &str) -> Think {
 /// refused, cut or filtered is one, with what the model said.
 pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
     match result {
-        Ok(completion) => match Unfinished::of(&completion) {
+        Ok(completion) => match UnfinishedReply::of(&completion) {
             Some(unfinished) => Answer::Failed(unfinished.failure(unfinished.code())),
             None => Answer::Ok(completed(completion)),
         },
@@ -69,8 +71,8 @@ pub fn answer_of(result: Result<Completion, ModelFault>) -> Answer {
 pub(super) fn completed(completion: Completion) -> Value {
     let mut map = Map::new();
     let (key, content) = match completion.content {
-        Content::Text(text) => ("text", Value::Text(text)),
-        Content::Json(text) => ("value", Value::map([("json", Value::Text(text))])),
+        ReplyContent::Text(text) => ("text", Value::Text(text)),
+        ReplyContent::Json(text) => ("value", Value::map([("json", Value::Text(text))])),
     };
     map.insert(key.to_owned(), content);
     map.insert("finish".to_owned(), Value::text(completion.finish.as_str()));
@@ -85,7 +87,7 @@ pub(super) fn completed(completion: Completion) -> Value {
 }
 
 /// Writes the counts of a call as data.
-pub(super) fn usage_value(usage: Usage) -> Value {
+pub(super) fn usage_value(usage: TokenUsage) -> Value {
     let count = |tokens: u64| Value::Int(i64::try_from(tokens).unwrap_or(i64::MAX));
     Value::map([
         ("input_tokens", count(usage.input_tokens)),

@@ -3,8 +3,10 @@
 use serde_json::{Value as Json, json};
 
 use super::concession::Concessions;
-use super::{Completion, Content, Finish, Function, FunctionCall, Prompt, Usage};
-use crate::http::Lines;
+use super::{
+    Completion, Finish, FunctionCall, ModelFunction, ModelPrompt, ReplyContent, TokenUsage,
+};
+use crate::http::LineFlow;
 
 /// The format in which a server of models is spoken to.
 pub(super) trait Wire: Sync {
@@ -18,19 +20,19 @@ pub(super) trait Wire: Sync {
     fn headers(&self, key: Option<&str>) -> Vec<(String, String)>;
 
     /// The request for one whole reply.
-    fn body(&self, server: &str, name: &str, prompt: &Prompt, conceded: Concessions) -> Json;
+    fn body(&self, server: &str, name: &str, prompt: &ModelPrompt, conceded: Concessions) -> Json;
 
     /// Changes the request into one for a reply in pieces.
     fn stream(&self, body: &mut Json);
 
     /// Takes in a whole reply.
-    fn read(&self, text: &str, draft: &mut Draft) -> Result<(), Unread>;
+    fn read(&self, text: &str, draft: &mut ReplyDraft) -> Result<(), Unread>;
 
     /// Takes in one line of a reply in pieces, and says whether more may come.
-    fn read_event(&self, line: &str, draft: &mut Draft) -> Result<Lines, Unread>;
+    fn read_event(&self, line: &str, draft: &mut ReplyDraft) -> Result<LineFlow, Unread>;
 
     /// Names what a reply lacks to be one.
-    fn missing(&self, draft: &Draft) -> Option<&'static str>;
+    fn missing(&self, draft: &ReplyDraft) -> Option<&'static str>;
 }
 
 /// Why a reply could not be taken in.
@@ -50,18 +52,18 @@ impl From<serde_json::Error> for Unread {
 
 /// A reply that is being put together.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct ReplyDraft {
     text: Option<String>,
     /// What the model says in place of a reply.
     refusal: String,
     /// How much of the text has been handed on.
     told: usize,
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     pub finish: Option<Finish>,
     pub calls: Vec<FunctionCall>,
 }
 
-impl Draft {
+impl ReplyDraft {
     /// Adds text.
     pub fn add(&mut self, text: &str) {
         self.text.get_or_insert_default().push_str(text);
@@ -86,7 +88,7 @@ impl Draft {
         let has_refused = !self.refusal.is_empty();
         let text = if has_refused { self.refusal } else { self.text.unwrap_or_default() };
         Completion {
-            content: Content::Text(text),
+            content: ReplyContent::Text(text),
             usage: self.usage,
             finish: self.finish.unwrap_or(Finish::Stop),
             calls: self.calls,
@@ -102,7 +104,7 @@ pub(super) fn bearer(key: Option<&str>) -> Vec<(String, String)> {
 }
 
 /// The two messages of a prompt.
-pub(super) fn messages(prompt: &Prompt) -> Vec<Json> {
+pub(super) fn messages(prompt: &ModelPrompt) -> Vec<Json> {
     vec![
         json!({"role": "system", "content": prompt.system}),
         json!({"role": "user", "content": prompt.user}),
@@ -110,9 +112,9 @@ pub(super) fn messages(prompt: &Prompt) -> Vec<Json> {
 }
 
 /// The functions of a prompt in the words of OpenAI, which others have taken over.
-pub(super) fn offered(prompt: &Prompt) -> Vec<Json> {
-    let offered = |function: &Function| {
-        let Function { name, parameters } = function;
+pub(super) fn offered(prompt: &ModelPrompt) -> Vec<Json> {
+    let offered = |function: &ModelFunction| {
+        let ModelFunction { name, parameters } = function;
         json!({"type": "function", "function": {"name": name, "parameters": parameters}})
     };
     prompt.functions.iter().map(offered).collect()
@@ -120,13 +122,13 @@ pub(super) fn offered(prompt: &Prompt) -> Vec<Json> {
 
 /// Names the text as missing, unless it came, or calls in its place, or the model says why it did
 /// not.
-pub(super) fn ended(draft: &Draft, place: &'static str) -> Option<&'static str> {
+pub(super) fn ended(draft: &ReplyDraft, place: &'static str) -> Option<&'static str> {
     let has_nothing = draft.text.is_none() && draft.calls.is_empty() && draft.finish.is_none();
     has_nothing.then_some(place)
 }
 
 /// Tells whether the schema of a prompt asks for an object.
-pub(super) fn asks_for_object(prompt: &Prompt) -> bool {
+pub(super) fn asks_for_object(prompt: &ModelPrompt) -> bool {
     let schema = prompt.schema.as_deref().map(serde_json::from_str::<Json>);
     matches!(schema, Some(Ok(schema)) if schema["type"] == "object")
 }

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use agentic_model::Value;
 
 use super::{
-    Address, Endpoint, FaultClass, MockModel, Model, ModelFault, Protocol, Refusals, RetryRule,
+    Endpoint, FaultClass, MockModel, Model, ModelAddress, ModelFault, ModelProtocol, Refusals,
+    RetryRule,
 };
 use crate::configuration::loosening::DEFAULT_MODEL;
 use crate::configuration::{Configuration, MODEL_VARIABLE, ModelEntry, check_server};
@@ -20,14 +21,14 @@ const NAMED: &str = "model://";
 
 /// The models of a run.
 #[derive(Clone)]
-pub struct Models {
-    source: Source,
+pub struct ModelRegistry {
+    source: ModelSource,
     /// What each model has refused, by server and name.
     refusals: Arc<Mutex<BTreeMap<(String, String), Refusals>>>,
 }
 
 #[derive(Clone)]
-enum Source {
+enum ModelSource {
     /// One model answers everything.
     Every(Arc<dyn Model>),
     Configured(Arc<Configuration>),
@@ -35,22 +36,22 @@ enum Source {
 
 /// A model that could be asked, and how it is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolved {
+pub enum ResolvedModel {
     /// One that makes everything up.
     Mock,
     /// One behind a server.
     Endpoint(Endpoint),
 }
 
-impl Models {
+impl ModelRegistry {
     /// Lets one model answer everything, whichever is asked.
-    pub fn every(model: impl Model + 'static) -> Models {
-        Models { source: Source::Every(Arc::new(model)), refusals: Arc::default() }
+    pub fn every(model: impl Model + 'static) -> ModelRegistry {
+        ModelRegistry { source: ModelSource::Every(Arc::new(model)), refusals: Arc::default() }
     }
 
     /// Lets the models answer that are configured, by name, and all others by their address.
-    pub fn configured(configuration: Arc<Configuration>) -> Models {
-        Models { source: Source::Configured(configuration), refusals: Arc::default() }
+    pub fn configured(configuration: Arc<Configuration>) -> ModelRegistry {
+        ModelRegistry { source: ModelSource::Configured(configuration), refusals: Arc::default() }
     }
 
     /// Finds the model of a request of kind `model` by its `uri`.
@@ -67,10 +68,10 @@ impl Models {
     /// Fails when there is none.
     pub fn named(&self, wanted: Option<&str>) -> Result<Arc<dyn Model>, ModelFault> {
         match &self.source {
-            Source::Every(model) => Ok(Arc::clone(model)),
-            Source::Configured(configuration) => Ok(match resolve(configuration, wanted)? {
-                Resolved::Mock => Arc::new(MockModel),
-                Resolved::Endpoint(endpoint) => Arc::new(self.remembering(endpoint)),
+            ModelSource::Every(model) => Ok(Arc::clone(model)),
+            ModelSource::Configured(configuration) => Ok(match resolve(configuration, wanted)? {
+                ResolvedModel::Mock => Arc::new(MockModel),
+                ResolvedModel::Endpoint(endpoint) => Arc::new(self.remembering(endpoint)),
             }),
         }
     }
@@ -88,23 +89,23 @@ impl Models {
     /// Tells whether those who name no model have one.
     pub fn has_default(&self) -> bool {
         match &self.source {
-            Source::Every(_) => true,
-            Source::Configured(configuration) => configuration.default_model().is_some(),
+            ModelSource::Every(_) => true,
+            ModelSource::Configured(configuration) => configuration.default_model().is_some(),
         }
     }
 }
 
-impl Default for Models {
-    fn default() -> Models {
-        Models::configured(Arc::default())
+impl Default for ModelRegistry {
+    fn default() -> ModelRegistry {
+        ModelRegistry::configured(Arc::default())
     }
 }
 
-impl fmt::Debug for Models {
+impl fmt::Debug for ModelRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.source {
-            Source::Every(_) => f.write_str("Models(one)"),
-            Source::Configured(_) => f.write_str("Models(configured)"),
+            ModelSource::Every(_) => f.write_str("Models(one)"),
+            ModelSource::Configured(_) => f.write_str("Models(configured)"),
         }
     }
 }
@@ -117,7 +118,7 @@ impl fmt::Debug for Models {
 pub fn resolve(
     configuration: &Configuration,
     wanted: Option<&str>,
-) -> Result<Resolved, ModelFault> {
+) -> Result<ResolvedModel, ModelFault> {
     let wanted = wanted.filter(|name| !name.is_empty()).or(configuration.default_model());
     let Some(wanted) = wanted else {
         let message = format!(
@@ -145,12 +146,15 @@ pub fn resolve(
     }
 }
 
-fn of_entry(configuration: &Configuration, entry: &ModelEntry) -> Result<Resolved, ModelFault> {
+fn of_entry(
+    configuration: &Configuration,
+    entry: &ModelEntry,
+) -> Result<ResolvedModel, ModelFault> {
     let plain = of_address(configuration, entry.address.clone())?;
-    let Resolved::Endpoint(endpoint) = plain else { return Ok(plain) };
+    let ResolvedModel::Endpoint(endpoint) = plain else { return Ok(plain) };
     // The key of the environment is meant for the server of the environment, no other.
     let usual_key = if entry.server.is_some() { None } else { endpoint.key };
-    Ok(Resolved::Endpoint(Endpoint {
+    Ok(ResolvedModel::Endpoint(Endpoint {
         server: entry.server.clone().unwrap_or(endpoint.server),
         key: entry.key.clone().or(usual_key),
         limit: entry.limit,
@@ -159,10 +163,13 @@ fn of_entry(configuration: &Configuration, entry: &ModelEntry) -> Result<Resolve
     }))
 }
 
-fn of_address(configuration: &Configuration, address: Address) -> Result<Resolved, ModelFault> {
+fn of_address(
+    configuration: &Configuration,
+    address: ModelAddress,
+) -> Result<ResolvedModel, ModelFault> {
     let protocol = address.protocol;
-    if protocol == Protocol::Mock {
-        return Ok(Resolved::Mock);
+    if protocol == ModelProtocol::Mock {
+        return Ok(ResolvedModel::Mock);
     }
     let variable = protocol.server_variable().filter(|_| address.server.is_none());
     let moved = variable.and_then(|variable| configuration.variables.get(variable));
@@ -173,7 +180,7 @@ fn of_address(configuration: &Configuration, address: Address) -> Result<Resolve
     let is_optional = moved.is_some();
     let key = protocol.key_variable().filter(|name| !is_optional || is_set(name));
     let usual = || protocol.server_default().to_owned();
-    Ok(Resolved::Endpoint(Endpoint {
+    Ok(ResolvedModel::Endpoint(Endpoint {
         protocol,
         server: moved.cloned().or(address.server).unwrap_or_else(usual),
         name: address.name,

@@ -10,15 +10,15 @@ use agentic_replay::{Answer, Failure, Stopped};
 use serde_json::Value as Json;
 
 use super::payload::completed;
-use super::unfinished::{Reason, Unfinished};
-use super::{Completion, Content, FaultClass, ModelFault, Prompt, Retry};
+use super::unfinished::{UnfinishedReason, UnfinishedReply};
+use super::{Completion, FaultClass, ModelFault, ModelPrompt, ReplyContent, Retry};
 
 /// The detail of a failure that says how long the server asks to be left alone, in milliseconds.
 pub const RETRY_AFTER_MS: &str = "retry_after_ms";
 
 /// Writes the prompt of a role. Nothing is in it but what the request says; `schema` tells what the
 /// reply should be.
-pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
+pub fn role_prompt(payload: &Value, schema: Option<&str>) -> ModelPrompt {
     let part = |key: &str| payload.get("call").and_then(|call| call.get(key));
     let mut user = String::new();
     for key in ["params", "args"] {
@@ -27,11 +27,11 @@ pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
         }
     }
     user.push_str(&part("input").map(text_of).unwrap_or_default());
-    Prompt {
+    ModelPrompt {
         system: payload.get("system").and_then(Value::as_text).unwrap_or_default().to_owned(),
         user,
         schema: schema.map(str::to_owned),
-        ..Prompt::default()
+        ..ModelPrompt::default()
     }
 }
 
@@ -40,13 +40,13 @@ pub fn role_prompt(payload: &Value, schema: Option<&str>) -> Prompt {
 pub fn role_answer(result: Result<Completion, ModelFault>) -> Answer {
     match result {
         Ok(completion) => {
-            if let Some(unfinished) = Unfinished::of(&completion) {
+            if let Some(unfinished) = UnfinishedReply::of(&completion) {
                 return Answer::Failed(unfinished.failure(match unfinished.reason() {
-                    Reason::Refused | Reason::Filtered => "ModelRefused",
-                    Reason::Cut => "InvalidLLMResponse",
+                    UnfinishedReason::Refused | UnfinishedReason::Filtered => "ModelRefused",
+                    UnfinishedReason::Cut => "InvalidLLMResponse",
                 }));
             }
-            let content = Content::Text(plain(completion.content));
+            let content = ReplyContent::Text(plain(completion.content));
             Answer::Ok(completed(Completion { content, ..completion }))
         }
         Err(fault) => failed(fault),
@@ -54,10 +54,10 @@ pub fn role_answer(result: Result<Completion, ModelFault>) -> Answer {
 }
 
 /// Returns the text of a reply; that of one that came as a value is its JSON.
-fn plain(content: Content) -> String {
+fn plain(content: ReplyContent) -> String {
     match content {
-        Content::Text(text) => text,
-        Content::Json(text) => match serde_json::from_str(&text) {
+        ReplyContent::Text(text) => text,
+        ReplyContent::Json(text) => match serde_json::from_str(&text) {
             Ok(Json::String(text)) => text,
             Ok(_) | Err(_) => text,
         },

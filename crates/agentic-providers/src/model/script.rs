@@ -9,8 +9,8 @@ use agentic_replay::{Answer, Failure};
 
 use super::payload::{answer_of, prompt_of, usage_value};
 use super::task::{find_json, shown};
-use super::unfinished::Unfinished;
-use super::{Completion, Content, FaultClass, ModelFault, Prompt};
+use super::unfinished::UnfinishedReply;
+use super::{Completion, FaultClass, ModelFault, ModelPrompt, ReplyContent};
 
 /// What a payload may have.
 const FIELDS: [&str; 7] =
@@ -22,10 +22,12 @@ const THINK_LEVELS: [&str; 4] = ["auto", "low", "medium", "high"];
 ///
 /// # Errors
 /// Refuses a payload that says anything else than what a model can be told.
-pub fn script_prompt(payload: &Value) -> Result<Prompt, Failure> {
+pub fn script_prompt(payload: &Value) -> Result<ModelPrompt, Failure> {
     let wrong = |reason: String| Failure::new("bad-request", format!("a `model` {reason}"));
     let payload = match payload {
-        Value::Text(text) => return Ok(Prompt { user: text.clone(), ..Prompt::default() }),
+        Value::Text(text) => {
+            return Ok(ModelPrompt { user: text.clone(), ..ModelPrompt::default() });
+        }
         Value::Map(map) => map,
         other @ (Value::Null
         | Value::Bool(_)
@@ -65,14 +67,14 @@ pub fn script_prompt(payload: &Value) -> Result<Prompt, Failure> {
 }
 
 /// Makes the answer for a script from what the model replied to its prompt.
-pub fn script_answer(prompt: &Prompt, result: Result<Completion, ModelFault>) -> Answer {
+pub fn script_answer(prompt: &ModelPrompt, result: Result<Completion, ModelFault>) -> Answer {
     let completion = match result {
-        Ok(completion) if Unfinished::of(&completion).is_none() => completion,
+        Ok(completion) if UnfinishedReply::of(&completion).is_none() => completion,
         unanswered => return answer_of(unanswered),
     };
     let mut map = Map::from([("finish".to_owned(), Value::text(completion.finish.as_str()))]);
     map.extend(completion.usage.map(|usage| ("usage".to_owned(), usage_value(usage))));
-    let (Content::Text(said) | Content::Json(said)) = &completion.content;
+    let (ReplyContent::Text(said) | ReplyContent::Json(said)) = &completion.content;
     if prompt.schema.is_none() {
         map.insert("text".to_owned(), Value::text(plain(&completion.content)));
         return Answer::Ok(Value::Map(map));
@@ -93,23 +95,23 @@ pub fn script_answer(prompt: &Prompt, result: Result<Completion, ModelFault>) ->
 
 /// Returns the text of a reply; a model that makes everything up says nothing where nothing is asked
 /// for.
-fn plain(content: &Content) -> &str {
+fn plain(content: &ReplyContent) -> &str {
     match content {
-        Content::Json(text) if text == "null" => "",
-        Content::Text(text) | Content::Json(text) => text,
+        ReplyContent::Json(text) if text == "null" => "",
+        ReplyContent::Text(text) | ReplyContent::Json(text) => text,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Call, Finish, MockModel, Model as _, Usage};
+    use crate::model::{Finish, MockModel, Model as _, ModelCall, TokenUsage};
 
     fn check(payload: &str, said: &str, wanted: &str) {
         let payload = json::from_text(payload).expect("it is JSON");
         let completion = Completion {
-            content: Content::Text(said.to_owned()),
-            usage: Some(Usage { input_tokens: 1, output_tokens: 2 }),
+            content: ReplyContent::Text(said.to_owned()),
+            usage: Some(TokenUsage { input_tokens: 1, output_tokens: 2 }),
             finish: Finish::Stop,
             calls: Vec::new(),
             left_out: Vec::new(),
@@ -154,7 +156,7 @@ mod tests {
             let prompt = script_prompt(&payload).expect("it is right");
             let cancel = crate::host::CancelFlag::new();
             let answer =
-                script_answer(&prompt, MockModel.complete(&prompt, &mut Call::new(&cancel)));
+                script_answer(&prompt, MockModel.complete(&prompt, &mut ModelCall::new(&cancel)));
             let Answer::Ok(value) = answer else { panic!("{answer:?}") };
             value
         };

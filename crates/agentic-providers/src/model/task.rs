@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 
 use super::function::{functions, turns, wish};
 use super::payload::usage_value;
-use super::unfinished::Unfinished;
-use super::{Completion, Content, ModelFault, Options, Prompt, answer_of};
+use super::unfinished::UnfinishedReply;
+use super::{Completion, ModelFault, ModelHints, ModelPrompt, ReplyContent, answer_of};
 
 /// The kind of a request for a task of an agent.
 pub const TASK_REQUEST: &str = "agent-task";
@@ -20,7 +20,7 @@ pub const TASK_REQUEST: &str = "agent-task";
 const SHOWN_MAX: usize = 160;
 
 /// Writes the prompt of a task. Nothing is in it but what the request says.
-pub fn task_prompt(payload: &Value) -> Prompt {
+pub fn task_prompt(payload: &Value) -> ModelPrompt {
     let text = |key: &str| payload.get(key).and_then(Value::as_text);
     let task = text("task").unwrap_or_default();
     let system = match text("agent") {
@@ -34,19 +34,19 @@ pub fn task_prompt(payload: &Value) -> Prompt {
         user.push_str(schema);
     }
     let (functions, turns) = (functions(payload), turns(payload));
-    Prompt { system, user, schema, options: Options::default(), functions, turns }
+    ModelPrompt { system, user, schema, options: ModelHints::default(), functions, turns }
 }
 
 /// Makes the answer of a task from what the model replied: the result, or the tools that it asks
 /// for.
 pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> Answer {
     let completion = match result {
-        Ok(completion) if Unfinished::of(&completion).is_none() => completion,
+        Ok(completion) if UnfinishedReply::of(&completion).is_none() => completion,
         unanswered => return answer_of(unanswered),
     };
     let usage = completion.usage.map(|usage| ("usage".to_owned(), usage_value(usage)));
     if !completion.calls.is_empty() {
-        let (Content::Text(said) | Content::Json(said)) = &completion.content;
+        let (ReplyContent::Text(said) | ReplyContent::Json(said)) = &completion.content;
         let mut asked = wish(said, completion.calls);
         asked.extend(usage);
         return Answer::Ok(Value::Map(asked));
@@ -66,10 +66,10 @@ pub fn task_answer(payload: &Value, result: Result<Completion, ModelFault>) -> A
 }
 
 /// Reads the result, as JSON text, out of what the model said; else says why there is none.
-fn read_result(payload: &Value, content: Content) -> Result<String, String> {
+fn read_result(payload: &Value, content: ReplyContent) -> Result<String, String> {
     let text = match content {
-        Content::Json(text) => return Ok(text),
-        Content::Text(text) => text,
+        ReplyContent::Json(text) => return Ok(text),
+        ReplyContent::Text(text) => text,
     };
     if let Some(json) = find_json(&text) {
         return Ok(json.to_owned());
@@ -127,7 +127,7 @@ mod tests {
 
     fn check(schema: &str, reply: &str, wanted: &str) {
         let payload = Value::map([("result", Value::text(schema))]);
-        let content = Content::Text(reply.to_owned());
+        let content = ReplyContent::Text(reply.to_owned());
         let completion = Completion {
             content,
             usage: None,

@@ -8,7 +8,7 @@ use agentic_model::{Map, Value};
 use agentic_replay::Failure;
 
 use super::payload::usage_value;
-use super::{Completion, Content, Finish, Usage};
+use super::{Completion, Finish, ReplyContent, TokenUsage};
 
 /// How many letters of such a reply the message of the failure shows.
 const SHOWN_MAX: usize = 300;
@@ -17,46 +17,46 @@ const KEPT_BYTES_MAX: usize = 64 << 10;
 
 /// A reply that does not count.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unfinished<'c> {
-    reason: Reason,
+pub(super) struct UnfinishedReply<'c> {
+    reason: UnfinishedReason,
     word: &'c str,
     said: &'c str,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
 }
 
 /// Why it does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum UnfinishedReason {
     Refused,
     Cut,
     Filtered,
 }
 
-impl<'c> Unfinished<'c> {
+impl<'c> UnfinishedReply<'c> {
     /// Looks at how a reply ended; nothing if it is whole.
-    pub fn of(completion: &'c Completion) -> Option<Unfinished<'c>> {
+    pub fn of(completion: &'c Completion) -> Option<UnfinishedReply<'c>> {
         let reason = match &completion.finish {
             Finish::Stop | Finish::Other(_) => return None,
-            Finish::Length => Reason::Cut,
-            Finish::Refusal => Reason::Refused,
-            Finish::Filtered => Reason::Filtered,
+            Finish::Length => UnfinishedReason::Cut,
+            Finish::Refusal => UnfinishedReason::Refused,
+            Finish::Filtered => UnfinishedReason::Filtered,
         };
-        let (Content::Text(said) | Content::Json(said)) = &completion.content;
+        let (ReplyContent::Text(said) | ReplyContent::Json(said)) = &completion.content;
         let word = completion.finish.as_str();
-        Some(Unfinished { reason, word, said, usage: completion.usage })
+        Some(UnfinishedReply { reason, word, said, usage: completion.usage })
     }
 
     /// Returns why it does not count.
-    pub fn reason(&self) -> Reason {
+    pub fn reason(&self) -> UnfinishedReason {
         self.reason
     }
 
     /// Returns the code under which most languages see it.
     pub fn code(&self) -> &'static str {
         match self.reason {
-            Reason::Refused => "model-refused",
-            Reason::Cut => "reply-cut",
-            Reason::Filtered => "reply-filtered",
+            UnfinishedReason::Refused => "model-refused",
+            UnfinishedReason::Cut => "reply-cut",
+            UnfinishedReason::Filtered => "reply-filtered",
         }
     }
 
@@ -73,11 +73,11 @@ impl<'c> Unfinished<'c> {
 
     fn message(&self) -> String {
         let what = match self.reason {
-            Reason::Refused => "the model refuses to answer",
-            Reason::Cut => {
+            UnfinishedReason::Refused => "the model refuses to answer",
+            UnfinishedReason::Cut => {
                 "the reply was cut at its most tokens (`length`), a larger `max_output` gives it room"
             }
-            Reason::Filtered => "the reply was filtered",
+            UnfinishedReason::Filtered => "the reply was filtered",
         };
         let words: Vec<&str> = self.said.split_whitespace().collect();
         let line: String = words.join(" ").chars().filter(|letter| !letter.is_control()).collect();
@@ -103,11 +103,11 @@ mod tests {
     use super::*;
 
     fn check(finish: Finish, said: &str, wanted: &str) {
-        let content = Content::Text(said.to_owned());
-        let usage = Some(Usage { input_tokens: 1, output_tokens: 2 });
+        let content = ReplyContent::Text(said.to_owned());
+        let usage = Some(TokenUsage { input_tokens: 1, output_tokens: 2 });
         let completion =
             Completion { content, usage, finish, calls: Vec::new(), left_out: Vec::new() };
-        let found = Unfinished::of(&completion).map(|unfinished| {
+        let found = UnfinishedReply::of(&completion).map(|unfinished| {
             let failure = unfinished.failure(unfinished.code());
             assert_eq!(failure.details.get("text").and_then(Value::as_text), Some(said));
             assert!(failure.details.get("usage").is_some());

@@ -26,7 +26,7 @@ pub(super) struct ProcessFile {
 
 /// What a file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ProcessNote {
     pub boot: Option<String>,
     pub namespace: Option<String>,
     pub group: Option<i32>,
@@ -91,10 +91,10 @@ impl ProcessFile {
 }
 
 /// Reads a file; nothing if it was never finished.
-pub(super) fn read(file: &mut File) -> std::io::Result<Option<Entry>> {
+pub(super) fn read(file: &mut File) -> std::io::Result<Option<ProcessNote>> {
     let mut text = String::new();
     file.take(BYTES_MAX).read_to_string(&mut text)?;
-    let mut entry = Entry::default();
+    let mut entry = ProcessNote::default();
     for line in text.lines() {
         let (key, value) = line.split_once(' ').unwrap_or((line, ""));
         let known = (value != "-").then(|| value.to_owned());

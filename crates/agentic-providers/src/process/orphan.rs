@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::file::{self, Entry};
+use super::file::{self, ProcessNote};
 use super::{REQUEST_VARIABLE, system};
 use crate::host::CancelFlag;
 
@@ -24,12 +24,12 @@ pub struct Orphan {
     path: PathBuf,
     file: File,
     /// What is known of it; nothing if it was never given the word to begin.
-    entry: Option<Entry>,
+    entry: Option<ProcessNote>,
 }
 
 /// Whether a group may be signalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum SignalReach {
     /// It is ours.
     Ours,
     /// Nobody here can tell.
@@ -82,10 +82,12 @@ impl Orphan {
     }
 
     /// Says whether its group may be signalled.
-    pub fn reach(&self) -> Reach {
+    pub fn reach(&self) -> SignalReach {
         match &self.entry {
-            Some(entry) if is_here(entry) && !self.own_members(entry).is_empty() => Reach::Ours,
-            Some(_) | None => Reach::Unknown,
+            Some(entry) if is_here(entry) && !self.own_members(entry).is_empty() => {
+                SignalReach::Ours
+            }
+            Some(_) | None => SignalReach::Unknown,
         }
     }
 
@@ -110,7 +112,10 @@ impl Orphan {
     pub fn end(&self, grace: Duration) -> bool {
         let never = CancelFlag::new();
         self.signal(Signal::TERM);
-        if self.wait_for(if self.reach() == Reach::Ours { grace } else { Duration::ZERO }, &never) {
+        if self.wait_for(
+            if self.reach() == SignalReach::Ours { grace } else { Duration::ZERO },
+            &never,
+        ) {
             return true;
         }
         self.signal(Signal::KILL);
@@ -139,7 +144,7 @@ impl Orphan {
 
     fn signal(&self, what: Signal) {
         let group = self.entry.as_ref().and_then(|entry| Pid::from_raw(entry.group?));
-        if let Some(group) = group.filter(|_| self.reach() == Reach::Ours) {
+        if let Some(group) = group.filter(|_| self.reach() == SignalReach::Ours) {
             // A group that is gone is what is wanted.
             let _ = kill_process_group(group, what);
         }
@@ -148,7 +153,7 @@ impl Orphan {
     /// Lists the processes of the group, if it is ours: its leader is the process that was started,
     /// or one of the members was begun for the request. A number alone says nothing: it may have
     /// become another's.
-    fn own_members(&self, entry: &Entry) -> Vec<i32> {
+    fn own_members(&self, entry: &ProcessNote) -> Vec<i32> {
         let Some(group) = entry.group.and_then(Pid::from_raw) else { return Vec::new() };
         let members = system::members(group);
         let leader = group.as_raw_nonzero().get();
@@ -163,7 +168,7 @@ impl Orphan {
 }
 
 /// Says whether what an entry says means something here: the same boot, the same namespace.
-fn is_here(entry: &Entry) -> bool {
+fn is_here(entry: &ProcessNote) -> bool {
     entry.boot.is_some()
         && entry.namespace.is_some()
         && entry.boot == system::boot()

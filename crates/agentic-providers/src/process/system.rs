@@ -9,7 +9,7 @@ const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 
 /// What `/proc` tells of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ProcessSight {
     /// When it began, in ticks since the boot.
     pub start: u64,
     /// Its process group.
@@ -39,14 +39,14 @@ pub(super) fn since_boot_ms() -> u64 {
 }
 
 /// Looks at a process.
-pub(super) fn look(pid: i32) -> Option<Seen> {
+pub(super) fn look(pid: i32) -> Option<ProcessSight> {
     let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     let text = String::from_utf8_lossy(&text);
     // The name before may hold anything, parentheses and blanks included.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = fields.first()?;
-    Some(Seen {
+    Some(ProcessSight {
         start: fields.get(19)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         runs: !matches!(*state, "Z" | "X" | "x"),

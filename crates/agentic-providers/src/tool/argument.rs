@@ -8,14 +8,14 @@ use super::{ToolCall, ToolFault};
 use crate::ordered::Members;
 
 /// The one argument of a call.
-pub(super) struct Argument<'a> {
+pub(super) struct ToolArgument<'a> {
     call: &'a ToolCall,
     fields: Members,
 }
 
-impl<'a> Argument<'a> {
+impl<'a> ToolArgument<'a> {
     /// Reads the argument.
-    pub fn of(call: &'a ToolCall) -> Result<Argument<'a>, ToolFault> {
+    pub fn of(call: &'a ToolCall) -> Result<ToolArgument<'a>, ToolFault> {
         let fields = match call.args.as_slice() {
             [argument] => serde_json::from_str(argument.get()).ok(),
             _ => None,
@@ -24,7 +24,7 @@ impl<'a> Argument<'a> {
             let (tool, method) = (&call.tool, &call.method);
             ToolFault::refused(format!("{tool}.{method} expects one json object argument"))
         })?;
-        Ok(Argument { call, fields })
+        Ok(ToolArgument { call, fields })
     }
 
     /// Returns a text that must be there and may not be empty.

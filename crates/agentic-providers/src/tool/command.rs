@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::argument::Argument;
-use super::{Done, Setting, ToolCall, ToolFault, ToolFaultClass, json};
+use super::argument::ToolArgument;
+use super::{ToolCall, ToolFault, ToolFaultClass, ToolResult, ToolSetting, json};
 use crate::executable::{Executable, OUTPUT_BYTES_MAX, Outcome};
 
 /// How long a program may take unless the call says so, in milliseconds.
@@ -15,7 +15,7 @@ const TIME_LIMIT_MS_DEFAULT: usize = 60_000;
 const SHELLS: [&str; 9] = ["sh", "bash", "zsh", "fish", "dash", "ksh", "csh", "tcsh", "busybox"];
 
 #[derive(Serialize)]
-struct Ended {
+struct CommandEnd {
     ok: bool,
     status: Option<i32>,
     stdout: String,
@@ -28,8 +28,8 @@ pub(super) fn call(
     allowed: &[String],
     folder: &Path,
     call: &ToolCall,
-    setting: &Setting<'_>,
-) -> Done {
+    setting: &ToolSetting<'_>,
+) -> ToolResult {
     if SHELLS.contains(&program) {
         return Err(ToolFault::refused(format!("the shell `{program}` is forbidden")));
     }
@@ -39,7 +39,7 @@ pub(super) fn call(
              `tools.commands` of `agentic.toml`"
         )));
     }
-    let argument = Argument::of(call)?;
+    let argument = ToolArgument::of(call)?;
     let limit = Duration::from_millis(argument.count("timeout", TIME_LIMIT_MS_DEFAULT)? as u64);
     let executable = Executable {
         argv: std::iter::once(program.to_owned()).chain(argument.texts("args")?).collect(),
@@ -52,11 +52,11 @@ pub(super) fn call(
     match executable.run_apart(setting.cancel) {
         Outcome::Done(printed) => {
             let stdout = String::from_utf8_lossy(&printed).into_owned();
-            json(&Ended { ok: true, status: Some(0), stdout, stderr: String::new() })
+            json(&CommandEnd { ok: true, status: Some(0), stdout, stderr: String::new() })
         }
         Outcome::Crashed { status, complaint } => {
             let (status, stdout) = (status.code(), String::new());
-            json(&Ended { ok: false, status, stdout, stderr: complaint })
+            json(&CommandEnd { ok: false, status, stdout, stderr: complaint })
         }
         Outcome::Lost(error) => Err(ToolFault::refused(format!("`{program}`: {error}"))),
         Outcome::Flooded => Err(ToolFault::refused(format!(

@@ -11,12 +11,12 @@ use agentic_replay::Answer;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::mcp::{OfferedTool, Server};
-use super::placeholder::Revealed;
-use super::search::Search;
+use super::mcp::{McpServer, OfferedTool};
+use super::placeholder::RevealedSecrets;
+use super::search::BuiltinSearch;
 use super::web::Web;
 use super::workspace::Workspace;
-use super::{Done, Setting, ToolCall, ToolFault, command, env, file, http, json};
+use super::{ToolCall, ToolFault, ToolResult, ToolSetting, command, env, file, http, json};
 use crate::configuration::loosening::{COMMANDS, PLAIN, WORKSPACE, Withheld};
 use crate::configuration::{Configuration, McpEntry};
 use crate::host::CancelFlag;
@@ -26,7 +26,7 @@ const MCP_LIMIT_DEFAULT: Duration = Duration::from_secs(60);
 
 /// The tools of a run. Servers that were started stop when it is dropped.
 #[derive(Debug, Default)]
-pub struct Tools {
+pub struct RunTools {
     workspace: PathBuf,
     commands: Vec<String>,
     plain: Vec<String>,
@@ -39,13 +39,13 @@ pub struct Tools {
 /// A server that runs, and the mask of the variables that it was given.
 #[derive(Debug)]
 struct Guest {
-    server: Server,
+    server: McpServer,
     redactor: Redactor,
 }
 
 /// What a tool of a server returned.
 #[derive(Serialize)]
-struct Returned {
+struct ToolReply {
     ok: bool,
     text: String,
     content: Option<Box<RawValue>>,
@@ -63,11 +63,11 @@ struct CallResult {
 }
 
 #[derive(Deserialize)]
-struct Block {
+struct ContentBlock {
     text: Option<String>,
 }
 
-impl Tools {
+impl RunTools {
     /// Says why variables that the configuration gives to programs in the open read as placeholders,
     /// where that is so.
     pub fn plain_remark(&self) -> Option<String> {
@@ -76,8 +76,8 @@ impl Tools {
     }
 
     /// Makes the tools that a configuration allows.
-    pub fn configured(configuration: &Configuration) -> Tools {
-        Tools {
+    pub fn configured(configuration: &Configuration) -> RunTools {
+        RunTools {
             workspace: configuration.workspace(),
             commands: configuration.tools.commands.clone(),
             plain: configuration.plain_variables().to_vec(),
@@ -93,7 +93,7 @@ impl Tools {
     /// # Errors
     /// Fails when the call is wrong, leaves the workspace or fails; when its time is over; when it
     /// is withdrawn.
-    pub fn call(&self, call: &ToolCall, setting: &Setting<'_>) -> Result<String, ToolFault> {
+    pub fn call(&self, call: &ToolCall, setting: &ToolSetting<'_>) -> Result<String, ToolFault> {
         let scheme = call.uri.split(':').next().unwrap_or_default();
         let rest = call.uri.split_once("://").map_or("", |(_, rest)| rest);
         match scheme {
@@ -147,12 +147,12 @@ impl Tools {
         self.server(server, "", cancel)?.server.tools(cancel)
     }
 
-    fn shell(&self, program: &str, call: &ToolCall, setting: &Setting<'_>) -> Done {
+    fn shell(&self, program: &str, call: &ToolCall, setting: &ToolSetting<'_>) -> ToolResult {
         if call.method != "run" {
             let message = format!("`{program}` has no method `{}`: use run", call.method);
             return Err(ToolFault::refused(message));
         }
-        match Search::of(program) {
+        match BuiltinSearch::of(program) {
             Some(search) => search.call(&self.open()?, call, setting.cancel),
             None => {
                 if self.commands.iter().any(|name| name == program) {
@@ -165,7 +165,7 @@ impl Tools {
         }
     }
 
-    fn mcp(&self, name: &str, call: &ToolCall, setting: &Setting<'_>) -> Done {
+    fn mcp(&self, name: &str, call: &ToolCall, setting: &ToolSetting<'_>) -> ToolResult {
         let arguments = match call.args.as_slice() {
             [] => "{}",
             [argument] if argument.get().starts_with('{') => argument.get(),
@@ -184,11 +184,11 @@ impl Tools {
             ToolFault::refused(format!("the server `{name}` makes no sense: {error}"))
         })?;
         let blocks =
-            result.content.as_ref().map(|raw| serde_json::from_str::<Vec<Block>>(raw.get()));
+            result.content.as_ref().map(|raw| serde_json::from_str::<Vec<ContentBlock>>(raw.get()));
         let blocks = blocks.and_then(Result::ok).unwrap_or_default();
         let texts: Vec<String> = blocks.into_iter().filter_map(|block| block.text).collect();
         let (content, structured) = (result.content, result.structured_content);
-        json(&Returned { ok: !result.is_error, text: texts.join("\n"), content, structured })
+        json(&ToolReply { ok: !result.is_error, text: texts.join("\n"), content, structured })
     }
 
     /// Finds a server that runs, or starts it. Only one is started at a time.
@@ -203,13 +203,13 @@ impl Tools {
             return Ok(Arc::clone(guest));
         }
         let entry = self.entry(name)?;
-        let mut revealed = Revealed::default();
+        let mut revealed = RevealedSecrets::default();
         let mut expanded = |text: &String| expand(text, session, &self.plain, &mut revealed);
         let environment = entry.environment.iter();
         let environment = environment.map(|(name, text)| (name.clone(), expanded(text)));
         let environment: Vec<(String, String)> = environment.collect();
         let redactor = revealed.redactor();
-        let server = Server::start(name, &entry.argv, &environment, &self.workspace, cancel);
+        let server = McpServer::start(name, &entry.argv, &environment, &self.workspace, cancel);
         let server = server.map_err(|fault| covered(fault, &redactor))?;
         let guest = Arc::new(Guest { server, redactor });
         servers.insert(name.to_owned(), Arc::clone(&guest));
@@ -245,7 +245,7 @@ fn covered(fault: ToolFault, redactor: &Redactor) -> ToolFault {
 
 /// Puts variables of our environment in the places of their names: `$NAME`; one that is not set
 /// is empty. Those that programs may not read as they are will be covered in what comes back.
-fn expand(text: &str, session: &str, plain: &[String], revealed: &mut Revealed) -> String {
+fn expand(text: &str, session: &str, plain: &[String], revealed: &mut RevealedSecrets) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once('$') {
         out.push_str(before);

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::argument::Argument;
+use super::argument::ToolArgument;
 use super::placeholder::placeholder;
-use super::{Done, ToolCall, ToolFault, json};
+use super::{ToolCall, ToolFault, ToolResult, json};
 
 #[derive(Serialize)]
 struct Variable {
@@ -13,12 +13,12 @@ struct Variable {
 }
 
 /// Performs a call. A variable that is not in `plain` reads as its placeholder.
-pub(super) fn call(call: &ToolCall, plain: &[String], session: &str) -> Done {
+pub(super) fn call(call: &ToolCall, plain: &[String], session: &str) -> ToolResult {
     if call.method != "get" {
         let message = format!("the environment has no method `{}`: use get", call.method);
         return Err(ToolFault::refused(message));
     }
-    let argument = Argument::of(call)?;
+    let argument = ToolArgument::of(call)?;
     let name = argument.text("name")?;
     if name.contains(['=', '\0', ':', '}']) {
         return Err(argument.fault("name", "is no name of a variable"));

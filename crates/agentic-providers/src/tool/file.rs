@@ -4,31 +4,31 @@ use agentic_model::Value;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::argument::Argument;
-use super::workspace::{Missing, Place, Workspace};
-use super::{Done, Setting, ToolCall, ToolFault, json};
+use super::argument::ToolArgument;
+use super::workspace::{MissingFolders, Workspace, WorkspacePlace};
+use super::{ToolCall, ToolFault, ToolResult, ToolSetting, json};
 
 #[derive(Serialize)]
-struct Content {
+struct FileContent {
     ok: bool,
     content: String,
 }
 
 #[derive(Serialize)]
-struct Entries {
+struct FolderEntries {
     ok: bool,
     entries: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct Changed<'a> {
+struct FileChange<'a> {
     ok: bool,
-    effects: [Effect<'a>; 1],
+    effects: [FileEffect<'a>; 1],
 }
 
 /// What was changed, and what it takes to change it back.
 #[derive(Serialize)]
-struct Effect<'a> {
+struct FileEffect<'a> {
     id: String,
     tool: &'a str,
     action: &'a str,
@@ -46,27 +46,31 @@ struct Undone {
 
 /// What stood at a path before it was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FoundPath {
     /// The text of the file; nothing if there was none.
     previous: Option<String>,
 }
 
-/// The field of [`Found`].
+/// The field of [`FoundPath`].
 const PREVIOUS: &str = "previous";
 
-impl Found {
+impl FoundPath {
     pub fn into_value(self) -> Value {
         Value::map([(PREVIOUS, self.previous.map_or(Value::Null, Value::Text))])
     }
 
-    fn of(value: &Value) -> Found {
+    fn of(value: &Value) -> FoundPath {
         let previous = value.get(PREVIOUS).and_then(Value::as_text);
-        Found { previous: previous.map(str::to_owned) }
+        FoundPath { previous: previous.map(str::to_owned) }
     }
 }
 
 /// Performs a call.
-pub(super) fn call(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
+pub(super) fn call(
+    workspace: &Workspace,
+    call: &ToolCall,
+    setting: &ToolSetting<'_>,
+) -> ToolResult {
     match call.method.as_str() {
         "read" => read(workspace, call),
         "list" => list(workspace, call),
@@ -80,58 +84,60 @@ pub(super) fn call(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>
 }
 
 /// Looks at what a call will replace; nothing for one that replaces nothing.
-pub(super) fn look(workspace: &Workspace, call: &ToolCall) -> Result<Option<Found>, ToolFault> {
+pub(super) fn look(workspace: &Workspace, call: &ToolCall) -> Result<Option<FoundPath>, ToolFault> {
     if !matches!(call.method.as_str(), "write" | "patch") {
         return Ok(None);
     }
-    let path = Argument::of(call)?.text("path")?;
+    let path = ToolArgument::of(call)?.text("path")?;
     let place = workspace.find(&path)?;
-    let previous = place.as_ref().map(Place::read).transpose()?.flatten();
-    Ok(Some(Found { previous }))
+    let previous = place.as_ref().map(WorkspacePlace::read).transpose()?.flatten();
+    Ok(Some(FoundPath { previous }))
 }
 
 /// Returns what stood at the path of a call before it was made for the first time.
 fn found(
     workspace: &Workspace,
     call: &ToolCall,
-    setting: &Setting<'_>,
+    setting: &ToolSetting<'_>,
 ) -> Result<Option<String>, ToolFault> {
     let found = match setting.found {
-        Some(value) => Some(Found::of(value)),
+        Some(value) => Some(FoundPath::of(value)),
         None => look(workspace, call)?,
     };
     Ok(found.and_then(|found| found.previous))
 }
 
-fn read(workspace: &Workspace, call: &ToolCall) -> Done {
-    let place = workspace.locate(&Argument::of(call)?.text("path")?, Missing::Refused)?;
+fn read(workspace: &Workspace, call: &ToolCall) -> ToolResult {
+    let place =
+        workspace.locate(&ToolArgument::of(call)?.text("path")?, MissingFolders::Refused)?;
     let content = place.read()?.ok_or_else(|| place.fault("does not exist"))?;
-    json(&Content { ok: true, content })
+    json(&FileContent { ok: true, content })
 }
 
-fn list(workspace: &Workspace, call: &ToolCall) -> Done {
-    let place = workspace.locate(&Argument::of(call)?.text("path")?, Missing::Refused)?;
+fn list(workspace: &Workspace, call: &ToolCall) -> ToolResult {
+    let place =
+        workspace.locate(&ToolArgument::of(call)?.text("path")?, MissingFolders::Refused)?;
     let entries = place.entries()?.into_iter().map(|entry| entry.name).collect();
-    json(&Entries { ok: true, entries })
+    json(&FolderEntries { ok: true, entries })
 }
 
-fn write(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
-    let argument = Argument::of(call)?;
+fn write(workspace: &Workspace, call: &ToolCall, setting: &ToolSetting<'_>) -> ToolResult {
+    let argument = ToolArgument::of(call)?;
     let (path, content) = (argument.text("path")?, argument.content("content")?);
     let previous = found(workspace, call, setting)?;
-    let place = workspace.locate(&path, Missing::Made)?;
+    let place = workspace.locate(&path, MissingFolders::Made)?;
     place.write(content.as_bytes(), setting.key)?;
     changed(call, &place, Some(previous.is_some()), previous)
 }
 
 /// Replaces a part of what was found. Where that was done already, by a call before a crash, nothing
 /// is done; where somebody else has changed the file since, nobody knows whether it was.
-fn patch(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done {
-    let argument = Argument::of(call)?;
+fn patch(workspace: &Workspace, call: &ToolCall, setting: &ToolSetting<'_>) -> ToolResult {
+    let argument = ToolArgument::of(call)?;
     let (path, search) = (argument.text("path")?, argument.text("search")?);
     let replace = argument.content("replace")?;
     let previous = found(workspace, call, setting)?;
-    let place = workspace.locate(&path, Missing::Made)?;
+    let place = workspace.locate(&path, MissingFolders::Made)?;
     let previous = previous.ok_or_else(|| place.fault("does not exist"))?;
     if !previous.contains(&search) {
         return Err(ToolFault::refused("File.patch search text not found"));
@@ -147,11 +153,11 @@ fn patch(workspace: &Workspace, call: &ToolCall, setting: &Setting<'_>) -> Done 
 
 fn changed(
     call: &ToolCall,
-    place: &Place,
+    place: &WorkspacePlace,
     existed: Option<bool>,
     previous: Option<String>,
-) -> Done {
-    let effect = Effect {
+) -> ToolResult {
+    let effect = FileEffect {
         id: format!("file-{}:{}", call.method, place.path),
         tool: &call.tool,
         action: &call.method,
@@ -160,11 +166,11 @@ fn changed(
         existed,
         previous,
     };
-    json(&Changed { ok: true, effects: [effect] })
+    json(&FileChange { ok: true, effects: [effect] })
 }
 
 /// Takes effects back, the last first. Doing so twice is as good as once.
-fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
+fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> ToolResult {
     let effects = call.args.first().and_then(|list| serde_json::from_str::<Json>(list.get()).ok());
     let Some(Json::Array(effects)) = effects else {
         let message = "undo takes the list of effects of an earlier call";
@@ -172,7 +178,7 @@ fn undo(workspace: &Workspace, call: &ToolCall, key: &str) -> Done {
     };
     for effect in effects.iter().rev() {
         let path = effect["path"].as_str().unwrap_or_default();
-        let place = workspace.locate(path, Missing::Made)?;
+        let place = workspace.locate(path, MissingFolders::Made)?;
         match effect["previous"].as_str() {
             Some(previous) => place.write(previous.as_bytes(), key)?,
             None => place.remove()?,

@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 use serde_json::value::RawValue;
 use ureq::http::Uri;
 
-use super::argument::Argument;
-use super::placeholder::Revealed;
-use super::{Done, Setting, ToolCall, ToolFault, ToolFaultClass, json};
-use crate::http::{Client, HttpFault, Message};
+use super::argument::ToolArgument;
+use super::placeholder::RevealedSecrets;
+use super::{ToolCall, ToolFault, ToolFaultClass, ToolResult, ToolSetting, json};
+use crate::http::{Client, HttpFault, HttpMessage};
 
 /// How long a call takes unless it says so, in milliseconds.
 const TIME_LIMIT_MS_DEFAULT: usize = 10_000;
@@ -20,7 +20,7 @@ const BODY_BYTES_MAX: u64 = 16 << 20;
 const OWN_HEADERS: [&str; 5] = ["host", "content-length", "transfer-encoding", "connection", "te"];
 
 #[derive(Serialize)]
-struct Reply {
+struct HttpToolReply {
     ok: bool,
     status: u16,
     body: String,
@@ -28,12 +28,12 @@ struct Reply {
 }
 
 /// Performs a call: the name of the method is the verb.
-pub(super) fn call(call: &ToolCall, setting: &Setting<'_>) -> Done {
-    let argument = Argument::of(call)?;
+pub(super) fn call(call: &ToolCall, setting: &ToolSetting<'_>) -> ToolResult {
+    let argument = ToolArgument::of(call)?;
     let url = resolve(&call.uri, &argument.text("url")?)?;
     let limit = Duration::from_millis(argument.count("timeout", TIME_LIMIT_MS_DEFAULT)? as u64);
     let limit = setting.limit.map_or(limit, |outer| outer.min(limit));
-    let mut revealed = Revealed::default();
+    let mut revealed = RevealedSecrets::default();
     let mut headers = headers(&argument, &mut revealed, setting.session)?;
     let body = match argument.raw("body") {
         None => None,
@@ -57,18 +57,18 @@ pub(super) fn call(call: &ToolCall, setting: &Setting<'_>) -> Done {
     };
     let method = call.method.to_uppercase();
     let body = body.as_deref().map(str::as_bytes);
-    let message = Message { method: &method, url: &url, headers: &headers, body };
+    let message = HttpMessage { method: &method, url: &url, headers: &headers, body };
     let received = Client::new(limit, setting.cancel).send(&message).map_err(fault)?;
     let status = received.status;
     let bytes = received.read_all(BODY_BYTES_MAX).map_err(fault)?;
     let body = redactor.reply_text(String::from_utf8_lossy(&bytes).into_owned());
     let json_body = serde_json::from_str(&body).ok();
-    json(&Reply { ok: (200..300).contains(&status), status, body, json: json_body })
+    json(&HttpToolReply { ok: (200..300).contains(&status), status, body, json: json_body })
 }
 
 fn headers(
-    argument: &Argument<'_>,
-    revealed: &mut Revealed,
+    argument: &ToolArgument<'_>,
+    revealed: &mut RevealedSecrets,
     session: &str,
 ) -> Result<Vec<(String, String)>, ToolFault> {
     let mut headers = Vec::new();

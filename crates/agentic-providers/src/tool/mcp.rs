@@ -34,30 +34,30 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 const COMPLAINT_BYTES_MAX: u64 = 4 << 10;
 
 /// The result of a call, or why there is none.
-type Reply = Result<Box<RawValue>, String>;
+type McpReply = Result<Box<RawValue>, String>;
 
 /// A server that runs.
-pub(super) struct Server {
+pub(super) struct McpServer {
     name: String,
     /// Ended, with all that it started, when this is dropped.
     _program: Running,
     outgoing: Sender<String>,
-    waiting: Arc<Mutex<Waiting>>,
+    waiting: Arc<Mutex<WaitingCalls>>,
     complaint: Mutex<Receiver<String>>,
 }
 
 /// The calls that have no reply yet.
 #[derive(Default)]
-struct Waiting {
+struct WaitingCalls {
     next_id: u64,
-    calls: BTreeMap<u64, Sender<Reply>>,
+    calls: BTreeMap<u64, Sender<McpReply>>,
     /// Why there will be no further replies.
     gone: Option<String>,
 }
 
 /// A message of a server.
 #[derive(Deserialize)]
-struct Incoming {
+struct IncomingMessage {
     id: Option<Json>,
     method: Option<String>,
     result: Option<Box<RawValue>>,
@@ -79,7 +79,7 @@ pub struct OfferedTool {
     pub description: String,
 }
 
-impl Server {
+impl McpServer {
     /// Starts a server and introduces us.
     pub fn start(
         name: &str,
@@ -87,7 +87,7 @@ impl Server {
         environment: &[(String, String)],
         folder: &Path,
         cancel: &CancelFlag,
-    ) -> Result<Server, ToolFault> {
+    ) -> Result<McpServer, ToolFault> {
         let launched = Launch {
             argv,
             folder,
@@ -107,10 +107,10 @@ impl Server {
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             unreachable!("BUG: all three are piped")
         };
-        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let waiting = Arc::new(Mutex::new(WaitingCalls::default()));
         let (outgoing, lines) = channel();
         std::thread::spawn(move || write_lines(stdin, lines));
-        let server = Server {
+        let server = McpServer {
             name: name.to_owned(),
             _program: program,
             outgoing: outgoing.clone(),
@@ -195,7 +195,7 @@ impl Server {
         Err(outcome)
     }
 
-    fn open(&self) -> Result<(u64, Receiver<Reply>), ToolFault> {
+    fn open(&self) -> Result<(u64, Receiver<McpReply>), ToolFault> {
         let mut waiting = lock(&self.waiting);
         if let Some(why) = waiting.gone.clone() {
             drop(waiting);
@@ -232,7 +232,7 @@ impl Server {
     }
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for McpServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Server({})", self.name)
     }
@@ -263,7 +263,7 @@ fn answer(id: &Json, method: &str) -> String {
 }
 
 /// Reads messages until the server ends, floods or makes no sense.
-fn receive(stdout: impl Read, waiting: &Mutex<Waiting>, outgoing: &Sender<String>) {
+fn receive(stdout: impl Read, waiting: &Mutex<WaitingCalls>, outgoing: &Sender<String>) {
     let mut stdout = BufReader::new(stdout);
     let why = loop {
         let mut line = Vec::new();
@@ -278,7 +278,7 @@ fn receive(stdout: impl Read, waiting: &Mutex<Waiting>, outgoing: &Sender<String
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        let Ok(message) = serde_json::from_slice::<Incoming>(&line) else {
+        let Ok(message) = serde_json::from_slice::<IncomingMessage>(&line) else {
             break "sent something that is no message".to_owned();
         };
         match (message.id, message.method) {

@@ -6,7 +6,7 @@
 //! replay needs no secret.
 
 use agentic_model::Cid;
-use agentic_plan::{Redactor, Secret};
+use agentic_plan::{CredentialSecret, Redactor};
 
 use crate::http::percent_encoded;
 
@@ -17,8 +17,8 @@ const MARK_LENGTH: usize = 16;
 
 /// The secrets that were put into something that is sent.
 #[derive(Debug, Default)]
-pub(super) struct Revealed {
-    secrets: Vec<(Secret, String)>,
+pub(super) struct RevealedSecrets {
+    secrets: Vec<(CredentialSecret, String)>,
 }
 
 /// Makes the placeholder of a variable in a session.
@@ -28,7 +28,7 @@ pub(super) fn placeholder(name: &str, session: &str) -> String {
     format!("{START}{name}:{mark}}}")
 }
 
-impl Revealed {
+impl RevealedSecrets {
     /// Puts the values of variables in the places of their placeholders. One of another session
     /// stays as it is.
     pub fn reveal(&mut self, text: &str, session: &str) -> String {
@@ -52,7 +52,7 @@ impl Revealed {
                 Some(value) => {
                     out.push_str(&write(&value));
                     rest = &rest[at + whole.len()..];
-                    self.secrets.push((Secret::new(value), whole));
+                    self.secrets.push((CredentialSecret::new(value), whole));
                 }
                 None => {
                     out.push_str(START);
@@ -68,7 +68,7 @@ impl Revealed {
     pub fn give(&mut self, name: &str, session: &str) -> String {
         let value = std::env::var(name).unwrap_or_default();
         if !value.is_empty() {
-            self.secrets.push((Secret::new(value.as_str()), placeholder(name, session)));
+            self.secrets.push((CredentialSecret::new(value.as_str()), placeholder(name, session)));
         }
         value
     }

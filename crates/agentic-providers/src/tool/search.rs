@@ -5,9 +5,9 @@
 
 use serde::Serialize;
 
-use super::argument::Argument;
-use super::workspace::{Kind, Missing, Place, Workspace};
-use super::{Done, ToolCall, ToolFault, json};
+use super::argument::ToolArgument;
+use super::workspace::{EntryKind, MissingFolders, Workspace, WorkspacePlace};
+use super::{ToolCall, ToolFault, ToolResult, json};
 use crate::host::CancelFlag;
 
 /// How many results a search returns unless it says so.
@@ -39,7 +39,7 @@ struct Match {
 }
 
 #[derive(Serialize)]
-struct Range {
+struct LineRange {
     ok: bool,
     text: String,
     start: usize,
@@ -48,42 +48,42 @@ struct Range {
 
 /// The searches that are built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Search {
+pub(super) enum BuiltinSearch {
     Find,
     Grep,
     ReadRange,
 }
 
-impl Search {
+impl BuiltinSearch {
     /// Finds a search by its name.
-    pub fn of(command: &str) -> Option<Search> {
+    pub fn of(command: &str) -> Option<BuiltinSearch> {
         match command {
-            "find" => Some(Search::Find),
-            "grep" => Some(Search::Grep),
-            "read-range" | "sed" => Some(Search::ReadRange),
+            "find" => Some(BuiltinSearch::Find),
+            "grep" => Some(BuiltinSearch::Grep),
+            "read-range" | "sed" => Some(BuiltinSearch::ReadRange),
             _ => None,
         }
     }
 
     /// Performs a call.
-    pub fn call(self, workspace: &Workspace, call: &ToolCall, cancel: &CancelFlag) -> Done {
-        let argument = Argument::of(call)?;
-        let place = workspace.locate(&argument.text("path")?, Missing::Refused)?;
+    pub fn call(self, workspace: &Workspace, call: &ToolCall, cancel: &CancelFlag) -> ToolResult {
+        let argument = ToolArgument::of(call)?;
+        let place = workspace.locate(&argument.text("path")?, MissingFolders::Refused)?;
         match self {
-            Search::Find => find(place, &argument, cancel),
-            Search::Grep => grep(place, &argument, cancel),
-            Search::ReadRange => read_range(&place, &argument),
+            BuiltinSearch::Find => find(place, &argument, cancel),
+            BuiltinSearch::Grep => grep(place, &argument, cancel),
+            BuiltinSearch::ReadRange => read_range(&place, &argument),
         }
     }
 }
 
-fn find(root: Place, argument: &Argument<'_>, cancel: &CancelFlag) -> Done {
+fn find(root: WorkspacePlace, argument: &ToolArgument<'_>, cancel: &CancelFlag) -> ToolResult {
     let max = argument.count("max", RESULTS_DEFAULT)?;
     let (name, kind) = (argument.optional("name")?, argument.optional("type")?);
     let wanted = match kind.as_deref() {
         None => None,
-        Some("file") => Some(Kind::File),
-        Some("dir") => Some(Kind::Folder),
+        Some("file") => Some(EntryKind::File),
+        Some("dir") => Some(EntryKind::Folder),
         Some(_) => return Err(argument.fault("type", "is `file` or `dir`")),
     };
     let mut files = Vec::new();
@@ -98,13 +98,13 @@ fn find(root: Place, argument: &Argument<'_>, cancel: &CancelFlag) -> Done {
     json(&Files { ok: true, files })
 }
 
-fn grep(root: Place, argument: &Argument<'_>, cancel: &CancelFlag) -> Done {
+fn grep(root: WorkspacePlace, argument: &ToolArgument<'_>, cancel: &CancelFlag) -> ToolResult {
     let (pattern, include) = (argument.text("pattern")?, argument.optional("include")?);
     let max = argument.count("max", RESULTS_DEFAULT)?;
     let mut matches = Vec::new();
     walk(root, cancel, &mut |place, kind| {
         let is_included = include.as_deref().is_none_or(|glob| matches_end(glob, &place.path));
-        if kind != Kind::File || !is_included {
+        if kind != EntryKind::File || !is_included {
             return Ok(true);
         }
         // What is too long, unreadable or gone meanwhile holds no match.
@@ -121,20 +121,20 @@ fn grep(root: Place, argument: &Argument<'_>, cancel: &CancelFlag) -> Done {
     json(&Matches { ok: true, matches })
 }
 
-fn read_range(place: &Place, argument: &Argument<'_>) -> Done {
+fn read_range(place: &WorkspacePlace, argument: &ToolArgument<'_>) -> ToolResult {
     let (start, max) = (argument.count("start", 1)?, argument.count("max", RESULTS_DEFAULT)?);
     let content = place.read()?.ok_or_else(|| place.fault("does not exist"))?;
     let lines: Vec<&str> = content.lines().skip(start - 1).take(max).collect();
     let end = (start - 1).saturating_add(lines.len());
-    json(&Range { ok: true, text: lines.join("\n"), start, end })
+    json(&LineRange { ok: true, text: lines.join("\n"), start, end })
 }
 
 /// Visits a place and everything below it by name, a folder before what is in it, until the
 /// visitor has enough.
 fn walk(
-    root: Place,
+    root: WorkspacePlace,
     cancel: &CancelFlag,
-    visit: &mut dyn FnMut(&Place, Kind) -> Result<bool, ToolFault>,
+    visit: &mut dyn FnMut(&WorkspacePlace, EntryKind) -> Result<bool, ToolFault>,
 ) -> Result<(), ToolFault> {
     let kind = root.kind()?.ok_or_else(|| root.fault("does not exist"))?;
     let (mut left, mut n_seen) = (vec![(root, kind, 0)], 0);
@@ -149,7 +149,7 @@ fn walk(
         if !visit(&place, kind)? {
             return Ok(());
         }
-        if kind != Kind::Folder || depth >= DEPTH_MAX {
+        if kind != EntryKind::Folder || depth >= DEPTH_MAX {
             continue;
         }
         // A folder that is gone or closed to us holds nothing for us.

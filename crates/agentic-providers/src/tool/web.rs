@@ -18,7 +18,7 @@ use self::public::PublicWeb;
 use crate::configuration::Configuration;
 use crate::configuration::loosening::{HOSTS, SEARCH, Withheld};
 use crate::host::CancelFlag;
-use crate::http::{Client, HttpFault, Message, Received, percent_encoded};
+use crate::http::{Client, HttpFault, HttpMessage, HttpReply, percent_encoded};
 use crate::model::TIMEOUT_VARIABLE;
 
 /// The variable that says how many hits a search gives.
@@ -50,7 +50,7 @@ pub(super) struct Web {
 }
 
 /// A call that failed: a class, and what happened.
-type Fault = (&'static str, String);
+type WebFault = (&'static str, String);
 
 #[derive(Serialize)]
 struct Hit {
@@ -61,7 +61,7 @@ struct Hit {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "PascalCase", default)]
-struct Found {
+struct FoundWeb {
     heading: String,
     abstract_text: String,
     #[serde(rename = "AbstractURL")]
@@ -105,7 +105,7 @@ impl Web {
         args: &Json,
         limit: Option<Duration>,
         cancel: &CancelFlag,
-    ) -> Result<Json, Fault> {
+    ) -> Result<Json, WebFault> {
         let query = argument(args, "query")?;
         // Another service than the one that was meant would see the question.
         self.withheld.check(SEARCH).map_err(|reason| ("refused", reason))?;
@@ -117,7 +117,7 @@ impl Web {
         let client = Client::new(self.limit(limit)?, cancel);
         let received = whole(get(&client, &url)?, server)?;
         let bytes = received.read_all(SEARCH_BYTES_MAX).map_err(fault)?;
-        let found: Found = serde_json::from_slice(&bytes)
+        let found: FoundWeb = serde_json::from_slice(&bytes)
             .map_err(|error| ("invalid", format!("`{server}` makes no sense: {error}")))?;
         Ok(serde_json::json!(hits(found, hits_max)))
     }
@@ -127,7 +127,7 @@ impl Web {
         args: &Json,
         limit: Option<Duration>,
         cancel: &CancelFlag,
-    ) -> Result<Json, Fault> {
+    ) -> Result<Json, WebFault> {
         let client = Client::by(self.public.clone(), self.limit(limit)?, cancel);
         let received = self.find_page(&client, argument(args, "url")?)?;
         let is_page = received.is_of_type("text/html");
@@ -141,7 +141,7 @@ impl Web {
     }
 
     /// Goes where a page says that it is. Each address must be one of the public web.
-    fn find_page(&self, client: &Client, url: &str) -> Result<Received, Fault> {
+    fn find_page(&self, client: &Client, url: &str) -> Result<HttpReply, WebFault> {
         let mut url = url.to_owned();
         for _ in 0..=REDIRECTS_MAX {
             self.public.check(&url).map_err(|reason| ("refused", self.explained(reason)))?;
@@ -162,14 +162,14 @@ impl Web {
         }
     }
 
-    fn hits_max(&self) -> Result<usize, Fault> {
+    fn hits_max(&self) -> Result<usize, WebFault> {
         let Some(given) = &self.results else { return Ok(RESULTS_DEFAULT) };
         given.trim().parse().map_err(|_| {
             ("unconfigured", format!("`{RESULTS_VARIABLE}` is no number of hits: `{given}`"))
         })
     }
 
-    fn limit(&self, asked: Option<Duration>) -> Result<Duration, Fault> {
+    fn limit(&self, asked: Option<Duration>) -> Result<Duration, WebFault> {
         let own = match &self.limit {
             None => TIME_LIMIT,
             Some(given) => seconds(given).ok_or_else(|| {
@@ -185,11 +185,11 @@ fn seconds(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn get(client: &Client, url: &str) -> Result<Received, Fault> {
-    client.send(&Message { method: "GET", url, headers: &[], body: None }).map_err(fault)
+fn get(client: &Client, url: &str) -> Result<HttpReply, WebFault> {
+    client.send(&HttpMessage { method: "GET", url, headers: &[], body: None }).map_err(fault)
 }
 
-fn whole(received: Received, url: &str) -> Result<Received, Fault> {
+fn whole(received: HttpReply, url: &str) -> Result<HttpReply, WebFault> {
     match received.status {
         200..300 => Ok(received),
         status => Err(("refused", format!("`{url}` answered with status {status}"))),
@@ -218,11 +218,11 @@ fn joined(base: &str, reference: &str) -> Option<String> {
 }
 
 /// Returns an argument by the name that these tools give it.
-fn argument<'a>(args: &'a Json, name: &str) -> Result<&'a str, Fault> {
+fn argument<'a>(args: &'a Json, name: &str) -> Result<&'a str, WebFault> {
     args[name].as_str().ok_or_else(|| ("KeyError", format!("'{name}'")))
 }
 
-fn fault(fault: HttpFault) -> Fault {
+fn fault(fault: HttpFault) -> WebFault {
     let class = match &fault {
         HttpFault::Malformed(_) | HttpFault::TooLong(_) => "refused",
         HttpFault::Unreachable(_) | HttpFault::Transport(_) => "transport",
@@ -232,7 +232,7 @@ fn fault(fault: HttpFault) -> Fault {
     (class, fault.to_string())
 }
 
-fn hits(found: Found, hits_max: usize) -> Vec<Hit> {
+fn hits(found: FoundWeb, hits_max: usize) -> Vec<Hit> {
     let mut hits = Vec::new();
     if !found.abstract_text.trim().is_empty() {
         let title = if found.heading.is_empty() { "Abstract".to_owned() } else { found.heading };

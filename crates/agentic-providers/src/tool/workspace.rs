@@ -32,7 +32,7 @@ pub(crate) struct Workspace {
 }
 
 /// A path that was resolved: an open folder and a name in it that is no link.
-pub(crate) struct Place {
+pub(crate) struct WorkspacePlace {
     folder: Arc<OwnedFd>,
     /// Nothing for the folder itself.
     name: Option<String>,
@@ -42,20 +42,20 @@ pub(crate) struct Place {
 
 /// What becomes of folders on the way that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingFolders {
     Refused,
     Made,
 }
 
 /// One entry of a folder.
-pub(crate) struct Entry {
+pub(crate) struct FolderEntry {
     pub name: String,
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 /// What an entry of a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     File,
     Folder,
     /// A link, a device, a socket: nothing that tools touch.
@@ -77,26 +77,26 @@ impl Workspace {
     }
 
     /// Resolves a path.
-    pub fn locate(&self, path: &str, missing: Missing) -> Result<Place, ToolFault> {
-        let place = Walk::begin(self, path)?.finish(missing)?;
+    pub fn locate(&self, path: &str, missing: MissingFolders) -> Result<WorkspacePlace, ToolFault> {
+        let place = PathWalk::begin(self, path)?.finish(missing)?;
         place.ok_or_else(|| ToolFault::refused(format!("the path `{path}` does not exist")))
     }
 
     /// Resolves a path; nothing if a folder on the way is not there.
-    pub fn find(&self, path: &str) -> Result<Option<Place>, ToolFault> {
-        Walk::begin(self, path)?.finish(Missing::Refused)
+    pub fn find(&self, path: &str) -> Result<Option<WorkspacePlace>, ToolFault> {
+        PathWalk::begin(self, path)?.finish(MissingFolders::Refused)
     }
 }
 
 /// Whether a folder could be entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Entered {
+enum EnteredFolder {
     There,
     NotThere,
 }
 
 /// A path on the way.
-struct Walk<'a> {
+struct PathWalk<'a> {
     asked: &'a str,
     /// The folders that are open, that of the workspace first.
     folders: Vec<OwnedFd>,
@@ -106,12 +106,12 @@ struct Walk<'a> {
     n_links: usize,
 }
 
-impl<'a> Walk<'a> {
-    fn begin(workspace: &Workspace, asked: &'a str) -> Result<Walk<'a>, ToolFault> {
+impl<'a> PathWalk<'a> {
+    fn begin(workspace: &Workspace, asked: &'a str) -> Result<PathWalk<'a>, ToolFault> {
         let root = workspace.root.try_clone();
         let root = root.map_err(|error| ToolFault::refused(error.to_string()))?;
         let (folders, names) = (vec![root], Vec::new());
-        let mut walk = Walk { asked, folders, names, left: VecDeque::new(), n_links: 0 };
+        let mut walk = PathWalk { asked, folders, names, left: VecDeque::new(), n_links: 0 };
         walk.put_in_front(asked)?;
         Ok(walk)
     }
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn finish(mut self, missing: Missing) -> Result<Option<Place>, ToolFault> {
+    fn finish(mut self, missing: MissingFolders) -> Result<Option<WorkspacePlace>, ToolFault> {
         while let Some(part) = self.left.pop_front() {
             if part == ".." {
                 if self.names.pop().is_none() {
@@ -152,7 +152,7 @@ impl<'a> Walk<'a> {
             if self.left.is_empty() {
                 return Ok(Some(self.ends_at(Some(part))));
             }
-            if self.enter(part, missing)? == Entered::NotThere {
+            if self.enter(part, missing)? == EnteredFolder::NotThere {
                 return Ok(None);
             }
         }
@@ -176,9 +176,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn enter(&mut self, part: String, missing: Missing) -> Result<Entered, ToolFault> {
+    fn enter(&mut self, part: String, missing: MissingFolders) -> Result<EnteredFolder, ToolFault> {
         let folder = match open_folder(self.here(), &part) {
-            Err(Errno::NOENT) if missing == Missing::Made => {
+            Err(Errno::NOENT) if missing == MissingFolders::Made => {
                 let mode = Mode::from_raw_mode(0o777);
                 match rustix::fs::mkdirat(self.here(), &part, mode) {
                     Ok(()) | Err(Errno::EXIST) => open_folder(self.here(), &part),
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
             other => other,
         };
         if matches!(folder, Err(Errno::NOENT)) {
-            return Ok(Entered::NotThere);
+            return Ok(EnteredFolder::NotThere);
         }
         let folder = folder.map_err(|errno| match errno {
             Errno::NOTDIR | Errno::LOOP => self.fault("goes through something that is no folder"),
@@ -199,13 +199,13 @@ impl<'a> Walk<'a> {
         }
         self.folders.push(folder);
         self.names.push(part);
-        Ok(Entered::There)
+        Ok(EnteredFolder::There)
     }
 
-    fn ends_at(mut self, name: Option<String>) -> Place {
+    fn ends_at(mut self, name: Option<String>) -> WorkspacePlace {
         let folder = self.folders.pop().expect("the workspace stays open");
         self.names.extend(name.clone());
-        Place { folder: Arc::new(folder), name, path: self.names.join("/") }
+        WorkspacePlace { folder: Arc::new(folder), name, path: self.names.join("/") }
     }
 
     fn here(&self) -> &OwnedFd {
@@ -221,7 +221,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Place {
+impl WorkspacePlace {
     /// Reads a file as text; nothing if there is none.
     pub fn read(&self) -> Result<Option<String>, ToolFault> {
         let Some(bytes) = self.read_bytes(FILE_BYTES_MAX)? else { return Ok(None) };
@@ -317,8 +317,8 @@ impl Place {
     }
 
     /// Says what stands at the place; nothing if nothing does.
-    pub fn kind(&self) -> Result<Option<Kind>, ToolFault> {
-        let Some(name) = &self.name else { return Ok(Some(Kind::Folder)) };
+    pub fn kind(&self) -> Result<Option<EntryKind>, ToolFault> {
+        let Some(name) = &self.name else { return Ok(Some(EntryKind::Folder)) };
         match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => Ok(Some(kind_of(FileType::from_raw_mode(stat.st_mode)))),
             Err(Errno::NOENT) => Ok(None),
@@ -327,24 +327,24 @@ impl Place {
     }
 
     /// Lists a folder by name.
-    pub fn entries(&self) -> Result<Vec<Entry>, ToolFault> {
+    pub fn entries(&self) -> Result<Vec<FolderEntry>, ToolFault> {
         self.list().map(|(_, entries)| entries)
     }
 
     /// Lists the files and folders in a folder by name, as places.
-    pub fn children(&self) -> Result<Vec<(Place, Kind)>, ToolFault> {
+    pub fn children(&self) -> Result<Vec<(WorkspacePlace, EntryKind)>, ToolFault> {
         let (folder, entries) = self.list()?;
         let folder = Arc::new(folder);
         let slash = if self.path.is_empty() { "" } else { "/" };
-        let inside = entries.into_iter().filter(|entry| entry.kind != Kind::Other);
-        let place = |Entry { name, kind }| {
+        let inside = entries.into_iter().filter(|entry| entry.kind != EntryKind::Other);
+        let place = |FolderEntry { name, kind }| {
             let path = format!("{}{slash}{name}", self.path);
-            (Place { folder: Arc::clone(&folder), name: Some(name), path }, kind)
+            (WorkspacePlace { folder: Arc::clone(&folder), name: Some(name), path }, kind)
         };
         Ok(inside.map(place).collect())
     }
 
-    fn list(&self) -> Result<(OwnedFd, Vec<Entry>), ToolFault> {
+    fn list(&self) -> Result<(OwnedFd, Vec<FolderEntry>), ToolFault> {
         let unreadable = |errno: Errno| match errno {
             Errno::NOENT => self.fault("does not exist"),
             Errno::NOTDIR | Errno::LOOP => self.fault("is no folder"),
@@ -366,11 +366,11 @@ impl Place {
                 // Some file systems do not tell.
                 let flags = AtFlags::SYMLINK_NOFOLLOW;
                 let stat = rustix::fs::statat(&folder, entry.file_name(), flags);
-                stat.map_or(Kind::Other, |stat| kind_of(FileType::from_raw_mode(stat.st_mode)))
+                stat.map_or(EntryKind::Other, |stat| kind_of(FileType::from_raw_mode(stat.st_mode)))
             } else {
                 kind_of(known)
             };
-            entries.push(Entry { name, kind });
+            entries.push(FolderEntry { name, kind });
         }
         entries.sort_by(|one, other| one.name.cmp(&other.name));
         Ok((folder, entries))
@@ -396,15 +396,15 @@ fn open_folder(folder: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(folder, name, flags, Mode::empty())
 }
 
-fn kind_of(kind: FileType) -> Kind {
+fn kind_of(kind: FileType) -> EntryKind {
     match kind {
-        FileType::RegularFile => Kind::File,
-        FileType::Directory => Kind::Folder,
+        FileType::RegularFile => EntryKind::File,
+        FileType::Directory => EntryKind::Folder,
         FileType::Symlink
         | FileType::Fifo
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => Kind::Other,
+        | FileType::Unknown => EntryKind::Other,
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use agentic_providers::endpoint::{Call as EndpointCall, Exchange, Reply};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Call, Endpoint, FaultClass, Model, Prompt, Protocol, Refusals, RetryRule, TIME_LIMIT_DEFAULT,
+    Endpoint, FaultClass, Model, ModelCall, ModelPrompt, ModelProtocol, Refusals, RetryRule,
+    TIME_LIMIT_DEFAULT,
 };
 
 use crate::server::{End, Play, Server, reply};
@@ -16,7 +17,7 @@ use crate::server::{End, Play, Server, reply};
 fn withdraw(play: Play) -> FaultClass {
     let server = Server::start(vec![play]);
     let endpoint = Endpoint {
-        protocol: Protocol::OpenAi,
+        protocol: ModelProtocol::OpenAi,
         server: server.address.clone(),
         name: "m".to_owned(),
         key: None,
@@ -28,7 +29,7 @@ fn withdraw(play: Play) -> FaultClass {
     let cancel = CancelFlag::new();
     let watched = cancel.clone();
     let waiting = thread::spawn(move || {
-        let result = endpoint.complete(&Prompt::default(), &mut Call::new(&watched));
+        let result = endpoint.complete(&ModelPrompt::default(), &mut ModelCall::new(&watched));
         result.expect_err("nobody replies").class
     });
     server.asked();
@@ -50,7 +51,7 @@ fn a_withdrawn_call_ends_wherever_it_stands() {
 fn a_call_that_is_withdrawn_before_it_begins_sends_nothing() {
     let server = Server::start(vec![Play::default()]);
     let endpoint = Endpoint {
-        protocol: Protocol::Ollama,
+        protocol: ModelProtocol::Ollama,
         server: server.address.clone(),
         name: "m".to_owned(),
         key: None,
@@ -61,7 +62,7 @@ fn a_call_that_is_withdrawn_before_it_begins_sends_nothing() {
     };
     let cancel = CancelFlag::new();
     cancel.set();
-    let fault = endpoint.complete(&Prompt::default(), &mut Call::new(&cancel));
+    let fault = endpoint.complete(&ModelPrompt::default(), &mut ModelCall::new(&cancel));
     assert_eq!(fault.expect_err("it was withdrawn").class, FaultClass::Cancelled);
     assert_eq!(server.asked_already(), None);
 }

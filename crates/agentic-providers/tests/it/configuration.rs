@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use agentic_providers::configuration::Configuration;
-use agentic_providers::model::{Resolved, resolve};
+use agentic_providers::model::{ResolvedModel, resolve};
 
 const TEXT: &str = r#"
 default_model = "fast"
@@ -45,8 +45,8 @@ fn configuration(variables: &[(&str, &str)]) -> Configuration {
 /// Says who answers: protocol, server, name and where the key is.
 fn who(configuration: &Configuration, wanted: Option<&str>) -> String {
     match resolve(configuration, wanted) {
-        Ok(Resolved::Mock) => "mock".to_owned(),
-        Ok(Resolved::Endpoint(endpoint)) => {
+        Ok(ResolvedModel::Mock) => "mock".to_owned(),
+        Ok(ResolvedModel::Endpoint(endpoint)) => {
             let key = endpoint.key.map_or("no key".to_owned(), |key| format!("{key:?}"));
             let (scheme, name) = (endpoint.protocol.scheme(), endpoint.name);
             format!("{scheme} {} {name} {key}", endpoint.server)

@@ -26,8 +26,8 @@ use std::time::Duration;
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Address, Call, Endpoint, Model, Piece, Protocol, Refusals, RetryRule, answer_of, prompt_of,
-    task_answer, task_prompt,
+    Endpoint, Model, ModelAddress, ModelCall, ModelProtocol, Piece, Refusals, RetryRule, answer_of,
+    prompt_of, task_answer, task_prompt,
 };
 use agentic_providers::secret::SecretSource;
 use agentic_replay::Answer;
@@ -210,7 +210,7 @@ fn run(case: &Case) {
         Piece::Text(text) => heard.push_str(text),
         Piece::Again => heard.push('/'),
     };
-    let mut call = Call::new(&cancel);
+    let mut call = ModelCall::new(&cancel);
     call.limit = case.limit_ms.map(Duration::from_millis);
     if case.is_heard {
         call.listener = Some(&mut listener);
@@ -231,13 +231,13 @@ fn run(case: &Case) {
 }
 
 fn endpoint(case: &Case, server: &Server, folder: &Path) -> Endpoint {
-    let address = Address::parse(&case.model).expect("the address is right");
+    let address = ModelAddress::parse(&case.model).expect("the address is right");
     let key = folder.join("key");
     fs::write(&key, KEY).expect("the folder is ours");
     use std::os::unix::fs::PermissionsExt as _;
     fs::set_permissions(&key, fs::Permissions::from_mode(0o600)).expect("the file is ours");
     Endpoint {
-        key: (address.protocol != Protocol::Ollama).then(|| SecretSource::File("key".into())),
+        key: (address.protocol != ModelProtocol::Ollama).then(|| SecretSource::File("key".into())),
         protocol: address.protocol,
         server: server.address.clone(),
         name: address.name,

@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant as Tick};
 
 use agentic_model::{Instant, Value};
-use agentic_providers::host::{CancelFlag, Clock, Executor, Host, Limits, Place};
+use agentic_providers::host::{CancelFlag, Executor, Host, HostClock, Limits, Place};
 use agentic_replay::{
     Answer, Delivery, End, Event, Failure, Path, Program, Request, Seed, Start, Turn,
 };
@@ -148,7 +148,7 @@ fn run(program: Fan, workers_max: usize, cancel: &CancelFlag) -> (String, usize)
     let barrier = Some(Barrier::new(2));
     let host = Host::new(World { n_done: Arc::clone(&n_done), barrier })
         .with_limits(limits(workers_max))
-        .with_clock(Clock::Jumping);
+        .with_clock(HostClock::Jumping);
     let end = host.run(program, &start(), cancel, &mut |_| {});
     let text = match end {
         End::Done(value) => format!("{value:?}"),
@@ -241,7 +241,7 @@ fn sleeps_end_in_the_order_of_their_instants_and_take_no_time() {
     let mut order = Vec::new();
     let asks = vec![sleep(3_600_000), sleep(i64::MIN), sleep(50_000), echo(1)];
     let host =
-        Host::new(World { n_done: Arc::default(), barrier: None }).with_clock(Clock::Jumping);
+        Host::new(World { n_done: Arc::default(), barrier: None }).with_clock(HostClock::Jumping);
     let mut sink = |event: Event| order.push(event.data.as_int().expect("a number"));
     let _ = host.run(Fan::new(Join::All, asks), &start(), &CancelFlag::new(), &mut sink);
     order.retain(|n| *n != 3);

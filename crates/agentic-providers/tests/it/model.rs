@@ -3,7 +3,8 @@
 use agentic_model::{Value, json};
 use agentic_providers::host::CancelFlag;
 use agentic_providers::model::{
-    Call, FaultClass, MockModel, Model, ModelFault, Models, Piece, Prompt, Reply, ScriptedModel,
+    FaultClass, MockModel, Model, ModelCall, ModelFault, ModelPrompt, ModelRegistry, Piece,
+    ScriptedModel, ScriptedReply,
 };
 use agentic_providers::provider::{ProviderExecutor, Providers};
 use agentic_replay::{Answer, Path, Request};
@@ -23,7 +24,7 @@ fn request(executor: &ProviderExecutor, kind: &str, payload: &str) -> String {
 }
 
 fn with(model: impl Model + 'static) -> ProviderExecutor {
-    Providers { models: Models::every(model), ..Providers::default() }.executor("test")
+    Providers { models: ModelRegistry::every(model), ..Providers::default() }.executor("test")
 }
 
 /// Checks what the mock makes of a schema.
@@ -61,7 +62,8 @@ fn a_schema_of_any_depth_is_filled_or_given_up() {
 #[test]
 fn a_script_replies_in_order_and_ends() {
     let refused = ModelFault::new(FaultClass::Refused, "no quota");
-    let model = ScriptedModel::new(vec![Reply::text("one two"), Reply::Failed(refused)]);
+    let model =
+        ScriptedModel::new(vec![ScriptedReply::text("one two"), ScriptedReply::Failed(refused)]);
     let executor = with(model);
     let usage = r#""usage":{"input_tokens":0,"output_tokens":2}"#;
     assert_eq!(ask(&executor, "{}"), format!(r#"{{"finish":"stop","text":"one two",{usage}}}"#));
@@ -77,9 +79,9 @@ fn a_listener_hears_the_reply() {
         Piece::Text(text) => heard.push_str(text),
         Piece::Again => heard.clear(),
     };
-    let mut call = Call { listener: Some(&mut listen), ..Call::new(&cancel) };
-    let model = ScriptedModel::new(vec![Reply::text("hello")]);
-    model.complete(&Prompt::default(), &mut call).expect("it replies");
+    let mut call = ModelCall { listener: Some(&mut listen), ..ModelCall::new(&cancel) };
+    let model = ScriptedModel::new(vec![ScriptedReply::text("hello")]);
+    model.complete(&ModelPrompt::default(), &mut call).expect("it replies");
     assert_eq!(heard, "hello");
 }
 
@@ -93,7 +95,10 @@ fn a_model_that_nobody_configured_is_refused() {
 #[test]
 fn a_model_performs_the_tasks_of_agents() {
     let payload = r#"{"task":"think","args":"{}","result":"{\"type\":\"object\"}","model":"x"}"#;
-    let replies = vec![Reply::text("```json\n{\"mood\":\"calm\"}\n```"), Reply::text("no idea")];
+    let replies = vec![
+        ScriptedReply::text("```json\n{\"mood\":\"calm\"}\n```"),
+        ScriptedReply::text("no idea"),
+    ];
     let executor = with(ScriptedModel::new(replies));
     let usage = r#""usage":{"input_tokens":0,"output_tokens":3}"#;
     let wanted = format!(r#"{{"result":"{{\"mood\":\"calm\"}}",{usage}}}"#);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{
-    Charge, Environment, Input, Launch, Leftover, Reach, Running, orphans,
+    Charge, Environment, Input, Launch, Leftover, Running, SignalReach, orphans,
 };
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ fn a_program_is_known_as_long_as_it_runs_and_can_be_ended_by_others() {
     let program = start("sleep 60", folder.path());
     let found = orphans(&folder.path().join("process")).expect("readable");
     let [orphan] = found.as_slice() else { panic!("one runs: {found:?}") };
-    assert_eq!((orphan.request.as_str(), orphan.reach()), ("abc", Reach::Ours));
+    assert_eq!((orphan.request.as_str(), orphan.reach()), ("abc", SignalReach::Ours));
     assert!(orphan.left() > Duration::from_secs(10));
     let stop = CancelFlag::new();
     stop.set();
@@ -61,7 +61,7 @@ fn what_a_program_left_running_is_known_by_the_lock() {
     wait(&program);
     let found = orphans(&process).expect("readable");
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].reach(), Reach::Ours, "its variable tells");
+    assert_eq!(found[0].reach(), SignalReach::Ours, "its variable tells");
     program.finish(Leftover::Ended);
 }
 
@@ -79,7 +79,7 @@ fn a_group_that_is_not_known_to_be_ours_is_left_alone() {
     file.lock().expect("free");
     std::io::Write::write_all(&mut &file, text.as_bytes()).expect("writable");
     let found = orphans(&other).expect("readable");
-    assert_eq!(found[0].reach(), Reach::Unknown);
+    assert_eq!(found[0].reach(), SignalReach::Unknown);
     assert!(!found[0].end(Duration::ZERO), "somebody holds the lock");
     assert!(program.ended().expect("ours").is_none(), "it was not signalled");
     program.finish(Leftover::Ended);

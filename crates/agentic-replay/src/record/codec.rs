@@ -3,7 +3,7 @@
 //! A record has exactly the fields that its kind has: one more or one of another type, and it is
 //! refused. So every record has one byte form, and its hash covers all of it.
 
-use agentic_model::canonical::Part;
+use agentic_model::canonical::EntryPart;
 use agentic_model::{AgentName, Value};
 
 use super::{
@@ -12,7 +12,9 @@ use super::{
     PublishRecord, Record, ScopeEndRecord, SignalRecord, StartRecord, UpgradeRecord, VoteRecord,
     Why, WithdrawRecord,
 };
-use crate::{EffectClass, Handling, Position, RecordHash, RequestHash, Seed, SessionId, Stopped};
+use crate::{
+    EffectClass, Handling, ProgramPosition, RecordHash, RequestHash, Seed, SessionId, Stopped,
+};
 
 mod fields;
 
@@ -52,7 +54,7 @@ impl Record {
     ///
     /// # Errors
     /// Fails when a field is missing, superfluous or of another type.
-    pub fn from_entries(entries: Vec<(&str, Part<'_>)>) -> Result<Record, InvalidRecord> {
+    pub fn from_entries(entries: Vec<(&str, EntryPart<'_>)>) -> Result<Record, InvalidRecord> {
         let mut fields = In(entries);
         if fields.int("v")? != VERSION {
             return Err(invalid("v"));
@@ -318,7 +320,10 @@ fn read_ask(fields: &mut In<'_>) -> Result<AskRecord, InvalidRecord> {
         timeout_ms: if fields.has("timeout_ms") { Some(fields.count("timeout_ms")?) } else { None },
         position: match fields.has("line") {
             false => None,
-            true => Some(Position { line: fields.small("line")?, column: fields.small("column")? }),
+            true => Some(ProgramPosition {
+                line: fields.small("line")?,
+                column: fields.small("column")?,
+            }),
         },
     })
 }

@@ -9,19 +9,20 @@ use super::Withdrawn;
 use super::scope::OpenScopes;
 use super::signal::Signals;
 use super::{
-    Ask, Group, Hold, HoldReason, Performance, Permit, Progress, Refused, Session, Standing,
+    Ask, Group, Hold, HoldReason, Performance, Permit, Progress, Refused, RequestStanding, Session,
 };
 use crate::record::{
     AskRecord, CancelMode, CancelRecord, ContinueRecord, Outcome, PermitRecord, PermitScope, Why,
     WithdrawRecord,
 };
 use crate::{
-    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Grants, Handling, Kinds, Path, Program,
-    Request, RequestHash, RequestId, Run, Start, StartRecord, Step, Stopped, Storage, Stored,
+    Answer, Body, Chain, DEFECT, EffectClass, End, Failure, Grants, Handling, HostStep, Kinds,
+    Path, Program, ProgramRun, Request, RequestHash, RequestId, Start, StartRecord, Stopped,
+    Storage, Stored,
 };
 
 /// What a session begins with.
-pub(super) struct Beginning<'b> {
+pub(super) struct SessionBeginning<'b> {
     pub(super) start: StartRecord,
     pub(super) input: Value,
     /// The time of the start record.
@@ -33,11 +34,11 @@ pub(super) struct Beginning<'b> {
 
 impl<P: Program> Session<P> {
     /// Starts the program.
-    pub(super) fn begin(program: P, beginning: Beginning<'_>) -> (Session<P>, Group) {
-        let Beginning { start, input, at, chain, kinds } = beginning;
+    pub(super) fn begin(program: P, beginning: SessionBeginning<'_>) -> (Session<P>, Group) {
+        let SessionBeginning { start, input, at, chain, kinds } = beginning;
         let mut program = program;
         program.mean_as(start.engine.semantics);
-        let (run, step) = Run::begin(program, &Start { input, seed: start.seed, at });
+        let (run, step) = ProgramRun::begin(program, &Start { input, seed: start.seed, at });
         let mut session = Session {
             run,
             chain,
@@ -73,7 +74,7 @@ impl<P: Program> Session<P> {
 
     /// Takes in what the program did. A path that was asked before ends it: two requests with one
     /// id could be taken for each other.
-    fn group(&mut self, step: Step) -> Group {
+    fn group(&mut self, step: HostStep) -> Group {
         let again = step.opened.iter().find(|request| self.seen.contains(&request.path));
         let step = match again.map(|request| request.path.clone()) {
             Some(path) => self.refuse_path(&path, step),
@@ -90,13 +91,13 @@ impl<P: Program> Session<P> {
         }
     }
 
-    fn refuse_path(&mut self, path: &Path, step: Step) -> Step {
+    fn refuse_path(&mut self, path: &Path, step: HostStep) -> HostStep {
         let message = format!("request `{path}` is asked a second time");
         let opened: BTreeSet<&Path> = step.opened.iter().map(|request| &request.path).collect();
         let mut failed = self.run.fail(Failure::new(DEFECT, message));
         failed.withdrawn.retain(|path| !opened.contains(path));
         failed.withdrawn.extend(step.withdrawn);
-        Step { events: step.events, scopes: step.scopes, ..failed }
+        HostStep { events: step.events, scopes: step.scopes, ..failed }
     }
 
     /// Records what the program did since the last record, and lists what is to be done.
@@ -195,7 +196,7 @@ impl<P: Program> Session<P> {
             handling,
             attempt: 1,
             next_at: None,
-            standing: Standing::Open,
+            standing: RequestStanding::Open,
             found: None,
             permit: None,
             published: None,
@@ -205,7 +206,7 @@ impl<P: Program> Session<P> {
 
     pub(super) fn withdraw(&mut self, path: &Path) {
         if let Some(ask) = self.asks.get_mut(path) {
-            ask.standing = Standing::Withdrawn;
+            ask.standing = RequestStanding::Withdrawn;
         }
     }
 
@@ -214,14 +215,14 @@ impl<P: Program> Session<P> {
     }
 
     pub(super) fn ask_mut(&mut self, path: &Path) -> Result<&mut Ask, Refused> {
-        let ask = self.asks.get_mut(path).filter(|ask| ask.standing != Standing::Withdrawn);
+        let ask = self.asks.get_mut(path).filter(|ask| ask.standing != RequestStanding::Withdrawn);
         ask.ok_or_else(|| Refused::NotOpen { path: path.clone() })
     }
 
     /// Lists an unanswered request under what has to be done about it.
     pub(super) fn list(&self, path: &Path, progress: &mut Progress) {
         let ask = self.asks.get(path).expect("only unanswered requests are listed");
-        if ask.standing == Standing::Withdrawn {
+        if ask.standing == RequestStanding::Withdrawn {
             let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
             progress.withdrawn.push(Withdrawn { request, id, stopped: Stopped::NotStarted });
         } else if let Some(hold) = self.hold(path) {
@@ -250,11 +251,11 @@ impl<P: Program> Session<P> {
     pub(super) fn hold(&self, path: &Path) -> Option<Hold> {
         let ask = self.asks.get(path)?;
         let reason = match (ask.standing, ask.handling) {
-            (Standing::Withdrawn, _) | (_, Handling::Timer) => return None,
+            (RequestStanding::Withdrawn, _) | (_, Handling::Timer) => return None,
             (_, Handling::Decision) => HoldReason::Asked,
-            (Standing::InDoubt, Handling::Effect(_)) => HoldReason::InDoubt,
-            (Standing::Open, Handling::Effect(_)) if self.may_begin(ask) => return None,
-            (Standing::Open, Handling::Effect(_)) => HoldReason::NotAllowed,
+            (RequestStanding::InDoubt, Handling::Effect(_)) => HoldReason::InDoubt,
+            (RequestStanding::Open, Handling::Effect(_)) if self.may_begin(ask) => return None,
+            (RequestStanding::Open, Handling::Effect(_)) => HoldReason::NotAllowed,
         };
         let (request, id) = (Arc::clone(&ask.request), self.id(path, &ask.hash));
         Some(Hold { request, id, hash: ask.hash, reason })

@@ -2,14 +2,14 @@
 
 use agentic_model::Instant;
 
-use super::{Performance, Progress, Refused, Session, Standing};
+use super::{Performance, Progress, Refused, RequestStanding, Session};
 use crate::{EffectClass, Handling, Path, Program};
 
 impl<P: Program> Session<P> {
     /// Lists the effects of which nobody knows whether they happened, as they would be performed
     /// again, by path.
     pub fn doubted(&self) -> Vec<Performance> {
-        let doubted = self.asks.iter().filter(|(_, ask)| ask.standing == Standing::InDoubt);
+        let doubted = self.asks.iter().filter(|(_, ask)| ask.standing == RequestStanding::InDoubt);
         let class = EffectClass::Once;
         doubted.map(|(path, ask)| self.performance(path, ask, class)).collect()
     }
@@ -21,12 +21,12 @@ impl<P: Program> Session<P> {
     /// Fails when there is no doubt about the request.
     pub fn cleared(&mut self, path: &Path, why: &str, at: Instant) -> Result<Progress, Refused> {
         let ask = self.ask_mut(path)?;
-        let is_doubted = ask.standing == Standing::InDoubt
+        let is_doubted = ask.standing == RequestStanding::InDoubt
             && ask.handling == Handling::Effect(EffectClass::Once);
         if !is_doubted {
             return Err(Refused::NotOpen { path: path.clone() });
         }
-        ask.standing = Standing::Open;
+        ask.standing = RequestStanding::Open;
         self.attempted(path, why, Some(at), at)
     }
 }

@@ -2,8 +2,8 @@
 
 use agentic_model::{AgentName, Cid, Instant};
 
-use super::replay::{Extent, Replay};
-use super::{Group, Progress, ReplayError, Session, Setting, Standing};
+use super::replay::{ReplayExtent, SessionReplay};
+use super::{Group, Progress, ReplayError, RequestStanding, Session, Setting};
 use crate::record::ForkPoint;
 use crate::{Answer, Body, By, Engine, Journal, Path, Program, SessionId, StartRecord, Stopped};
 
@@ -74,9 +74,9 @@ impl<P: Program> Parted<P> {
         if shared.is_over() {
             return Err(ForkError::Over);
         }
-        let mut replay = Replay::begin(&shared, program, setting, Extent::Whole)?;
+        let mut replay = SessionReplay::begin(&shared, program, setting, ReplayExtent::Whole)?;
         replay.read_all(&mut |_, _| {})?;
-        let Replay { session, mut group, .. } = replay;
+        let SessionReplay { session, mut group, .. } = replay;
         group.events.clear();
         Ok(Parted { session, group, parent: shared.start().clone(), point: point_of(&shared) })
     }
@@ -117,8 +117,8 @@ impl<P: Program> Session<P> {
         self.flow = start.flow;
         self.start = start;
         self.grants.clear();
-        let is_open = |path: &Path, standing: Standing| {
-            standing != Standing::Withdrawn && !group.withdrawn.contains(path)
+        let is_open = |path: &Path, standing: RequestStanding| {
+            standing != RequestStanding::Withdrawn && !group.withdrawn.contains(path)
         };
         let open = self.asks.iter().filter(|(path, ask)| is_open(path, ask.standing));
         let open: Vec<Path> = open.map(|(path, _)| path.clone()).collect();
@@ -144,7 +144,8 @@ impl<P: Program> Session<P> {
     }
 
     fn withdrawn_paths(&self) -> Vec<Path> {
-        let withdrawn = self.asks.iter().filter(|(_, ask)| ask.standing == Standing::Withdrawn);
+        let withdrawn =
+            self.asks.iter().filter(|(_, ask)| ask.standing == RequestStanding::Withdrawn);
         withdrawn.map(|(path, _)| path.clone()).collect()
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use agentic_model::{Cid, Instant, Value, canonical};
 
-use super::advance::{Beginning, end_body};
+use super::advance::{SessionBeginning, end_body};
 use super::scope::FinishedScopes;
-use super::{Group, Permit, Progress, Session, Setting, Standing};
-use crate::divergence::{Difference, Divergence, changes};
+use super::{Group, Permit, Progress, RequestStanding, Session, Setting};
+use crate::divergence::{Divergence, ProgramDifference, changes};
 use crate::record::{AnswerRecord, AskRecord, MissingObject, Outcome, RETRY, UpgradeRecord};
 use crate::{
     Answer, Body, Corrupt, EffectClass, End, Grants, Handling, Journal, PATCH, Path, Program,
@@ -56,7 +56,7 @@ pub struct Upgrade {
 }
 
 /// A session that is being brought to the end of its journal.
-pub(super) struct Replay<'r, P> {
+pub(super) struct SessionReplay<'r, P> {
     pub(super) session: Session<P>,
     pub(super) group: Group,
     journal: &'r Journal,
@@ -71,7 +71,7 @@ pub(super) struct Replay<'r, P> {
 
 /// How much of a journal is run again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum ReplayExtent {
     Whole,
     WithoutFinishedScopes,
 }
@@ -87,7 +87,7 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails at the first request that differs from its record, before its answer is used.
     pub fn load(journal: &Journal, program: P, setting: Setting<'_>, fold: Fold<'_>) -> Loaded<P> {
-        Session::load_extent(journal, program, (setting, Extent::Whole), fold)
+        Session::load_extent(journal, program, (setting, ReplayExtent::Whole), fold)
     }
 
     /// Does the same to go on with the program that made the records: finished scopes are not run
@@ -101,7 +101,7 @@ impl<P: Program> Session<P> {
         setting: Setting<'_>,
         fold: Fold<'_>,
     ) -> Loaded<P> {
-        Session::load_extent(journal, program, (setting, Extent::WithoutFinishedScopes), fold)
+        Session::load_extent(journal, program, (setting, ReplayExtent::WithoutFinishedScopes), fold)
     }
 
     /// Does the same as [`Session::load`] with another program, and records that the session goes on
@@ -116,7 +116,7 @@ impl<P: Program> Session<P> {
         (setting, upgrade): (Setting<'_>, Upgrade),
         fold: Fold<'_>,
     ) -> Loaded<P> {
-        let mut replay = Replay::begin(journal, program, setting, Extent::Whole)?;
+        let mut replay = SessionReplay::begin(journal, program, setting, ReplayExtent::Whole)?;
         replay.read_all(fold)?;
         let mut progress = Progress::default();
         replay.upgrade(upgrade, &mut progress);
@@ -126,10 +126,10 @@ impl<P: Program> Session<P> {
     fn load_extent(
         journal: &Journal,
         program: P,
-        (setting, extent): (Setting<'_>, Extent),
+        (setting, extent): (Setting<'_>, ReplayExtent),
         fold: Fold<'_>,
     ) -> Loaded<P> {
-        let mut replay = Replay::begin(journal, program, setting, extent)?;
+        let mut replay = SessionReplay::begin(journal, program, setting, extent)?;
         replay.read_all(fold)?;
         replay.finish(Progress::default())
     }
@@ -147,9 +147,9 @@ impl<P: Program> Session<P> {
                 Handling::Effect(_) | Handling::Decision | Handling::Timer => Stopped::NotStarted,
             };
             let is_once = ask.handling == Handling::Effect(EffectClass::Once);
-            if is_once && begun && ask.standing == Standing::Open {
+            if is_once && begun && ask.standing == RequestStanding::Open {
                 let ask = self.asks.get_mut(&path).expect("a key of the same map");
-                ask.standing = Standing::InDoubt;
+                ask.standing = RequestStanding::InDoubt;
             }
             // A crash may have come between the two records.
             self.permit_covered(&path, progress);
@@ -162,13 +162,13 @@ impl<P: Program> Session<P> {
     }
 }
 
-impl<'r, P: Program> Replay<'r, P> {
+impl<'r, P: Program> SessionReplay<'r, P> {
     pub(super) fn begin(
         journal: &'r Journal,
         mut program: P,
         setting: Setting<'r>,
-        extent: Extent,
-    ) -> Result<Replay<'r, P>, ReplayError> {
+        extent: ReplayExtent,
+    ) -> Result<SessionReplay<'r, P>, ReplayError> {
         let Some(Record { seq: 0, at, body: Body::Start(start), .. }) = journal.records().first()
         else {
             return Err(corrupt(0, "the journal does not begin with a start"));
@@ -177,10 +177,10 @@ impl<'r, P: Program> Replay<'r, P> {
         let input = start.input.value(setting.objects)?;
         let chain = journal.chain();
         let start = (**start).clone();
-        let beginning = Beginning { start, input, at: *at, chain, kinds: setting.kinds };
+        let beginning = SessionBeginning { start, input, at: *at, chain, kinds: setting.kinds };
         let finished = match extent {
-            Extent::Whole => FinishedScopes::default(),
-            Extent::WithoutFinishedScopes => FinishedScopes::of(journal),
+            ReplayExtent::Whole => FinishedScopes::default(),
+            ReplayExtent::WithoutFinishedScopes => FinishedScopes::of(journal),
         };
         program.skip_scopes(finished.paths());
         let (session, group) = Session::begin(program, beginning);
@@ -189,7 +189,8 @@ impl<'r, P: Program> Replay<'r, P> {
             (ask.kind == PATCH).then_some(&ask.path)
         });
         let (patches, waiting) = (patches.collect(), BTreeSet::new());
-        let mut replay = Replay { session, group, journal, setting, finished, waiting, patches };
+        let mut replay =
+            SessionReplay { session, group, journal, setting, finished, waiting, patches };
         replay.take_waiting();
         Ok(replay)
     }
@@ -205,7 +206,7 @@ impl<'r, P: Program> Replay<'r, P> {
 
     /// Ends the replay: lists everything that has no answer, and records what is new.
     fn finish(self, mut progress: Progress) -> Loaded<P> {
-        let Replay { mut session, mut group, journal, setting, .. } = self;
+        let SessionReplay { mut session, mut group, journal, setting, .. } = self;
         // Also those inside of finished scopes, which were not read.
         session.grants = Grants::of(journal, setting.objects)?;
         if !follows_an_answer(journal) {
@@ -347,7 +348,7 @@ impl<'r, P: Program> Replay<'r, P> {
         };
         let answer = Answer::of_record(&recorded.outcome, self.setting.objects)?;
         fold(&ask.request, &answer);
-        if ask.standing != Standing::Withdrawn {
+        if ask.standing != RequestStanding::Withdrawn {
             self.group = self.session.deliver(&recorded.path, answer, record.at);
         }
         Ok(())
@@ -361,7 +362,9 @@ impl<'r, P: Program> Replay<'r, P> {
         }
         if let Some(path) = self.group.withdrawn.first().cloned() {
             let asked = Some(named("withdraw"));
-            return Err(self.divergence(Difference::Extra, Some(seq), &path, None, asked).into());
+            return Err(self
+                .divergence(ProgramDifference::Extra, Some(seq), &path, None, asked)
+                .into());
         }
         Ok(())
     }
@@ -377,10 +380,12 @@ impl<'r, P: Program> Replay<'r, P> {
         let found = end_body(&end, self.session.flow, &mut Vec::new());
         let difference = match (recorded, &found) {
             _ if *recorded == found => None,
-            (Body::End(Outcome::Ok(_)), Body::End(Outcome::Ok(_))) => Some(Difference::Payload),
+            (Body::End(Outcome::Ok(_)), Body::End(Outcome::Ok(_))) => {
+                Some(ProgramDifference::Payload)
+            }
             (Body::Continue(left), Body::Continue(right)) if left.state == right.state => None,
-            (Body::Continue(_), Body::Continue(_)) => Some(Difference::Payload),
-            _ => Some(Difference::Kind),
+            (Body::Continue(_), Body::Continue(_)) => Some(ProgramDifference::Payload),
+            _ => Some(ProgramDifference::Kind),
         };
         if let Some(difference) = difference {
             let (left, right) = (ended(recorded), ended(&found));
@@ -412,7 +417,7 @@ fn check_engine(start: &StartRecord, setting: Setting<'_>) -> Result<(), ReplayE
     }
     let name = |engine: &crate::Engine| format!("{} {}", engine.language, engine.semantics);
     Err(ReplayError::from(Divergence {
-        difference: Difference::Engine,
+        difference: ProgramDifference::Engine,
         seq: None,
         path: Path::root(),
         recorded: Some(named(&name(&start.engine))),

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use agentic_model::{Instant, Value};
 
 use super::advance::place;
-use super::{Progress, Refused, Session, Standing};
+use super::{Progress, Refused, RequestStanding, Session};
 use crate::record::{MissingObject, PublishRecord, SignalRecord};
 use crate::settle::settle;
 use crate::{Body, By, Objects, Path, Program, Record, SUSPEND};
@@ -120,7 +120,7 @@ impl<P: Program> Session<P> {
     /// Returns the oldest signal that somebody waits for: whoever has asked first gets it.
     pub fn signalled(&self) -> Option<Signalled> {
         let waiting = |name: &str| {
-            let asks = self.asks.iter().filter(|(_, ask)| ask.standing == Standing::Open);
+            let asks = self.asks.iter().filter(|(_, ask)| ask.standing == RequestStanding::Open);
             let asks = asks.filter(|(_, ask)| {
                 let tag = ask.request.payload.get("tag").and_then(Value::as_text);
                 ask.request.kind == SUSPEND && tag == Some(name)

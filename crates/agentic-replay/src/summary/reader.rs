@@ -36,7 +36,7 @@ pub enum Attendance {
 /// What was read of a session so far. It can be kept, and read on when there are more records.
 #[derive(Debug, Clone, Default)]
 pub struct SummaryReader {
-    beginning: Option<Beginning>,
+    beginning: Option<SessionOrigin>,
     /// The id of the session as text: request ids derive from it.
     session: String,
     n_records: u64,
@@ -46,9 +46,9 @@ pub struct SummaryReader {
     /// Everything that was asked, in order.
     asked: Vec<AskedRequest>,
     /// What has no answer.
-    open: BTreeMap<Path, Unanswered>,
+    open: BTreeMap<Path, UnansweredAsk>,
     /// What was open where a fork parted, and was not asked anew or withdrawn so far.
-    parted: BTreeMap<Path, Unanswered>,
+    parted: BTreeMap<Path, UnansweredAsk>,
     /// The places of what a fork has parted from: it was asked by another session.
     left_out: BTreeSet<usize>,
     /// Whether it was told to stop.
@@ -59,7 +59,7 @@ pub struct SummaryReader {
 
 /// How the session that owns the records began.
 #[derive(Debug, Clone)]
-struct Beginning {
+struct SessionOrigin {
     start: Box<StartRecord>,
     at: Instant,
     /// The program, as it was upgraded since.
@@ -68,7 +68,7 @@ struct Beginning {
 
 /// An ask without an answer.
 #[derive(Debug, Clone)]
-struct Unanswered {
+struct UnansweredAsk {
     ask: AskRecord,
     /// When it was asked, or permitted: whatever is asked about it since then is another question.
     at: Instant,
@@ -212,7 +212,8 @@ impl SummaryReader {
 
     fn begin(&mut self, at: Instant, start: &StartRecord) {
         self.session = start.session.to_string();
-        self.beginning = Some(Beginning { start: Box::new(start.clone()), at, flow: start.flow });
+        self.beginning =
+            Some(SessionOrigin { start: Box::new(start.clone()), at, flow: start.flow });
         self.grants.clear();
         // A fork asks anew what was open, and what it does not ask it withdraws.
         for (path, open) in std::mem::take(&mut self.open) {
@@ -265,7 +266,7 @@ impl SummaryReader {
             attempts: Vec::new(),
             answer: None,
         });
-        let open = Unanswered {
+        let open = UnansweredAsk {
             ask: ask.clone(),
             at: record.at,
             index,
@@ -313,7 +314,7 @@ impl SummaryReader {
 
     /// Lists what waits for a human, oldest first.
     pub fn holds(&self, attendance: Attendance) -> Vec<OpenHold> {
-        let Some(Beginning { start, .. }) = &self.beginning else { return Vec::new() };
+        let Some(SessionOrigin { start, .. }) = &self.beginning else { return Vec::new() };
         let held = self.open.values().filter_map(|open| match self.waits_for(open, attendance) {
             WaitsFor::Human(reason) => Some((open, reason)),
             WaitsFor::Instant(_)
@@ -321,9 +322,9 @@ impl SummaryReader {
             | WaitsFor::Somebody(..)
             | WaitsFor::Performer => None,
         });
-        let mut held: Vec<(&Unanswered, HoldReason)> = held.collect();
+        let mut held: Vec<(&UnansweredAsk, HoldReason)> = held.collect();
         held.sort_by_key(|(open, _)| open.index);
-        let hold = |(open, reason): (&Unanswered, HoldReason)| OpenHold {
+        let hold = |(open, reason): (&UnansweredAsk, HoldReason)| OpenHold {
             session: start.session,
             agent: start.agent.clone(),
             id: self.asked[open.index].id,
@@ -339,7 +340,7 @@ impl SummaryReader {
     }
 
     /// Tells what an ask without an answer waits for.
-    fn waits_for(&self, open: &Unanswered, attendance: Attendance) -> WaitsFor {
+    fn waits_for(&self, open: &UnansweredAsk, attendance: Attendance) -> WaitsFor {
         let asked = &self.asked[open.index];
         let performed = if asked.kind == SPAWN { WaitsFor::Child } else { WaitsFor::Performer };
         if open.withdrawn {
@@ -410,7 +411,7 @@ impl SummaryReader {
         if let Some((_, why)) = &again {
             failure = Some(Failure::new(UNANSWERED, why.as_str()));
         }
-        let Beginning { start, at, flow } = self.beginning?;
+        let SessionOrigin { start, at, flow } = self.beginning?;
         let own = self.asked.into_iter().enumerate();
         let own = own.filter(|(index, _)| !self.left_out.contains(index));
         Some(Summary {

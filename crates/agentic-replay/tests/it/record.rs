@@ -1,6 +1,6 @@
 //! Records: one byte form each, and nothing else is accepted.
 
-use agentic_model::canonical::Part;
+use agentic_model::canonical::EntryPart;
 use agentic_model::{AgentName, Cid, Instant, Map, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, AttemptRecord, Body, By, CancelMode, CancelRecord, ContinueRecord,
@@ -9,7 +9,7 @@ use agentic_replay::record::{
     UpgradeRecord, VoteRecord, Why, WithdrawRecord,
 };
 use agentic_replay::{
-    Chain, EffectClass, Handling, Path, Position, RecordHash, RequestHash, Seed, SessionId,
+    Chain, EffectClass, Handling, Path, ProgramPosition, RecordHash, RequestHash, Seed, SessionId,
     Stopped, sub_chain_hash,
 };
 
@@ -46,7 +46,7 @@ fn every_body() -> Vec<Body> {
         timeout_ms: None,
         position: None,
     };
-    let position = Some(Position { line: 3, column: 7 });
+    let position = Some(ProgramPosition { line: 3, column: 7 });
     let full = AskRecord {
         schema: Some(cid),
         timeout_ms: Some(5),
@@ -127,17 +127,17 @@ fn record(body: Body) -> Record {
     Record { seq: 5, prev: RecordHash::from_bytes([9; 32]), at: Instant::from_millis(8), body }
 }
 
-fn part(value: &Value) -> Part<'_> {
+fn part(value: &Value) -> EntryPart<'_> {
     match value {
-        Value::Text(text) => Part::Text(text),
-        Value::Bytes(bytes) => Part::Bytes(bytes),
+        Value::Text(text) => EntryPart::Text(text),
+        Value::Bytes(bytes) => EntryPart::Bytes(bytes),
         other @ (Value::Null
         | Value::Bool(_)
         | Value::Int(_)
         | Value::Float(_)
         | Value::List(_)
         | Value::Map(_)
-        | Value::Link(_)) => Part::Other(other.clone()),
+        | Value::Link(_)) => EntryPart::Other(other.clone()),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, DEFECT, Delivery, End, Path, Program, REQUESTS_AFTER_CANCEL_MAX, Request, Run, STALLED,
-    Seed, Start, Turn, run_to_end,
+    Answer, DEFECT, Delivery, End, Path, Program, ProgramRun, REQUESTS_AFTER_CANCEL_MAX, Request,
+    STALLED, Seed, Start, Turn, run_to_end,
 };
 
 use crate::tree::{Node, Tree};
@@ -62,7 +62,7 @@ fn programs_that_break_their_contract_end_as_failed() {
 fn what_is_opened_and_withdrawn_in_one_turn_is_never_seen() {
     let mut turn = open(&["0", "1"]);
     turn.withdrawn = vec![Path::root().child("0"), Path::root().child("7")];
-    let (_run, step) = Run::begin(Script(vec![turn].into_iter()), &start());
+    let (_run, step) = ProgramRun::begin(Script(vec![turn].into_iter()), &start());
     assert_eq!(step.opened.len(), 1);
     assert!(step.withdrawn.is_empty());
 }
@@ -71,7 +71,7 @@ fn what_is_opened_and_withdrawn_in_one_turn_is_never_seen() {
 fn a_program_that_does_not_stop_is_stopped() {
     let paths: Vec<String> = (0..200).map(|n| n.to_string()).collect();
     let turns: Vec<Turn> = paths.iter().map(|path| open(&[path])).collect();
-    let (mut run, _step) = Run::begin(Script(turns.into_iter()), &start());
+    let (mut run, _step) = ProgramRun::begin(Script(turns.into_iter()), &start());
     let mut step = run.cancel("enough", Instant::from_millis(0));
     let mut n_answers = 0;
     while step.end.is_none() {

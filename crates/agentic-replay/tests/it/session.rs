@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use agentic_model::{AgentName, Cid, Instant, Value};
 use agentic_replay::record::{CancelMode, CancelRecord, PermitScope};
 use agentic_replay::{
-    Answer, Body, By, Difference, End, Engine, Failure, HOLD, HoldReason, Journal, Kinds, Link,
-    Opening, Path, Progress, ReplayError, Session, Setting, Stopped,
+    Answer, Body, By, End, Engine, Failure, HOLD, HoldReason, Journal, Kinds, Link, Opening, Path,
+    ProgramDifference, Progress, ReplayError, Session, Setting, Stopped,
 };
 use proptest::prelude::*;
 
@@ -130,7 +130,7 @@ proptest! {
         match (kept.load(&changed), asked(&kept, which)) {
             (Ok(_), None) => {}
             (Err(ReplayError::Diverged(divergence)), Some((seq, path))) => {
-                prop_assert_eq!(divergence.difference, Difference::Payload);
+                prop_assert_eq!(divergence.difference, ProgramDifference::Payload);
                 prop_assert_eq!((divergence.seq, divergence.path), (Some(seq), path));
                 prop_assert_eq!(&divergence.changes[0].asked, &Some(Value::Int(1_000)));
             }
@@ -229,7 +229,7 @@ fn another_engine_is_refused() {
     let setting = Setting { engine: &newer, kinds: &kinds, objects: &kept.objects };
     let loaded = Session::load(&kept.journal(), Tree::new(&exec(1)), setting, &mut |_, _| {});
     let Err(ReplayError::Diverged(divergence)) = loaded else { panic!("it must be refused") };
-    assert_eq!(divergence.difference, Difference::Engine);
+    assert_eq!(divergence.difference, ProgramDifference::Engine);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use agentic_model::{Instant, Value};
 use agentic_replay::{
-    Answer, Delivery, End, HOLD, Path, Program, Request, Scope, Seed, Start, Turn,
+    Answer, Delivery, End, HOLD, Path, Program, Request, RequestScope, Seed, Start, Turn,
 };
 use proptest::prelude::*;
 
@@ -105,7 +105,7 @@ enum State {
 /// A context, and how many branches it has begun.
 #[derive(Clone)]
 struct Context {
-    scope: Scope,
+    scope: RequestScope,
     n_branches: u64,
 }
 
@@ -128,7 +128,7 @@ impl Tree {
 impl Program for Tree {
     fn start(&mut self, start: &Start) -> Turn {
         (self.world.seed, self.world.now) = (start.seed, start.at);
-        let mut context = Context { scope: Scope::root(), n_branches: 0 };
+        let mut context = Context { scope: RequestScope::root(), n_branches: 0 };
         self.state = Some(self.world.begin(&self.node, &mut context));
         self.turn()
     }

@@ -7,7 +7,7 @@
 
 use std::process::ExitCode;
 
-use agentic_testkit::{Load, Work, put_under_load};
+use agentic_testkit::{Load, LoadWork, put_under_load};
 
 const USAGE: &str = "usage: load [--work own-branches|one-branch|spawns|entries|commits|one-branch-commits|batches|entry-batches|readers] \
     [--processes N] [--threads N] [--rounds N] [--files N] [--durability full|git] [--in DIR]";
@@ -41,9 +41,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let is_named = arguments.iter().any(|flag| flag == "--work");
-    let is_wanted = |work: &Work| !is_named || *work == load.work;
+    let is_wanted = |work: &LoadWork| !is_named || *work == load.work;
     let mut is_good = true;
-    for (work, name) in Work::ALL.into_iter().filter(|(work, _)| is_wanted(work)) {
+    for (work, name) in LoadWork::ALL.into_iter().filter(|(work, _)| is_wanted(work)) {
         match put_under_load(&Load { work, ..load.clone() }) {
             Ok(report) => {
                 println!(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use agentic_space::model::{AgentName, Briefing};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_space::{Options, Space};
-use agentic_testkit::{Ending, Sandbox, Setup, Work, run};
+use agentic_testkit::{Ending, LoadWork, Sandbox, Setup, run};
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -22,8 +22,8 @@ fn every_work_is_done_by_two_processes_and_nothing_is_lost() {
     let finished = run(command, b"", LIMIT).expect("the program starts");
     assert_eq!(finished.ending, Ending::Exit(0), "{:?}", lines(&finished.stderr));
     let reports = lines(&finished.stdout);
-    assert_eq!(reports.len(), Work::ALL.len());
-    for (report, (_, name)) in reports.iter().zip(Work::ALL) {
+    assert_eq!(reports.len(), LoadWork::ALL.len());
+    for (report, (_, name)) in reports.iter().zip(LoadWork::ALL) {
         assert!(report.starts_with(&format!("{name}: 2 processes")), "{report}");
         assert!(report.ends_with("0 errors, 0 lost, fsck clean"), "{report}");
         assert!(!report.contains(", 0 done"), "{report}");

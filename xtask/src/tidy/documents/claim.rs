@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// Where the verbs of the command line are listed.
 const VERBS: &str = "crates/agentic/src/cli/verb.rs";
@@ -21,21 +21,21 @@ const UNITS: [&str; 4] = ["ms", "×", "durable", "to"];
 const OUR_VARIABLES: [&str; 2] = ["AGENTIC_", "AGENTLANG_"];
 
 /// What claims are held against.
-pub struct Claims<'a> {
-    workspace: &'a Workspace,
+pub struct DocumentClaims<'a> {
+    workspace: &'a TidyWorkspace,
     /// The folders that stand in the root.
     roots: BTreeSet<&'a str>,
     /// The verbs of the command line.
     verbs: BTreeSet<&'a str>,
 }
 
-impl<'a> Claims<'a> {
+impl<'a> DocumentClaims<'a> {
     /// Takes what a workspace has.
-    pub fn of(workspace: &'a Workspace) -> Claims<'a> {
+    pub fn of(workspace: &'a TidyWorkspace) -> DocumentClaims<'a> {
         let roots = workspace.paths.iter().filter_map(|path| Some(path.split_once('/')?.0));
         let list = workspace.files.get(VERBS).map_or("", String::as_str);
         let verbs = list.lines().filter_map(|line| line.split_once(" = \"")?.1.strip_suffix("\","));
-        Claims { workspace, roots: roots.collect(), verbs: verbs.collect() }
+        DocumentClaims { workspace, roots: roots.collect(), verbs: verbs.collect() }
     }
 
     /// Finds what is not as a passage of a page says.

@@ -2,7 +2,7 @@
 //! port to another system has to look at.
 
 use super::HOUSE;
-use crate::workspace::Workspace;
+use crate::workspace::TidyWorkspace;
 
 /// Where the folder of what is in flight is laid out.
 const LAYOUT: &str = "crates/agentic-store/src/layout.rs";
@@ -19,7 +19,7 @@ const LINUX_ONLY: [&str; 8] = [
 ];
 
 /// Finds what the page does not name.
-pub fn check(workspace: &Workspace) -> Vec<String> {
+pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let Some(page) = workspace.files.get(HOUSE) else { return Vec::new() };
     let mut missing: Vec<String> = crates(workspace)
         .chain(places(workspace))
@@ -35,19 +35,19 @@ pub fn check(workspace: &Workspace) -> Vec<String> {
     missing
 }
 
-fn crates(workspace: &Workspace) -> impl Iterator<Item = &str> {
+fn crates(workspace: &TidyWorkspace) -> impl Iterator<Item = &str> {
     let names = workspace.packages.iter().map(|package| package.name.as_str());
     names.filter(|name| *name != "xtask")
 }
 
 /// Returns the first part of every path below the folder of what is in flight.
-fn places(workspace: &Workspace) -> impl Iterator<Item = &str> {
+fn places(workspace: &TidyWorkspace) -> impl Iterator<Item = &str> {
     let layout = workspace.files.get(LAYOUT).map_or("", String::as_str);
     layout.split("self.root.join(\"").skip(1).filter_map(|rest| rest.split('"').next())
 }
 
 /// Returns the files of the product that only work on Linux. Benches measure, and tests provoke.
-fn linux_only(workspace: &Workspace) -> impl Iterator<Item = &str> {
+fn linux_only(workspace: &TidyWorkspace) -> impl Iterator<Item = &str> {
     let is_source = |path: &str| path.starts_with("crates/") && path.contains("/src/");
     let is_test = |path: &str| path.split(['/', '.']).any(|part| part == "tests");
     let files = workspace.files.iter().filter(move |(path, text)| {

@@ -16,16 +16,16 @@ impl<'t> Sink<'t> for TheirsSink {
     type Key = String;
     type Members = serde_json::Map<String, Theirs>;
 
-    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Theirs, Reason> {
+    fn scalar(&mut self, scalar: Scalar<'t>) -> Result<Theirs, JsonReason> {
         Ok(match scalar {
             Scalar::Null => Theirs::Null,
             Scalar::Bool(truth) => Theirs::Bool(truth),
-            Scalar::Number(text) => number(text).ok_or(Reason::NumberOutOfRange)?,
+            Scalar::Number(text) => number(text).ok_or(JsonReason::NumberOutOfRange)?,
             Scalar::Text(text) => Theirs::String(text.into_owned()),
         })
     }
 
-    fn list(&mut self, items: Vec<Theirs>) -> Result<Theirs, Reason> {
+    fn list(&mut self, items: Vec<Theirs>) -> Result<Theirs, JsonReason> {
         Ok(Theirs::Array(items))
     }
 
@@ -37,7 +37,7 @@ impl<'t> Sink<'t> for TheirsSink {
         members.insert(key, value);
     }
 
-    fn object(&mut self, members: Self::Members) -> Result<Theirs, Reason> {
+    fn object(&mut self, members: Self::Members) -> Result<Theirs, JsonReason> {
         Ok(Theirs::Object(members))
     }
 }
@@ -49,7 +49,7 @@ fn number(text: &str) -> Option<Theirs> {
     whole.or_else(float)
 }
 
-fn check(text: &str, half_pairs: HalfPairs, wanted: Result<&str, (usize, Reason)>) {
+fn check(text: &str, half_pairs: HalfPairs, wanted: Result<&str, (usize, JsonReason)>) {
     let read = read(text, ReaderOptions { nesting_max: 2, half_pairs }, TheirsSink);
     let read = read.map(|value| value.to_string()).map_err(|fault| (fault.at, fault.reason));
     assert_eq!(read, wanted.map(str::to_owned), "{text:?}");
@@ -58,31 +58,31 @@ fn check(text: &str, half_pairs: HalfPairs, wanted: Result<&str, (usize, Reason)
 #[test]
 fn reading_stops_where_the_text_is_wrong() {
     let cases = [
-        ("", 0, Reason::ValueMissing),
-        (" [1, ", 5, Reason::ValueMissing),
-        ("[1,]", 3, Reason::NotAValue),
-        ("tru", 0, Reason::NotAValue),
-        ("{a:1}", 1, Reason::KeyExpected),
-        ("{\"a\":1,}", 7, Reason::KeyExpected),
-        ("{\"a\" 1}", 5, Reason::ColonExpected),
-        ("[1 2]", 3, Reason::ListGoesOn),
-        ("[1}", 2, Reason::ListGoesOn),
-        ("{\"a\":1", 6, Reason::ObjectGoesOn),
-        ("1 2", 2, Reason::TrailingText),
-        ("[[[]]]", 2, Reason::TooDeep),
-        ("-", 1, Reason::NotANumber),
-        ("01", 2, Reason::NotANumber),
-        ("1.", 2, Reason::FractionMissing),
-        ("1e+", 3, Reason::ExponentMissing),
-        ("1e999", 5, Reason::NumberOutOfRange),
-        ("\"é", 3, Reason::TextOpen),
-        ("\"a\u{1}\"", 2, Reason::ControlCharacter),
-        ("\"\\", 2, Reason::EscapeMissing),
-        ("\"\\x\"", 2, Reason::EscapeUnknown),
-        ("\"\\u12g4\"", 3, Reason::EscapeDigits),
-        ("\"\\u12é\"", 3, Reason::EscapeDigits),
-        ("\"\\ud800\"", 7, Reason::HalfPair),
-        ("\"\\ud800\\u0041\"", 13, Reason::HalfPair),
+        ("", 0, JsonReason::ValueMissing),
+        (" [1, ", 5, JsonReason::ValueMissing),
+        ("[1,]", 3, JsonReason::NotAValue),
+        ("tru", 0, JsonReason::NotAValue),
+        ("{a:1}", 1, JsonReason::KeyExpected),
+        ("{\"a\":1,}", 7, JsonReason::KeyExpected),
+        ("{\"a\" 1}", 5, JsonReason::ColonExpected),
+        ("[1 2]", 3, JsonReason::ListGoesOn),
+        ("[1}", 2, JsonReason::ListGoesOn),
+        ("{\"a\":1", 6, JsonReason::ObjectGoesOn),
+        ("1 2", 2, JsonReason::TrailingText),
+        ("[[[]]]", 2, JsonReason::TooDeep),
+        ("-", 1, JsonReason::NotANumber),
+        ("01", 2, JsonReason::NotANumber),
+        ("1.", 2, JsonReason::FractionMissing),
+        ("1e+", 3, JsonReason::ExponentMissing),
+        ("1e999", 5, JsonReason::NumberOutOfRange),
+        ("\"é", 3, JsonReason::TextOpen),
+        ("\"a\u{1}\"", 2, JsonReason::ControlCharacter),
+        ("\"\\", 2, JsonReason::EscapeMissing),
+        ("\"\\x\"", 2, JsonReason::EscapeUnknown),
+        ("\"\\u12g4\"", 3, JsonReason::EscapeDigits),
+        ("\"\\u12é\"", 3, JsonReason::EscapeDigits),
+        ("\"\\ud800\"", 7, JsonReason::HalfPair),
+        ("\"\\ud800\\u0041\"", 13, JsonReason::HalfPair),
     ];
     for (text, at, reason) in cases {
         check(text, HalfPairs::Refuse, Err((at, reason)));

@@ -105,7 +105,7 @@ fn is_public(address: IpAddr) -> bool {
 mod tests {
     use super::*;
     use crate::host::CancelFlag;
-    use crate::http::{Client, HttpFault, Message};
+    use crate::http::{Client, HttpFault, HttpMessage};
     use std::time::Duration;
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_name_that_leads_to_this_machine_is_not_connected_to() {
         let message =
-            Message { method: "GET", url: "http://localhost:1/", headers: &[], body: None };
+            HttpMessage { method: "GET", url: "http://localhost:1/", headers: &[], body: None };
         let send = |hosts: &[&str]| {
             let web = PublicWeb { hosts: hosts.iter().map(|host| (*host).to_owned()).collect() };
             let client = Client::by(web, Duration::from_secs(5), &CancelFlag::new());

@@ -1,6 +1,6 @@
 //! Fields of a record: written one by one, and taken out one by one.
 
-use agentic_model::canonical::Part;
+use agentic_model::canonical::EntryPart;
 use agentic_model::{Cid, Instant, Value};
 
 use super::InvalidRecord;
@@ -96,14 +96,14 @@ impl Out {
 
 /// A map being read: what is taken is gone, what stays is superfluous. Records have a dozen fields
 /// at most, among which looking beats sorting.
-pub(super) struct In<'b>(pub(super) Vec<(&'b str, Part<'b>)>);
+pub(super) struct In<'b>(pub(super) Vec<(&'b str, EntryPart<'b>)>);
 
 impl<'b> In<'b> {
     pub(super) fn has(&self, field: &str) -> bool {
         self.0.iter().any(|(key, _)| *key == field)
     }
 
-    fn take(&mut self, field: &str) -> Result<Part<'b>, InvalidRecord> {
+    fn take(&mut self, field: &str) -> Result<EntryPart<'b>, InvalidRecord> {
         let at = self.0.iter().position(|(key, _)| *key == field);
         at.map(|at| self.0.swap_remove(at).1).ok_or_else(|| invalid(field))
     }
@@ -111,8 +111,8 @@ impl<'b> In<'b> {
     /// Takes a text that is only looked at.
     pub(super) fn word(&mut self, field: &str) -> Result<&'b str, InvalidRecord> {
         match self.take(field)? {
-            Part::Text(text) => Ok(text),
-            Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
+            EntryPart::Text(text) => Ok(text),
+            EntryPart::Bytes(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 
@@ -125,7 +125,7 @@ impl<'b> In<'b> {
     }
 
     pub(super) fn texts(&mut self, field: &str) -> Result<Vec<String>, InvalidRecord> {
-        let Part::Other(Value::List(items)) = self.take(field)? else {
+        let EntryPart::Other(Value::List(items)) = self.take(field)? else {
             return Err(invalid(field));
         };
         let text = |item| if let Value::Text(text) = item { Ok(text) } else { Err(invalid(field)) };
@@ -138,8 +138,8 @@ impl<'b> In<'b> {
 
     pub(super) fn int(&mut self, field: &str) -> Result<i64, InvalidRecord> {
         match self.take(field)? {
-            Part::Other(Value::Int(number)) => Ok(number),
-            Part::Text(_) | Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
+            EntryPart::Other(Value::Int(number)) => Ok(number),
+            EntryPart::Text(_) | EntryPart::Bytes(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 
@@ -163,23 +163,23 @@ impl<'b> In<'b> {
 
     pub(super) fn hash(&mut self, field: &str) -> Result<[u8; 32], InvalidRecord> {
         match self.take(field)? {
-            Part::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
-            Part::Text(_) | Part::Other(_) => Err(invalid(field)),
+            EntryPart::Bytes(bytes) => bytes.try_into().map_err(|_| invalid(field)),
+            EntryPart::Text(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 
     pub(super) fn link(&mut self, field: &str) -> Result<Cid, InvalidRecord> {
         match self.take(field)? {
-            Part::Other(Value::Link(cid)) => Ok(cid),
-            Part::Text(_) | Part::Bytes(_) | Part::Other(_) => Err(invalid(field)),
+            EntryPart::Other(Value::Link(cid)) => Ok(cid),
+            EntryPart::Text(_) | EntryPart::Bytes(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 
     pub(super) fn stored(&mut self, field: &str) -> Result<Stored, InvalidRecord> {
         match self.take(field)? {
-            Part::Bytes(bytes) => Ok(Stored::Inline(bytes.to_vec())),
-            Part::Other(Value::Link(cid)) => Ok(Stored::Object(cid)),
-            Part::Text(_) | Part::Other(_) => Err(invalid(field)),
+            EntryPart::Bytes(bytes) => Ok(Stored::Inline(bytes.to_vec())),
+            EntryPart::Other(Value::Link(cid)) => Ok(Stored::Object(cid)),
+            EntryPart::Text(_) | EntryPart::Other(_) => Err(invalid(field)),
         }
     }
 

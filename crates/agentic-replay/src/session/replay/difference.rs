@@ -1,11 +1,11 @@
 //! Telling how a program differs from its records.
 
-use super::{Replay, ReplayError};
-use crate::divergence::{Asked, Difference, Divergence, changes};
+use super::{ReplayError, SessionReplay};
+use crate::divergence::{Divergence, ProgramDifference, RequestFields, changes};
 use crate::record::AskRecord;
 use crate::{Body, End, Path, Program, Request, RequestHash};
 
-impl<P: Program> Replay<'_, P> {
+impl<P: Program> SessionReplay<'_, P> {
     pub(super) fn differs(
         &self,
         seq: u64,
@@ -14,13 +14,13 @@ impl<P: Program> Replay<'_, P> {
         hash: RequestHash,
     ) -> ReplayError {
         let difference = if recorded.kind != request.kind {
-            Difference::Kind
+            ProgramDifference::Kind
         } else if recorded.schema != request.schema {
-            Difference::Schema
+            ProgramDifference::Schema
         } else {
-            Difference::Payload
+            ProgramDifference::Payload
         };
-        let before = Some(Asked {
+        let before = Some(RequestFields {
             kind: recorded.kind.clone(),
             hash: Some(recorded.hash),
             schema: recorded.schema,
@@ -38,8 +38,9 @@ impl<P: Program> Replay<'_, P> {
             let Body::Ask(ask) = &record.body else { return None };
             ask.position
         });
-        let recorded = Some(Asked { position, ..named(kind) });
-        let mut divergence = self.divergence(Difference::Leftover, Some(seq), path, recorded, None);
+        let recorded = Some(RequestFields { position, ..named(kind) });
+        let mut divergence =
+            self.divergence(ProgramDifference::Leftover, Some(seq), path, recorded, None);
         divergence.ended = Some(match &self.session.ending {
             None => "the program waits for something else".to_owned(),
             Some(End::Done(_)) => "the program has come to its end".to_owned(),
@@ -54,17 +55,17 @@ impl<P: Program> Replay<'_, P> {
     pub(super) fn extra(&self, seq: Option<u64>, request: &Request) -> ReplayError {
         let hash = request.hash().expect("a run settles every payload");
         let now = Some(asked(request, hash));
-        self.divergence(Difference::Extra, seq, &request.path, None, now).into()
+        self.divergence(ProgramDifference::Extra, seq, &request.path, None, now).into()
     }
 
     /// Describes a difference, and looks for the place where the record has what is asked now.
     pub(super) fn divergence(
         &self,
-        difference: Difference,
+        difference: ProgramDifference,
         seq: Option<u64>,
         path: &Path,
-        recorded: Option<Asked>,
-        asked: Option<Asked>,
+        recorded: Option<RequestFields>,
+        asked: Option<RequestFields>,
     ) -> Divergence {
         let wanted = asked.as_ref().and_then(|asked| asked.hash);
         let elsewhere = self
@@ -85,8 +86,8 @@ impl<P: Program> Replay<'_, P> {
     }
 }
 
-pub(super) fn asked(request: &Request, hash: RequestHash) -> Asked {
-    Asked {
+pub(super) fn asked(request: &Request, hash: RequestHash) -> RequestFields {
+    RequestFields {
         kind: request.kind.clone(),
         hash: Some(hash),
         schema: request.schema,
@@ -94,6 +95,6 @@ pub(super) fn asked(request: &Request, hash: RequestHash) -> Asked {
     }
 }
 
-pub(super) fn named(kind: &str) -> Asked {
-    Asked { kind: kind.to_owned(), hash: None, schema: None, position: None }
+pub(super) fn named(kind: &str) -> RequestFields {
+    RequestFields { kind: kind.to_owned(), hash: None, schema: None, position: None }
 }

@@ -3,12 +3,12 @@
 use agentic_model::Value;
 
 use super::difference::named;
-use super::{Replay, ReplayError};
-use crate::divergence::Difference;
+use super::{ReplayError, SessionReplay};
+use crate::divergence::ProgramDifference;
 use crate::record::ScopeEndRecord;
 use crate::{Answer, Body, PATCH, Path, Program, Record, SCOPE};
 
-impl<P: Program> Replay<'_, P> {
+impl<P: Program> SessionReplay<'_, P> {
     /// Sets aside the scopes that the program has come to and need not run.
     pub(super) fn take_waiting(&mut self) {
         let is_finished = |path: &Path| self.finished.contains(path);
@@ -40,7 +40,7 @@ impl<P: Program> Replay<'_, P> {
                 Some(found) => {
                     let seq = Some(record.seq);
                     let (before, now) = (named("scope_end"), named("scope_end"));
-                    let differs = Difference::Payload;
+                    let differs = ProgramDifference::Payload;
                     return Err(self
                         .divergence(differs, seq, &found.path, Some(before), Some(now))
                         .into());
@@ -56,7 +56,7 @@ impl<P: Program> Replay<'_, P> {
         while let Some(step) = self.group.scopes.pop_front() {
             if let Some(found) = self.session.scopes.step(step, seq, &mut Vec::new()) {
                 let now = Some(named("scope_end"));
-                let extra = Difference::Extra;
+                let extra = ProgramDifference::Extra;
                 return Err(self.divergence(extra, Some(seq), &found.path, None, now).into());
             }
         }
@@ -65,7 +65,7 @@ impl<P: Program> Replay<'_, P> {
 
     /// Takes in which scopes have begun and ended so far, up to the first whose end is recorded.
     pub(super) fn pass_quiet_scopes(&mut self, seq: u64) {
-        let Replay { session, group, .. } = self;
+        let SessionReplay { session, group, .. } = self;
         while group.scopes.front().is_some_and(|step| !session.scopes.records(step)) {
             let step = group.scopes.pop_front().expect("it was looked at");
             session.scopes.step(step, seq, &mut Vec::new());
