@@ -11,10 +11,13 @@ mod refs;
 use std::cell::Cell;
 use std::path::Path;
 
+use agentic_model::{AgentName, Instant, Person};
+
 use crate::error::InjectedError;
 use crate::ground::GroundStore;
-use crate::journal::Transaction;
+use crate::journal::{Archived, Transaction};
 use crate::layout::{Layout, Stream};
+use crate::report::Recovered;
 use crate::writer::WriterSlot;
 use crate::{Error, Result};
 
@@ -102,5 +105,21 @@ impl<G: GroundStore> GroundStore for FailingAt<G> {
 
     fn note_trail(&self, write: &Transaction) -> Result<()> {
         self.step("note-trail", |inner| inner.note_trail(write))
+    }
+
+    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>> {
+        self.step("catch-up", |inner| inner.catch_up(now))
+    }
+
+    fn keeps_logs(&self) -> bool {
+        self.inner.keeps_logs()
+    }
+
+    fn committer(&self) -> Result<Person> {
+        self.step("committer", |inner| inner.committer())
+    }
+
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>> {
+        self.step("find-archived", |inner| inner.find_archived(agent))
     }
 }

@@ -12,14 +12,17 @@ mod refs;
 
 use std::path::Path;
 
+use agentic_model::{AgentName, Instant, Person};
+
 pub(crate) use self::notes::unite_lines;
-pub use self::notes::{Notes, Upkeep};
+pub use self::notes::{Notes, NotesGap, Upkeep};
 pub use self::objects::{AuthoredMessage, Objects, Written};
 pub use self::packs::Packs;
-pub use self::refs::{Occupation, RefMove, RefName, Refs};
+pub use self::refs::{Occupation, RefMove, RefName, RefState, Refs};
 use crate::Result;
-use crate::journal::Transaction;
+use crate::journal::{Archived, Transaction};
 use crate::layout::{Layout, Stream};
+use crate::report::Recovered;
 use crate::writer::WriterSlot;
 
 /// Everything that a writer needs: ground state, and where its journals and locks are.
@@ -57,6 +60,27 @@ pub trait GroundStore: Refs + Objects + Notes + Packs {
     /// # Errors
     /// Fails when the note cannot be written.
     fn note_trail(&self, write: &Transaction) -> Result<()>;
+
+    /// Lets all worktrees follow whose processes died before they had.
+    ///
+    /// # Errors
+    /// Fails when the notes cannot be listed; what goes wrong with one worktree is in the report.
+    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>>;
+
+    /// Tells whether logs must not be cut now.
+    fn keeps_logs(&self) -> bool;
+
+    /// Returns who writes here.
+    ///
+    /// # Errors
+    /// Fails with [`GitError::NoIdentity`](crate::error::GitError::NoIdentity) when nobody said so.
+    fn committer(&self) -> Result<Person>;
+
+    /// Finds an agent in the archive, whether or not it has a branch meanwhile.
+    ///
+    /// # Errors
+    /// Fails when the archive is damaged.
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>>;
 }
 
 #[cfg(test)]

@@ -13,13 +13,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use agentic_model::Oid;
+use agentic_model::{AgentName, Instant, Oid, Person};
 
 use self::notes::MemoryNotes;
 use crate::Result;
 use crate::ground::GroundStore;
-use crate::journal::{GitObject, Transaction};
+use crate::journal::{Archived, GitObject, Transaction};
 use crate::layout::{Layout, Stream};
+use crate::report::Recovered;
 use crate::writer::WriterSlot;
 
 /// A repository in memory, for one thread.
@@ -47,6 +48,14 @@ impl MemoryRepository {
             objects: RefCell::default(),
             notes: RefCell::default(),
             packs: RefCell::default(),
+        }
+    }
+
+    /// Changes the bytes of an object, as a power cut may that came before they were written.
+    pub fn spoil_object(&self, oid: Oid) {
+        if let Some(object) = self.objects.borrow_mut().get_mut(&oid) {
+            object.bytes.clear();
+            object.bytes.push(0);
         }
     }
 
@@ -86,5 +95,22 @@ impl GroundStore for MemoryRepository {
 
     fn note_trail(&self, _write: &Transaction) -> Result<()> {
         Ok(())
+    }
+
+    fn catch_up(&self, _now: Instant) -> Result<Vec<Recovered>> {
+        Ok(Vec::new())
+    }
+
+    fn keeps_logs(&self) -> bool {
+        false
+    }
+
+    fn committer(&self) -> Result<Person> {
+        Ok(Person::new("Memory", "memory@example.com"))
+    }
+
+    /// There is no archive.
+    fn find_archived(&self, _agent: &AgentName) -> Result<Option<Archived>> {
+        Ok(None)
     }
 }

@@ -10,14 +10,14 @@ pub(crate) mod sync_stamp;
 
 use agentic_model::Instant;
 
+use crate::Result;
 use crate::boot::{self, Boot};
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal;
 use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
 use crate::report::{Mended, Recovered};
 use crate::writer::Writer;
-use crate::{Result, follow};
 
 pub use self::absence::{note_missing, note_missing_agent};
 pub use self::checkpoint::{Checkpoint, checkpoint, rest};
@@ -33,7 +33,7 @@ pub use crate::journal::KEEP_MILLIS;
 ///
 /// # Errors
 /// Fails when a journal is damaged or the repository cannot be written.
-pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> {
+pub fn recover<G: GroundStore>(repository: &G, now: Instant) -> Result<Vec<Recovered>> {
     let layout = repository.layout();
     let mut report = Vec::new();
     if boot::compare(layout)? == Boot::Other
@@ -65,12 +65,12 @@ pub fn recover(repository: &Repository, now: Instant) -> Result<Vec<Recovered>> 
             }
         }
     }
-    report.extend(follow::catch_up(repository, now)?);
+    report.extend(repository.catch_up(now)?);
     Ok(report)
 }
 
-fn replay_after_restart(
-    repository: &Repository,
+fn replay_after_restart<G: GroundStore>(
+    repository: &G,
     now: Instant,
     report: &mut Vec<Recovered>,
 ) -> Result<()> {
@@ -89,6 +89,6 @@ fn replay_after_restart(
 ///
 /// # Errors
 /// Fails when the folder of journals cannot be read.
-pub fn all_streams(repository: &Repository) -> Result<Vec<Stream>> {
+pub fn all_streams<G: GroundStore>(repository: &G) -> Result<Vec<Stream>> {
     streams_in(&repository.layout().journals())
 }

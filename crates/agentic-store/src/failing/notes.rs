@@ -4,8 +4,8 @@ use agentic_model::{Cid, Oid};
 
 use super::FailingAt;
 use crate::Result;
-use crate::ground::{Notes, Upkeep};
-use crate::journal::{Compared, NotesEdit, Transaction};
+use crate::ground::{Notes, NotesGap, Upkeep};
+use crate::journal::{Compared, LoggedEdits, NotesEdit, Transaction};
 
 impl<G: Notes> Notes for FailingAt<G> {
     fn read_note(&self, name: &str, commit: Oid) -> Result<Option<String>> {
@@ -31,5 +31,22 @@ impl<G: Notes> Notes for FailingAt<G> {
 
     fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()> {
         self.step("restore-notes-ref", |inner| inner.restore_notes_ref(name, tips, known))
+    }
+
+    fn has_whole_notes(&self, tip: Oid, known: Option<Oid>) -> bool {
+        self.inner.has_whole_notes(tip, known)
+    }
+
+    fn notes_gap(&self, name: &str, tip: Option<Oid>, edits: &LoggedEdits) -> Result<NotesGap> {
+        self.step("notes-gap", |inner| inner.notes_gap(name, tip, edits))
+    }
+
+    fn vanished_notes(
+        &self,
+        name: &str,
+        tip: Option<Oid>,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<NotesGap> {
+        self.step("vanished-notes", |inner| inner.vanished_notes(name, tip, upkeep))
     }
 }

@@ -36,6 +36,10 @@ impl<G: Objects> Objects for FailingAt<G> {
         self.step("write-again", |inner| inner.write_again(object, oid))
     }
 
+    fn set_damaged_aside(&self) -> Result<()> {
+        self.step("set-damaged-aside", |inner| inner.set_damaged_aside())
+    }
+
     fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
         self.step("is-ancestor", |inner| inner.is_ancestor(old, new))
     }

@@ -24,4 +24,8 @@ impl<G: Packs> Packs for FailingAt<G> {
     fn release_packs(&self, stream: &Stream) -> Result<()> {
         self.step("release-packs", |inner| inner.release_packs(stream))
     }
+
+    fn sweep_replaced_packs(&self) -> Result<()> {
+        self.step("sweep-replaced-packs", |inner| inner.sweep_replaced_packs())
+    }
 }

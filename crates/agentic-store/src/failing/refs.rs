@@ -4,7 +4,7 @@ use agentic_model::{Oid, Signature};
 
 use super::FailingAt;
 use crate::Result;
-use crate::ground::{RefMove, RefName, Refs};
+use crate::ground::{RefMove, RefName, RefState, Refs};
 use crate::journal::BranchMove;
 
 impl<G: Refs> Refs for FailingAt<G> {
@@ -30,5 +30,25 @@ impl<G: Refs> Refs for FailingAt<G> {
 
     fn wait_for_ref_lock(&self, name: &str) -> Result<()> {
         self.step("wait-for-ref-lock", |inner| inner.wait_for_ref_lock(name))
+    }
+
+    fn break_ref_lock(&self, name: &str) -> Result<()> {
+        self.step("break-ref-lock", |inner| inner.break_ref_lock(name))
+    }
+
+    fn ref_state(&self, name: &str) -> RefState {
+        self.inner.ref_state(name)
+    }
+
+    fn forget_damaged_ref(&self, name: &str) -> Result<()> {
+        self.step("forget-damaged-ref", |inner| inner.forget_damaged_ref(name))
+    }
+
+    fn moved_away(&self, name: &str, from: Oid) -> bool {
+        self.inner.moved_away(name, from)
+    }
+
+    fn mend_log(&self, name: &str) -> Result<()> {
+        self.step("mend-log", |inner| inner.mend_log(name))
     }
 }

@@ -2,16 +2,20 @@
 
 use std::path::Path;
 
-use agentic_model::{Cid, Oid, Signature};
+use agentic_model::{AgentName, Cid, Instant, Oid, Person, Signature};
 
 use super::{PackedBlobs, Repository};
 use crate::ground::{
-    AuthoredMessage, GroundStore, Notes, Objects, Packs, RefMove, RefName, Refs, Upkeep, Written,
+    AuthoredMessage, GroundStore, Notes, NotesGap, Objects, Packs, RefMove, RefName, RefState,
+    Refs, Upkeep, Written,
 };
-use crate::journal::{BranchMove, Compared, GitObject, NotesEdit, Transaction};
+use crate::journal::{
+    Archived, BranchMove, Compared, GitObject, LoggedEdits, NotesEdit, Transaction,
+};
 use crate::layout::{Layout, Stream};
+use crate::report::Recovered;
 use crate::writer::WriterSlot;
-use crate::{Result, trail};
+use crate::{Result, follow, trail};
 
 impl Refs for Repository {
     fn find_ref(&self, name: &str) -> Result<Option<Oid>> {
@@ -36,6 +40,26 @@ impl Refs for Repository {
 
     fn wait_for_ref_lock(&self, name: &str) -> Result<()> {
         Repository::wait_for_ref_lock(self, name)
+    }
+
+    fn break_ref_lock(&self, name: &str) -> Result<()> {
+        Repository::break_ref_lock(self, name)
+    }
+
+    fn ref_state(&self, name: &str) -> RefState {
+        Repository::ref_state(self, name)
+    }
+
+    fn forget_damaged_ref(&self, name: &str) -> Result<()> {
+        Repository::forget_damaged_ref(self, name)
+    }
+
+    fn moved_away(&self, name: &str, from: Oid) -> bool {
+        Repository::moved_away(self, name, from)
+    }
+
+    fn mend_log(&self, name: &str) -> Result<()> {
+        Repository::mend_log(self, name)
     }
 }
 
@@ -69,6 +93,11 @@ impl Objects for Repository {
         Repository::write_again(self, object, oid)
     }
 
+    fn set_damaged_aside(&self) -> Result<()> {
+        self.set_damaged_packs_aside()?;
+        self.set_damaged_objects_aside()
+    }
+
     fn is_ancestor(&self, old: Oid, new: Oid) -> Result<bool> {
         Repository::is_ancestor(self, old, new)
     }
@@ -99,6 +128,23 @@ impl Notes for Repository {
     fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()> {
         Repository::restore_notes_ref(self, name, tips, known)
     }
+
+    fn has_whole_notes(&self, tip: Oid, known: Option<Oid>) -> bool {
+        self.notes_at(Some(tip)).is_ok_and(|notes| notes.is_whole(known))
+    }
+
+    fn notes_gap(&self, name: &str, tip: Option<Oid>, edits: &LoggedEdits) -> Result<NotesGap> {
+        Repository::notes_gap(self, name, tip, edits)
+    }
+
+    fn vanished_notes(
+        &self,
+        name: &str,
+        tip: Option<Oid>,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<NotesGap> {
+        self.vanished(name, &self.notes_at(tip)?, upkeep)
+    }
 }
 
 impl Packs for Repository {
@@ -118,6 +164,10 @@ impl Packs for Repository {
 
     fn release_packs(&self, stream: &Stream) -> Result<()> {
         Repository::release_packs(self, stream)
+    }
+
+    fn sweep_replaced_packs(&self) -> Result<()> {
+        Repository::sweep_replaced_packs(self)
     }
 }
 
@@ -152,5 +202,23 @@ impl GroundStore for Repository {
 
     fn note_trail(&self, write: &Transaction) -> Result<()> {
         trail::note(self, write)
+    }
+
+    fn catch_up(&self, now: Instant) -> Result<Vec<Recovered>> {
+        follow::catch_up(self, now)
+    }
+
+    /// A person may want to keep them, and a collection that runs may not see yet what they name.
+    fn keeps_logs(&self) -> bool {
+        self.config("agentic.keepLog").is_some_and(|value| value == "true")
+            || self.common_dir().join("gc.pid").exists()
+    }
+
+    fn committer(&self) -> Result<Person> {
+        Repository::committer(self)
+    }
+
+    fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>> {
+        Ok(self.archive_entry(agent)?.map(|entry| entry.archived))
     }
 }

@@ -46,13 +46,12 @@ pub use self::command::{Program, run_git, run_git_with_input};
 pub use self::commit::{CommitInfo, FirstParents};
 pub use self::index::IndexUpdate;
 pub use self::merge::{Conflict, MergeBase, MergeOutcome, Stages};
-pub use self::notes::{NoteVersion, NotesGap, NotesState};
+pub use self::notes::{NoteVersion, NotesState};
 pub use self::object::name_object;
 #[cfg(feature = "fuzz-access")]
 pub use self::pack_offset::PackOffsets;
 pub(crate) use self::ref_place::remove_if_hollow;
 pub use self::reference::PACKED_REFS;
-pub use self::repair::RefState;
 pub use self::repository::{Repository, Scratch, SharedRepository, leads_to};
 pub use self::signer::Signer;
 pub use self::snapshot::{Snapshot, SnapshotSource};
@@ -63,7 +62,7 @@ pub use self::zone::local_zone;
 
 use agentic_model::Oid;
 
-pub use crate::ground::{RefMove, RefName, Upkeep};
+pub use crate::ground::{NotesGap, RefMove, RefName, RefState, Upkeep};
 use crate::journal::GitKind;
 use crate::{Error, Result};
 

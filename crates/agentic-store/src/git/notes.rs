@@ -17,7 +17,6 @@ use gix::bstr::ByteSlice as _;
 use gix::objs::Tree;
 use gix::objs::tree::Entry;
 
-pub use self::look::NotesGap;
 use super::{Repository, to_id, to_oid};
 use crate::{Error, Result};
 

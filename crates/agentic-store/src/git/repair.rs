@@ -7,19 +7,9 @@ use agentic_model::Oid;
 use super::Repository;
 use crate::error::RefError;
 use crate::file::{self, Persistence};
+use crate::ground::RefState;
 use crate::journal::GitObject;
 use crate::{Error, Result};
-
-/// What a ref is worth after a power cut.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RefState {
-    /// There is none.
-    Absent,
-    /// It names a commit that can be read.
-    Sound(Oid),
-    /// It cannot be read, or its commit cannot.
-    Damaged,
-}
 
 impl Repository {
     /// Moves loose objects aside that cannot be read: git stops at them even where nothing names

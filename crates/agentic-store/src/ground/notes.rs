@@ -18,6 +18,28 @@ impl Upkeep<'_> {
     pub const NONE: Upkeep<'static> = Upkeep { compared: None, log: &|| Ok(None) };
 }
 
+/// What a notes ref lacks of the edits of its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotesGap {
+    /// What is to be applied again.
+    pub edit: NotesEdit,
+    /// The commits whose notes a person removed by themselves; they stay removed.
+    pub removed: Vec<Oid>,
+}
+
+impl NotesGap {
+    /// Nothing lacks.
+    pub(crate) fn none(name: &str) -> NotesGap {
+        let edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
+        NotesGap { edit, removed: Vec::new() }
+    }
+
+    /// Tells whether nothing is to be applied again.
+    pub fn is_closed(&self) -> bool {
+        self.edit.notes.is_empty() && self.edit.objects.is_empty()
+    }
+}
+
 /// Texts by commit and typed objects by id, each state of them named by a ref.
 pub trait Notes {
     /// Reads the note of a commit in the current state of a notes ref.
@@ -57,6 +79,22 @@ pub trait Notes {
     /// # Errors
     /// Fails when it cannot be written.
     fn restore_notes_ref(&self, name: &str, tips: &[Oid], known: Option<Oid>) -> Result<()>;
+
+    /// Tells whether a state can be read with its history, as far back as to `known`.
+    fn has_whole_notes(&self, tip: Oid, known: Option<Oid>) -> bool;
+
+    /// Lists what a state of a notes ref lacks of logged edits, or has in a way that cannot be read.
+    ///
+    /// # Errors
+    /// Fails when that state cannot be read, and when it lacks what nothing here has.
+    fn notes_gap(&self, name: &str, tip: Option<Oid>, edits: &LoggedEdits) -> Result<NotesGap>;
+
+    /// Lists what vanished from a notes ref, which is at `tip`, since it was looked at last.
+    ///
+    /// # Errors
+    /// Fails when neither the older state nor the log can be read.
+    fn vanished_notes(&self, name: &str, tip: Option<Oid>, upkeep: &Upkeep<'_>)
+    -> Result<NotesGap>;
 }
 
 /// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.

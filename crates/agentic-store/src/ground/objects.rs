@@ -65,6 +65,12 @@ pub trait Objects {
     /// Fails as [`Objects::write_objects`] does.
     fn write_again(&self, object: &GitObject, oid: Oid) -> Result<()>;
 
+    /// Moves objects aside that cannot be read: whoever has the bytes writes them again.
+    ///
+    /// # Errors
+    /// Fails when they cannot be listed or moved.
+    fn set_damaged_aside(&self) -> Result<()>;
+
     /// Tells whether a commit is another one or an ancestor of it. One that is gone is not.
     ///
     /// # Errors

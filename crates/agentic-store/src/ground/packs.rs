@@ -34,4 +34,10 @@ pub trait Packs {
     /// # Errors
     /// Fails when a file cannot be removed.
     fn release_packs(&self, stream: &Stream) -> Result<()>;
+
+    /// Removes packs whose objects stand in another one by now.
+    ///
+    /// # Errors
+    /// Fails when a file cannot be removed.
+    fn sweep_replaced_packs(&self) -> Result<()>;
 }

@@ -27,6 +27,17 @@ pub struct RefName {
     pub target: Oid,
 }
 
+/// What a ref is worth after a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefState {
+    /// There is none.
+    Absent,
+    /// It names a commit that can be read.
+    Sound(Oid),
+    /// It cannot be read, or its commit cannot.
+    Damaged,
+}
+
 /// What git is in the middle of where it occupies a branch that is not checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occupation {
@@ -86,4 +97,28 @@ pub trait Refs {
     /// # Errors
     /// Fails with [`RefError::Locked`](crate::error::RefError::Locked) when the lock stays for a second.
     fn wait_for_ref_lock(&self, name: &str) -> Result<()>;
+
+    /// Removes another program's lock on a ref.
+    ///
+    /// # Errors
+    /// Fails when it cannot be removed.
+    fn break_ref_lock(&self, name: &str) -> Result<()>;
+
+    /// Tells what a ref is worth.
+    fn ref_state(&self, name: &str) -> RefState;
+
+    /// Takes a damaged ref away, so that it can be written again. An older state of it may then show.
+    ///
+    /// # Errors
+    /// Fails when it cannot be removed.
+    fn forget_damaged_ref(&self, name: &str) -> Result<()>;
+
+    /// Tells whether it is known that a ref was at `from` and was then moved elsewhere.
+    fn moved_away(&self, name: &str, from: Oid) -> bool;
+
+    /// Drops what a power cut spoilt of what is known of a ref's earlier places.
+    ///
+    /// # Errors
+    /// Fails when that cannot be written.
+    fn mend_log(&self, name: &str) -> Result<()>;
 }

@@ -7,8 +7,10 @@ use agentic_model::{Cid, Kind, Oid, trace};
 
 use super::MemoryRepository;
 use crate::error::RefError;
-use crate::ground::{Notes, Objects as _, RefMove, Refs as _, Upkeep, unite_lines};
-use crate::journal::{BranchMove, Compared, Content, GitKind, GitObject, NotesEdit, Transaction};
+use crate::ground::{Notes, NotesGap, Objects as _, RefMove, Refs as _, Upkeep, unite_lines};
+use crate::journal::{
+    BranchMove, Compared, Content, GitKind, GitObject, LoggedEdits, NotesEdit, Transaction,
+};
 use crate::{Error, Result};
 
 /// One state of a notes ref.
@@ -86,9 +88,56 @@ impl Notes for MemoryRepository {
         };
         Ok(())
     }
+
+    fn has_whole_notes(&self, tip: Oid, _known: Option<Oid>) -> bool {
+        self.notes_at(Some(tip)).is_ok()
+    }
+
+    /// Who removed a note is not known here: it is put back.
+    fn notes_gap(&self, name: &str, tip: Option<Oid>, edits: &LoggedEdits) -> Result<NotesGap> {
+        let state = self.notes_at(tip)?.unwrap_or_default();
+        let mut gap = NotesGap::none(name);
+        for (commit, note) in &edits.notes {
+            let is_kept = state.texts.get(commit).is_some_and(|text| {
+                trace::holds_note(text, &note.text) || self.is_later(text, note.before)
+            });
+            if !is_kept {
+                gap.edit.notes.push((*commit, note.text.clone()));
+            }
+        }
+        let lacking = edits
+            .objects
+            .values()
+            .filter(|object| !state.objects.contains_key(&(object.kind.clone(), object.cid)));
+        gap.edit.objects.extend(lacking.cloned());
+        Ok(gap)
+    }
+
+    fn vanished_notes(
+        &self,
+        name: &str,
+        tip: Option<Oid>,
+        upkeep: &Upkeep<'_>,
+    ) -> Result<NotesGap> {
+        if upkeep.compared.is_some() && upkeep.compared == tip {
+            return Ok(NotesGap::none(name));
+        }
+        match (upkeep.log)()? {
+            Some(edits) => self.notes_gap(name, tip, &edits),
+            None => Ok(NotesGap::none(name)),
+        }
+    }
 }
 
 impl MemoryRepository {
+    /// Tells whether a note is one that somebody elsewhere bound later: the state before ours does not
+    /// know its trace.
+    fn is_later(&self, text: &str, before: Option<Oid>) -> bool {
+        let Some(theirs) = trace::cid_in_note(text) else { return false };
+        let before = self.notes_at(before).map(Option::unwrap_or_default);
+        before.is_ok_and(|before| !before.objects.keys().any(|(_, cid)| *cid == theirs))
+    }
+
     /// Returns a state of notes; nothing where there is no ref.
     fn notes_at(&self, tip: Option<Oid>) -> Result<Option<MemoryNotes>> {
         let Some(tip) = tip else { return Ok(None) };

@@ -29,4 +29,9 @@ impl Packs for MemoryRepository {
         self.packs.borrow_mut().remove(stream);
         Ok(())
     }
+
+    /// None replaces another here.
+    fn sweep_replaced_packs(&self) -> Result<()> {
+        Ok(())
+    }
 }

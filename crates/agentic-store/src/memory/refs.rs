@@ -4,7 +4,7 @@ use agentic_model::{Oid, Signature};
 
 use super::MemoryRepository;
 use crate::error::RefError;
-use crate::ground::{RefMove, RefName, Refs};
+use crate::ground::{Objects as _, RefMove, RefName, RefState, Refs};
 use crate::journal::BranchMove;
 use crate::{Error, Result};
 
@@ -56,6 +56,32 @@ impl Refs for MemoryRepository {
 
     /// Nobody else is here who could hold one.
     fn wait_for_ref_lock(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn break_ref_lock(&self, _name: &str) -> Result<()> {
+        Ok(())
+    }
+
+    fn ref_state(&self, name: &str) -> RefState {
+        match self.refs.borrow().get(name) {
+            Some(oid) if self.verify_object(*oid).is_ok() => RefState::Sound(*oid),
+            Some(_) => RefState::Damaged,
+            None => RefState::Absent,
+        }
+    }
+
+    fn forget_damaged_ref(&self, name: &str) -> Result<()> {
+        self.refs.borrow_mut().remove(name);
+        Ok(())
+    }
+
+    /// There are no reflogs, as in a bare repository of git's.
+    fn moved_away(&self, _name: &str, _from: Oid) -> bool {
+        false
+    }
+
+    fn mend_log(&self, _name: &str) -> Result<()> {
         Ok(())
     }
 }

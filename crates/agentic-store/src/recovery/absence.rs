@@ -12,14 +12,14 @@ use agentic_model::{AgentName, Oid};
 use super::sync_stamp;
 use crate::boot::{self, Boot};
 use crate::file::{self, Persistence};
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal::{self, Body, Record};
 use crate::layout::{Layout, Stream, streams_in};
 use crate::{Error, Result};
 
 /// Notes which agents have a journal worth replaying and no branch, although no write is under way
 /// that would make it. What cannot be read or noted is left to the next command.
-pub fn note_missing(repository: &Repository, is_there: impl Fn(&AgentName) -> bool) {
+pub fn note_missing<G: GroundStore>(repository: &G, is_there: impl Fn(&AgentName) -> bool) {
     let Ok(streams) = streams_in(&repository.layout().dirty_marks()) else { return };
     for agent in streams.iter().filter_map(Stream::agent).filter(|agent| !is_there(agent)) {
         note_missing_agent(repository, agent);
@@ -27,11 +27,11 @@ pub fn note_missing(repository: &Repository, is_there: impl Fn(&AgentName) -> bo
 }
 
 /// Notes that an agent has no branch, if it has a journal worth replaying.
-pub fn note_missing_agent(repository: &Repository, agent: &AgentName) {
+pub fn note_missing_agent<G: GroundStore>(repository: &G, agent: &AgentName) {
     let _for_the_next_command = try_note(repository, agent);
 }
 
-fn try_note(repository: &Repository, agent: &AgentName) -> Result<()> {
+fn try_note<G: GroundStore>(repository: &G, agent: &AgentName) -> Result<()> {
     let (layout, stream) = (repository.layout(), Stream::Agent(agent.clone()));
     // After a restart it may be the power cut that took the branch.
     let is_replayed = || boot::compare(layout).is_ok_and(|boot| boot == Boot::Same);
@@ -44,7 +44,7 @@ fn try_note(repository: &Repository, agent: &AgentName) -> Result<()> {
     if is_under_way || repository.find_ref(&agent.branch_ref())?.is_some() {
         return Ok(());
     }
-    if repository.archive_entry(agent)?.is_some() {
+    if repository.find_archived(agent)?.is_some() {
         return Ok(());
     }
     let (path, text) = (layout.missing(&stream), note(last.seq, last.standing.genesis));

@@ -10,7 +10,7 @@ use agentic_model::{Instant, Oid};
 use super::keep::{keep, lacks};
 use super::{replay, sync_stamp};
 use crate::file::{self, Persistence};
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal::{self, Body, Carried, Journal, KEEP_MILLIS, Record, RecordHash, Segment};
 use crate::layout::{Stream, streams_in};
 use crate::lock::Lock;
@@ -55,8 +55,8 @@ struct Plan {
 ///
 /// # Errors
 /// Fails when the disk does. What is wrong with one journal is in its own answer.
-pub fn checkpoint(
-    repository: &Repository,
+pub fn checkpoint<G: GroundStore>(
+    repository: &G,
     streams: &[Stream],
     now: Instant,
 ) -> Result<Vec<(Stream, Result<Checkpoint>)>> {
@@ -69,12 +69,12 @@ pub fn checkpoint(
 ///
 /// # Errors
 /// Fails when the disk does.
-pub fn rest(repository: &Repository, now: Instant) -> Result<()> {
+pub fn rest<G: GroundStore>(repository: &G, now: Instant) -> Result<()> {
     let layout = repository.layout();
     let stamp = layout.last_round();
     let (at, last) = read_stamp(&std::fs::read_to_string(&stamp).unwrap_or_default());
     if at.is_some_and(|at| now.millis().abs_diff(at) < KEEP_MILLIS.unsigned_abs())
-        || is_held_up(repository)
+        || repository.keeps_logs()
     {
         return Ok(());
     }
@@ -98,15 +98,9 @@ fn read_stamp(text: &str) -> (Option<i64>, String) {
     (at.parse().ok(), last.to_owned())
 }
 
-/// Tells whether logs must not be cut now.
-fn is_held_up(repository: &Repository) -> bool {
-    let keep = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
-    keep || repository.common_dir().join("gc.pid").exists()
-}
-
 /// Cuts one journal after the other until the budget of bytes is spent; returns how far it came.
-fn cut_all(
-    repository: &Repository,
+fn cut_all<G: GroundStore>(
+    repository: &G,
     streams: &[Stream],
     now: Instant,
     budget: &mut u64,
@@ -146,8 +140,8 @@ enum Planned {
 }
 
 /// Decides how much of a journal can be dropped, and makes sure that git has all of it.
-fn plan(
-    repository: &Repository,
+fn plan<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     now: Instant,
     budget: &mut u64,
@@ -158,7 +152,7 @@ fn plan(
     let Some((tail, last)) = journal::tail_with_hash(layout, stream)? else {
         return Ok(Planned::Not(Checkpoint::Nothing));
     };
-    if is_held_up(repository) || matches!(tail.body, Body::Transaction(_)) {
+    if repository.keeps_logs() || matches!(tail.body, Body::Transaction(_)) {
         return Ok(Planned::Not(Checkpoint::TooEarly));
     }
     let length: u64 = segments.iter().map(|segment| segment.length).sum();
@@ -199,8 +193,8 @@ fn is_old(record: &Record, now: Instant) -> bool {
 }
 
 /// Reads the oldest segments, as far as their records are old enough and the budget goes.
-fn oldest(
-    repository: &Repository,
+fn oldest<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     segments: &[Segment],
     now: Instant,
@@ -228,8 +222,8 @@ fn oldest(
 /// Opens and hashes every object of some records, and looks for every notes edit. What git lacks is
 /// written again first, from all records of the log: of several edits of a note the last counts.
 /// Tells whether git has everything now.
-fn verify(
-    repository: &Repository,
+fn verify<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     records: &[Record],
     now: Instant,
@@ -256,19 +250,19 @@ enum Held {
 }
 
 /// Reads the state of the notes, before the sync that is to cover it.
-fn notes_tip(repository: &Repository, records: &[Record]) -> Result<Option<Oid>> {
+fn notes_tip<G: GroundStore>(repository: &G, records: &[Record]) -> Result<Option<Oid>> {
     let edits = replay::decided(records.to_vec());
     let name = edits.iter().rev().find_map(|one| one.transaction.notes.as_ref());
     name.map(|edit| repository.find_ref(&edit.name)).transpose().map(Option::flatten)
 }
 
 /// Cuts a log under the stream's lock, unless it is in use or has changed meanwhile.
-fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> {
+fn cut<G: GroundStore>(repository: &G, plan: Plan, now: Instant) -> Result<Checkpoint> {
     let layout = repository.layout();
     let Some(mut writer) = Writer::try_open(repository, &plan.stream, now)? else {
         return Ok(Checkpoint::TooEarly);
     };
-    if is_held_up(repository) || writer.standing().is_none() {
+    if repository.keeps_logs() || writer.standing().is_none() {
         return Ok(Checkpoint::TooEarly);
     }
     match plan.extent {
@@ -295,8 +289,8 @@ fn cut(repository: &Repository, plan: Plan, now: Instant) -> Result<Checkpoint> 
 }
 
 /// Tells whether all pending entries stand in a segment that stays.
-fn keeps_pending(
-    repository: &Repository,
+fn keeps_pending<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     journal: &Journal,
     next: u64,

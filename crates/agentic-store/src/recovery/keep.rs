@@ -6,7 +6,7 @@
 use agentic_model::{AgentName, Instant, Oid, Signature};
 
 use crate::Result;
-use crate::git::{NotesGap, RefState, Repository, Upkeep};
+use crate::ground::{GroundStore, NotesGap, RefState, Upkeep};
 use crate::journal::{self, Body, Content, GitKind, GitObject, LoggedEdits, Record, Transaction};
 use crate::layout::Stream;
 use crate::lock::Lock;
@@ -26,7 +26,7 @@ enum Place {
 ///
 /// # Errors
 /// Fails when the journal is damaged or the repository cannot be written.
-pub fn keep_objects_of(repository: &Repository, stream: &Stream) -> Result<Vec<Mended>> {
+pub fn keep_objects_of<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<Mended>> {
     let _lock = Lock::take(&repository.layout().lock(stream), repository.common_dir())?;
     repository.link_packs(stream)?;
     keep_objects(repository, &journal::records(repository.layout(), stream)?)
@@ -37,7 +37,7 @@ pub fn keep_objects_of(repository: &Repository, stream: &Stream) -> Result<Vec<M
 /// # Errors
 /// Fails when the journal is damaged, the repository cannot be written, and when something is gone
 /// that the log does not have either.
-pub fn keep(repository: &Repository, stream: &Stream, now: Instant) -> Result<Vec<Mended>> {
+pub fn keep<G: GroundStore>(repository: &G, stream: &Stream, now: Instant) -> Result<Vec<Mended>> {
     let records = journal::records(repository.layout(), stream)?;
     repository.link_packs(stream)?;
     let mut mended = keep_objects(repository, &records)?;
@@ -49,7 +49,11 @@ pub fn keep(repository: &Repository, stream: &Stream, now: Instant) -> Result<Ve
 ///
 /// # Errors
 /// Fails when refs cannot be read.
-pub fn lacks(repository: &Repository, stream: &Stream, records: &[Record]) -> Result<Vec<String>> {
+pub fn lacks<G: GroundStore>(
+    repository: &G,
+    stream: &Stream,
+    records: &[Record],
+) -> Result<Vec<String>> {
     let mut lacking = Vec::new();
     for object in logged_objects(records) {
         let oid = repository.name_object(object);
@@ -75,7 +79,10 @@ pub fn lacks(repository: &Repository, stream: &Stream, records: &[Record]) -> Re
 }
 
 /// Writes the objects of records again that are gone or damaged.
-pub(super) fn keep_objects(repository: &Repository, records: &[Record]) -> Result<Vec<Mended>> {
+pub(super) fn keep_objects<G: GroundStore>(
+    repository: &G,
+    records: &[Record],
+) -> Result<Vec<Mended>> {
     let mut mended = Vec::new();
     for object in logged_objects(records) {
         let oid = repository.name_object(object);
@@ -93,7 +100,11 @@ pub(super) fn keep_objects(repository: &Repository, records: &[Record]) -> Resul
 ///
 /// # Errors
 /// Fails as [`keep`] does.
-pub fn keep_notes(repository: &Repository, stream: &Stream, now: Instant) -> Result<Vec<Mended>> {
+pub fn keep_notes<G: GroundStore>(
+    repository: &G,
+    stream: &Stream,
+    now: Instant,
+) -> Result<Vec<Mended>> {
     let records = journal::records(repository.layout(), stream)?;
     let mut mended = keep_logged_notes(repository, &records)?;
     mended.extend(keep_older_notes(repository, stream, now)?);
@@ -104,8 +115,8 @@ pub fn keep_notes(repository: &Repository, stream: &Stream, now: Instant) -> Res
 ///
 /// # Errors
 /// Fails as [`keep`] does.
-pub(super) fn keep_logged_notes(
-    repository: &Repository,
+pub(super) fn keep_logged_notes<G: GroundStore>(
+    repository: &G,
     records: &[Record],
 ) -> Result<Vec<Mended>> {
     let mut mended = Vec::new();
@@ -132,8 +143,8 @@ pub(super) fn keep_logged_notes(
 
 /// Puts back what vanished from a stream's own ref since its last write: an editor may stay open
 /// longer than a log.
-fn keep_older_notes(
-    repository: &Repository,
+fn keep_older_notes<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     now: Instant,
 ) -> Result<Option<Mended>> {
@@ -146,7 +157,7 @@ fn keep_older_notes(
         return Ok(None);
     }
     let upkeep = Upkeep { compared, log: &|| Ok(None) };
-    let gap = repository.vanished(&name, &repository.notes_at(tip)?, &upkeep)?;
+    let gap = repository.vanished_notes(&name, tip, &upkeep)?;
     if gap.is_closed() {
         return Ok(None);
     }
@@ -157,7 +168,7 @@ fn keep_older_notes(
     Ok(Some(Mended::Notes { name, count }))
 }
 
-fn gap_of(repository: &Repository, name: &str, edits: &LoggedEdits) -> Result<NotesGap> {
+fn gap_of<G: GroundStore>(repository: &G, name: &str, edits: &LoggedEdits) -> Result<NotesGap> {
     let tip = repository.find_ref(name)?;
     if !is_whole(repository, tip, edits) {
         restore_ref(repository, name, edits)?;
@@ -166,15 +177,13 @@ fn gap_of(repository: &Repository, name: &str, edits: &LoggedEdits) -> Result<No
 }
 
 /// Tells whether a state can be read with its history, as far back as the log goes.
-fn is_whole(repository: &Repository, tip: Option<Oid>, edits: &LoggedEdits) -> bool {
-    let notes = tip.map(|_| repository.notes_at(tip));
-    let known = edits.tips.first().copied();
-    notes.is_none_or(|notes| notes.is_ok_and(|notes| notes.is_whole(known)))
+fn is_whole<G: GroundStore>(repository: &G, tip: Option<Oid>, edits: &LoggedEdits) -> bool {
+    tip.is_none_or(|tip| repository.has_whole_notes(tip, edits.tips.first().copied()))
 }
 
 /// Brings a notes ref back to the newest state that can be read. Blobs that the log has are not what
 /// keeps one from it.
-fn restore_ref(repository: &Repository, name: &str, edits: &LoggedEdits) -> Result<()> {
+fn restore_ref<G: GroundStore>(repository: &G, name: &str, edits: &LoggedEdits) -> Result<()> {
     for blob in blobs(edits) {
         let oid = repository.name_object(&blob);
         if repository.verify_object(oid).is_err() {
@@ -210,15 +219,15 @@ fn logged_objects(records: &[Record]) -> impl Iterator<Item = &GitObject> {
     })
 }
 
-fn place(repository: &Repository, name: &str) -> Result<Place> {
+fn place<G: GroundStore>(repository: &G, name: &str) -> Result<Place> {
     let agent = name.strip_prefix("refs/notes/agentic/").and_then(|it| AgentName::parse(it).ok());
     let Some(agent) = agent else { return Ok(Place::Ref) };
     if repository.ref_state(&agent.branch_ref()) != RefState::Absent {
         return Ok(Place::Ref);
     }
     // An archive that cannot be read has nobody; the doctor tells.
-    if let Ok(Some(entry)) = repository.archive_entry(&agent) {
-        return Ok(Place::Archive(entry.archived.notes));
+    if let Ok(Some(archived)) = repository.find_archived(&agent) {
+        return Ok(Place::Archive(archived.notes));
     }
     match repository.ref_state(name) {
         RefState::Absent => Ok(Place::Nowhere),

@@ -12,13 +12,13 @@ use super::absence::BranchHistory;
 use super::keep::{keep_notes, keep_objects};
 use crate::error::{GitError, RefError};
 use crate::file::{self, Persistence};
-use crate::git::{ARCHIVE_REF, RefMove, RefState, Repository, Upkeep};
+use crate::ground::{GroundStore, RefMove, RefState, Upkeep};
 use crate::journal::{self, Body, BranchMove, Journal, NotesEdit, Opened, Record, Transaction};
-use crate::layout::Stream;
+use crate::layout::{ARCHIVE_REF, Stream};
 use crate::lock::Lock;
 use crate::report::{Finding, Mended, Recovered};
 use crate::writer::{Writer, make_mark};
-use crate::{Error, Result, trail};
+use crate::{Error, Result};
 
 /// A write that was decided and not given up.
 pub struct Decided {
@@ -41,11 +41,14 @@ struct Edits {
 ///
 /// # Errors
 /// Fails when a journal is damaged or the repository cannot be written.
-pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Result<Vec<Recovered>> {
+pub fn replay<G: GroundStore>(
+    repository: &G,
+    streams: &[Stream],
+    now: Instant,
+) -> Result<Vec<Recovered>> {
     let mut report = Vec::new();
     let streams = &archive_first(streams);
-    repository.set_damaged_packs_aside()?;
-    repository.set_damaged_objects_aside()?;
+    repository.set_damaged_aside()?;
     let mut streams = streams.clone();
     each_sound(repository, &mut streams, &mut report, |stream| {
         let _lock = lock(repository, stream)?;
@@ -85,8 +88,8 @@ pub fn replay(repository: &Repository, streams: &[Stream], now: Instant) -> Resu
 
 /// Takes a step of the replay for each stream. One whose journal turns out to be damaged, or whose
 /// branch git holds, is reported and left out of later steps: nobody else has to wait for it.
-fn each_sound(
-    repository: &Repository,
+fn each_sound<G: GroundStore>(
+    repository: &G,
     streams: &mut Vec<Stream>,
     report: &mut Vec<Recovered>,
     mut step: impl FnMut(&Stream) -> Result<Vec<Mended>>,
@@ -117,7 +120,7 @@ fn each_sound(
 }
 
 /// Notes that a stream has still to be replayed, so that every command says so until it is.
-fn leave_out(repository: &Repository, stream: &Stream) -> Result<()> {
+fn leave_out<G: GroundStore>(repository: &G, stream: &Stream) -> Result<()> {
     let layout = repository.layout();
     let note = layout.left_out(stream);
     std::fs::create_dir_all(layout.dirty_marks()).map_err(Error::io("create", &note))?;
@@ -126,8 +129,8 @@ fn leave_out(repository: &Repository, stream: &Stream) -> Result<()> {
 }
 
 /// Replays a stream that was left out, if its journal can be read by now.
-pub(super) fn left_out(
-    repository: &Repository,
+pub(super) fn left_out<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     now: Instant,
 ) -> Result<Vec<Recovered>> {
@@ -147,11 +150,11 @@ fn archive_first(streams: &[Stream]) -> Vec<Stream> {
 }
 
 /// Tells whether a stream is that of an agent which only the archive has.
-fn is_archived(repository: &Repository, stream: &Stream) -> Result<bool> {
+fn is_archived<G: GroundStore>(repository: &G, stream: &Stream) -> Result<bool> {
     let Some(agent) = stream.agent() else { return Ok(false) };
     let is_gone = repository.ref_state(&agent.branch_ref()) == RefState::Absent;
     // An archive that cannot be read has nobody; the doctor tells.
-    Ok(is_gone && repository.archive_entry(agent).is_ok_and(|entry| entry.is_some()))
+    Ok(is_gone && repository.find_archived(agent).is_ok_and(|found| found.is_some()))
 }
 
 /// Keeps the transactions that were decided: those that were not given up.
@@ -172,7 +175,7 @@ pub fn decided(records: Vec<Record>) -> Vec<Decided> {
     kept
 }
 
-fn lock(repository: &Repository, stream: &Stream) -> Result<Lock> {
+fn lock<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Lock> {
     Lock::take(&repository.layout().lock(stream), repository.common_dir())
 }
 
@@ -180,7 +183,7 @@ fn recovered(stream: &Stream, mended: Mended) -> Recovered {
     Recovered { stream: stream.clone(), mended }
 }
 
-fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mended>> {
+fn restore_objects<G: GroundStore>(repository: &G, stream: &Stream) -> Result<Vec<Mended>> {
     let layout = repository.layout();
     let mut mended = Vec::new();
     repository.link_packs(stream)?;
@@ -203,14 +206,14 @@ fn restore_objects(repository: &Repository, stream: &Stream) -> Result<Vec<Mende
 }
 
 /// Writes the objects again that the good records of a damaged journal hold.
-fn restore_readable(repository: &Repository, stream: &Stream) -> Result<()> {
+fn restore_readable<G: GroundStore>(repository: &G, stream: &Stream) -> Result<()> {
     let found = journal::salvage(repository.layout(), stream)?;
     keep_objects(repository, &found.records).map(drop)
 }
 
 /// Removes locks of git on the refs of a journal. No git that runs now made them: a git that does
 /// gives its lock back within the wait.
-fn break_stale_locks(repository: &Repository, decided: &[Decided]) -> Result<()> {
+fn break_stale_locks<G: GroundStore>(repository: &G, decided: &[Decided]) -> Result<()> {
     let branches = decided.iter().filter_map(|one| one.transaction.branch.as_ref());
     let notes = decided.iter().filter_map(|one| one.transaction.notes.as_ref());
     let names: BTreeSet<&str> = branches
@@ -229,8 +232,8 @@ fn break_stale_locks(repository: &Repository, decided: &[Decided]) -> Result<()>
 ///
 /// # Errors
 /// Fails with [`RefError::Occupied`] while git is about to move the branch by itself.
-pub(super) fn restore_branch(
-    repository: &Repository,
+pub(super) fn restore_branch<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     records: Vec<Record>,
 ) -> Result<Option<Mended>> {
@@ -258,7 +261,7 @@ pub(super) fn restore_branch(
     };
     if follows_chain {
         // Git moves a branch by itself when it is done rebasing or bisecting it, and undoes ours.
-        repository.worktree_of(&last.name)?;
+        repository.check_unoccupied(&last.name)?;
     }
     if state == RefState::Damaged {
         repository.forget_damaged_ref(&last.name)?;
@@ -278,8 +281,8 @@ pub(super) fn restore_branch(
 }
 
 /// Keeps the last commit of a branch that somebody moved away or deleted.
-fn rescue(
-    repository: &Repository,
+fn rescue<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     last: &BranchMove,
     transaction: &Transaction,
@@ -313,7 +316,7 @@ fn collect_notes(records: &[Record], notes: &mut BTreeMap<String, Edits>) {
 
 /// Applies the edits of a journal again to notes refs that the restart set back, write by write: so
 /// the same commits and trees come to be that were lost, and those that were not stay whole.
-fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
+fn apply_notes<G: GroundStore>(repository: &G, stream: &Stream) -> Result<()> {
     let records = journal::records(repository.layout(), stream)?;
     let compared = records.last().and_then(|record| record.standing.compared);
     let decided = decided(records);
@@ -349,11 +352,11 @@ fn apply_notes(repository: &Repository, stream: &Stream) -> Result<()> {
 
 /// Notes that the worktree has to follow which the last write with a worktree names: git does not
 /// sync an index, and neither do we. It follows when nobody holds a lock that others wait for.
-fn note_worktree(repository: &Repository, stream: &Stream) -> Result<()> {
+fn note_worktree<G: GroundStore>(repository: &G, stream: &Stream) -> Result<()> {
     let _lock = lock(repository, stream)?;
     let decided = decided(journal::records(repository.layout(), stream)?);
     match decided.iter().rev().find(|one| one.transaction.follow.is_some()) {
-        Some(last) => trail::note(repository, &last.transaction),
+        Some(last) => repository.note_trail(&last.transaction),
         None => Ok(()),
     }
 }

@@ -3,7 +3,7 @@
 use agentic_model::Instant;
 
 use super::keep::lacks;
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal::{self, Body, KEEP_MILLIS};
 use crate::layout::{Layout, Stream};
 use crate::{Error, Result, fault, file};
@@ -14,15 +14,14 @@ use crate::{Error, Result, fault, file};
 ///
 /// # Errors
 /// Fails when the journal cannot be read or moved.
-pub fn drop_journal(repository: &Repository, stream: &Stream, now: Instant) -> Result<()> {
+pub fn drop_journal<G: GroundStore>(repository: &G, stream: &Stream, now: Instant) -> Result<()> {
     let layout = repository.layout();
     let is_recent = |at: Instant| now.millis() - at.millis() < KEEP_MILLIS;
     let records = journal::records(layout, stream)?;
     let is_young = records
         .iter()
         .any(|record| matches!(record.body, Body::Transaction(_)) && is_recent(record.at));
-    let is_kept = repository.config("agentic.keepLog").is_some_and(|value| value == "true");
-    if is_young || is_kept || repository.common_dir().join("gc.pid").exists() {
+    if is_young || repository.keeps_logs() {
         return Ok(());
     }
     if !lacks(repository, stream, &records)?.is_empty() {

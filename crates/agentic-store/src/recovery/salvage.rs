@@ -4,7 +4,7 @@ use agentic_model::Instant;
 
 use super::keep::{keep_logged_notes, keep_objects};
 use super::replay::{replay, restore_branch};
-use crate::git::Repository;
+use crate::ground::GroundStore;
 use crate::journal::{self, Heritage, Record, Salvage};
 use crate::layout::Stream;
 use crate::report::{Mended, Recovered};
@@ -17,8 +17,8 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// Fails when the repository cannot be written, and when a newer version wrote the journal.
-pub fn salvage(
-    repository: &Repository,
+pub fn salvage<G: GroundStore>(
+    repository: &G,
     stream: &Stream,
     now: Instant,
 ) -> Result<Option<Vec<Recovered>>> {
@@ -62,7 +62,11 @@ pub fn salvage(
 }
 
 /// Finishes the write at the end, or gives it up; returns from which number on entries are pending.
-fn finish(writer: &mut Writer<'_>, found: &Salvage, taken_before: u64) -> Result<u64> {
+fn finish<G: GroundStore>(
+    writer: &mut Writer<'_, G>,
+    found: &Salvage,
+    taken_before: u64,
+) -> Result<u64> {
     let last = found.records.last();
     let Some(transaction) = last.and_then(Record::transaction) else { return Ok(taken_before) };
     let is_given_up = !writer.finish_or_keep(transaction)?;

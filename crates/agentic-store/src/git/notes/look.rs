@@ -10,33 +10,12 @@ use super::difference::LeafName;
 use super::edit::decode;
 use super::{Leaf, LeafStyle, OBJECTS, find_entry, key_of};
 use crate::git::{Repository, to_oid};
-use crate::journal::{Content, GitKind, KeptObject, LoggedEdits, LoggedNote, NotesEdit};
+use crate::ground::NotesGap;
+use crate::journal::{Content, GitKind, KeptObject, LoggedEdits, LoggedNote};
 use crate::{Error, Result};
 
 /// How many notes commits are looked at to find out who removed a note.
 const HISTORY_MAX: usize = 10_000;
-
-/// What a notes ref lacks of the edits of its log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotesGap {
-    /// What is to be applied again.
-    pub edit: NotesEdit,
-    /// The commits whose notes a person removed by themselves; they stay removed.
-    pub removed: Vec<Oid>,
-}
-
-impl NotesGap {
-    /// Nothing lacks.
-    pub(super) fn none(name: &str) -> NotesGap {
-        let edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
-        NotesGap { edit, removed: Vec::new() }
-    }
-
-    /// Tells whether nothing is to be applied again.
-    pub fn is_closed(&self) -> bool {
-        self.edit.notes.is_empty() && self.edit.objects.is_empty()
-    }
-}
 
 /// One state of a notes ref as the disk has it.
 struct DiskNotes<'a> {

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 
 use agentic_model::{Cid, Kind, Oid, trace};
 
+use super::NotesState;
 use super::difference::{LeafChange, LeafName};
-use super::{NotesGap, NotesState};
 use crate::Result;
 use crate::git::Repository;
-use crate::ground::Upkeep;
+use crate::ground::{NotesGap, Upkeep};
 use crate::journal::{Content, KeptObject};
 
 /// What can be told from two trees.
