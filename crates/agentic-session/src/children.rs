@@ -12,12 +12,11 @@ use agentic_replay::{
     child_key, parent_of,
 };
 
+use super::begin::Begin;
 use super::beginning::Beginning;
-use super::effect::runs_a_flow;
 use super::listing::{list_open, newest_with_key};
 use super::recent::read_journal;
 use super::roster;
-use super::start::Begin;
 use crate::{Result, SessionSpace};
 
 /// What a fork's start key ends with that has forks of the children of its parent.
@@ -55,6 +54,11 @@ pub struct Adopted {
 /// Says whether a request begins a session.
 pub fn begins_a_session(request: &Request) -> bool {
     request.kind == "spawn" && runs_a_flow(request)
+}
+
+/// Says whether an agent is spawned to run something.
+pub fn runs_a_flow(request: &Request) -> bool {
+    request.payload.get("flow").is_some() || request.payload.get("program").is_some()
 }
 
 /// Reads what becomes of the child of a request; nothing if that is malformed.

@@ -5,10 +5,10 @@ use agentic_model::Cid;
 use agentic_replay::SessionId;
 
 use super::executor::{Assignment, Executor};
-use super::flow_of;
 use super::folder::Folder;
 use super::recent::read_journal;
 use super::shelf::Shelf;
+use super::shelf::flow_of;
 use crate::{Result, SessionSpace};
 
 /// The configuration that a session was started with.

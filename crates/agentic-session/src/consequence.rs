@@ -4,7 +4,8 @@ use agentic_model::Value;
 use agentic_replay::record::PermitScope;
 use agentic_replay::{Answer, Failure, HOLD, HoldReason};
 
-use crate::decision::{Action, ApprovalScope, Decision};
+use crate::action::{Action, ApprovalScope};
+use crate::decision::Decision;
 use crate::policy::Policy;
 
 /// What a decision makes of the hold that it settles.

@@ -16,54 +16,18 @@ use agentic_space::write::LockedStream;
 use agentic_store::Durability;
 use agentic_store::journal::{BranchMove, DECIDE, KeptObject, NotesEdit, Transaction};
 
+pub use crate::action::{Action, ApprovalScope};
 pub use crate::admission::check;
-pub use crate::decision::{Action, ApprovalScope, COMMAND_LINE, Decision};
+pub use crate::decision::{COMMAND_LINE, Decision};
+pub use crate::draft::{Draft, Shown, VALUE_BYTES_MAX};
 use crate::error::{DecisionError, RequestError};
 use crate::hold::{Pending, cancelled_by, winner};
 pub use crate::policy::Policy;
-use crate::publish::standing_head;
 use crate::recent::read_journal;
 use crate::summary;
 use crate::trace::decision_entry;
 use crate::trust::{self, Found, Look};
 use crate::{Error, Result, SessionSpace};
-
-/// The longest value of an answer, as JSON, in bytes.
-pub const VALUE_BYTES_MAX: usize = 256 << 10;
-
-/// What a human may offer as an answer.
-#[derive(Debug, Clone)]
-pub struct Draft {
-    /// What to do.
-    pub action: Action,
-    /// The value, where the action takes one.
-    pub value: Option<Value>,
-    /// For how long it counts.
-    pub scope: ApprovalScope,
-    /// Why.
-    pub rationale: String,
-    /// The hash that the request must have.
-    pub expect: Option<String>,
-    /// Who decides.
-    pub principal: String,
-    /// Through what.
-    pub client: &'static str,
-    /// What a human was shown before deciding, where something was.
-    pub shown: Option<Shown>,
-    /// The unverified decision that this one makes its own, and who it says made it.
-    pub accepts: Option<(Oid, String)>,
-}
-
-/// What a human was shown before deciding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    /// The hash of the text.
-    pub hash: String,
-    /// What showed it, with its version.
-    pub renderer: &'static str,
-    /// When.
-    pub at: Instant,
-}
 
 /// What became of a decision.
 #[derive(Debug)]
@@ -371,4 +335,13 @@ fn trace_of(
     let objects = trace.to_objects()?;
     let cid = objects.last().expect("a trace has a naming object").cid();
     Ok((objects.iter().map(KeptObject::from).collect(), trace.note_text(cid)))
+}
+
+/// Returns the head on which a decision finds a hold: that on which it was published, or the head
+/// of the branch where that has left it.
+fn standing_head(space: &SessionSpace, published: Option<&str>, head: Oid) -> Result<Oid> {
+    match published.and_then(|published| Oid::parse(published).ok()) {
+        Some(published) if space.repository().is_ancestor(published, head)? => Ok(published),
+        Some(_) | None => Ok(head),
+    }
 }

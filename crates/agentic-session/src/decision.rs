@@ -5,7 +5,8 @@ use agentic_model::{Cid, Instant, Map, Oid, Value, canonical};
 use agentic_replay::{Answer, Hold, OpenHold, RequestId, Withdrawn};
 use agentic_store::user_id;
 
-use crate::decide::Draft;
+use crate::action::{Action, ApprovalScope};
+use crate::draft::Draft;
 use crate::policy::Policy;
 use crate::{Result, SessionSpace};
 
@@ -17,23 +18,6 @@ pub const COMMAND_LINE: &str = "cli";
 
 /// The field that names the head on which the hold was put before people.
 const HOLD_HEAD: &str = "hold_head";
-
-/// What a decision does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Action {
-    /// Yes, as it was asked.
-    Approve,
-    /// No.
-    Reject,
-    /// Yes, with this instead.
-    Edit,
-    /// This is the answer.
-    Respond,
-    /// Nobody answered in time.
-    Expire,
-    /// Nobody waits for the answer any more.
-    Withdrawn,
-}
 
 /// A decision, as its commit records it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,66 +34,6 @@ pub struct Decision {
     pub record: Map,
     /// The id of the request.
     pub request: RequestId,
-}
-
-/// For how long an approval counts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ApprovalScope {
-    /// For this request.
-    #[default]
-    Once,
-    /// For later requests like it of the same session too.
-    RestOfSession,
-}
-
-impl ApprovalScope {
-    /// Parses the name.
-    pub fn parse(text: &str) -> Option<ApprovalScope> {
-        [ApprovalScope::Once, ApprovalScope::RestOfSession]
-            .into_iter()
-            .find(|scope| scope.name() == text)
-    }
-
-    /// Returns the name, as decisions record it.
-    pub fn name(self) -> &'static str {
-        match self {
-            ApprovalScope::Once => "once",
-            ApprovalScope::RestOfSession => "rest-of-session",
-        }
-    }
-}
-
-impl Action {
-    /// Parses an action that a human may take.
-    pub fn parse(text: &str) -> Option<Action> {
-        match text {
-            "approve" => Some(Action::Approve),
-            "reject" => Some(Action::Reject),
-            "edit" => Some(Action::Edit),
-            "respond" => Some(Action::Respond),
-            _ => None,
-        }
-    }
-
-    /// Returns the name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Action::Approve => "approve",
-            Action::Reject => "reject",
-            Action::Edit => "edit",
-            Action::Respond => "respond",
-            Action::Expire => "expire",
-            Action::Withdrawn => "withdrawn",
-        }
-    }
-
-    fn parse_any(text: &str) -> Option<Action> {
-        Action::parse(text).or(match text {
-            "expire" => Some(Action::Expire),
-            "withdrawn" => Some(Action::Withdrawn),
-            _ => None,
-        })
-    }
 }
 
 impl Decision {

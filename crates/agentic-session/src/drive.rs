@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::mpsc;
-use std::time::Instant as Moment;
+use std::time::{Duration, Instant as Moment};
 
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::provider::Response;
@@ -20,22 +20,26 @@ use agentic_store::Lock;
 use agentic_store::error::FileError;
 use agentic_store::journal::Log;
 
+use super::backlog::Backlog;
 use super::effect::{Performed, ended_child, perform, ready_child};
 use super::executor::{Carrier, Executor};
 use super::folder::Folder;
-use super::inbox::LOOK_EVERY;
 use super::load::{Ran, replayed};
 use super::observer::Observed;
+use super::outcome::{EffectOutcome, ExecOutcome};
 use super::recent::restore_journal;
-use super::retry::Backlog;
+use super::seal;
+use super::shelf::flow_of;
 use super::unsynced::Unsynced;
-use super::work::{Came, Order, Task, Work};
-use super::{flow_of, seal};
+use super::work::{Order, Task, Work};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
+/// How often a driver looks for letters while it is at work.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(50);
+
 /// What work under way has come to.
-type Arrived = (Path, Came);
+type Arrived = (Path, EffectOutcome);
 
 /// An effect that a thread works on.
 pub(super) struct Running {
@@ -280,7 +284,7 @@ impl<'a> Driver<'a> {
         match self.arrivals.1.recv_timeout(LOOK_EVERY) {
             Ok((path, came)) => match self.running.remove(&path) {
                 Some(running) => {
-                    if let Came::Orphans { are_over } = came {
+                    if let EffectOutcome::Orphans { are_over } = came {
                         self.orphaned(running.performance, are_over)
                     } else {
                         self.arrived(&running, came)
@@ -329,8 +333,8 @@ impl<'a> Driver<'a> {
 
     /// Takes in what work came to: an answer, a fault after which it is tried again, or nothing
     /// for a child that is not over.
-    fn arrived(&mut self, running: &Running, came: Came) -> Result<()> {
-        if let Came::Exec(ended) = &came
+    fn arrived(&mut self, running: &Running, came: EffectOutcome) -> Result<()> {
+        if let EffectOutcome::Exec(ended) = &came
             && let Some(fault) = &ended.fault
             && self.tries_again(&running.performance, fault)?
         {
@@ -339,24 +343,24 @@ impl<'a> Driver<'a> {
         let path = &running.performance.request.path;
         let answer = match came {
             // What it takes to know the program again could not be kept: nothing began.
-            Came::Exec(super::process::Ended { no_room: Some(source), .. }) => {
+            EffectOutcome::Exec(ExecOutcome { no_room: Some(source), .. }) => {
                 let path = self.work_folder();
                 let doing = "start a program in";
                 let fault = agentic_store::Error::File(FileError { doing, path, source });
                 self.faulted.insert(running.performance.request.path.clone(), fault.into());
                 return Ok(());
             }
-            Came::Exec(ended) => ended.answer,
-            Came::Probe(ended) => return self.probed(&running.performance, ended),
-            Came::Orphans { .. } => return Ok(()),
-            Came::Answer(response) => return self.responded(path, response),
-            Came::Program { name, outcome } => {
+            EffectOutcome::Exec(ended) => ended.answer,
+            EffectOutcome::Probe(ended) => return self.probed(&running.performance, ended),
+            EffectOutcome::Orphans { .. } => return Ok(()),
+            EffectOutcome::Answer(response) => return self.responded(path, response),
+            EffectOutcome::Program { name, outcome } => {
                 return self.responded(path, self.executor.printed(&name, outcome));
             }
-            Came::Reply { url, reply } => {
+            EffectOutcome::Reply { url, reply } => {
                 return self.responded(path, self.executor.responded(&url, reply));
             }
-            Came::Child(ran) => {
+            EffectOutcome::Child(ran) => {
                 let ended = ran.and_then(|id| ended_child(self.space, &self.session, id));
                 return match ended {
                     Ok(Some((answer, by))) => self.answer(path, answer, by),

@@ -15,15 +15,15 @@ use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
 use agentic_store::git::FileMode;
 
-use super::children::{Child, adopted, begins_a_session, close_policy, run_id};
+use super::begin::{Begin, KeySource};
+use super::children::{Child, adopted, begins_a_session, close_policy, run_id, runs_a_flow};
 use super::drive::Driver;
 use super::folder::Folder;
-use super::language::language_of;
+use super::language::{flow_object, language_of};
 use super::listing::with_key;
 use super::recent::read_journal;
-use super::shelf::Shelf;
-use super::start::{Begin, KeySource, start_child};
-use super::{flow_object, flow_of, program_of};
+use super::shelf::{Shelf, flow_of, program_of};
+use super::start::start_child;
 use crate::error::ProgramError;
 use crate::{Error, Result, SessionSpace};
 
@@ -252,11 +252,6 @@ pub fn ended_child(
     let driver = Driver::load(space, &id)?;
     let end = driver.session().end();
     Ok(end.map(|end| (for_parent(space, session, answer_of(end)), By::Child(id))))
-}
-
-/// Says whether an agent is spawned to run something.
-pub fn runs_a_flow(request: &Request) -> bool {
-    request.payload.get("flow").is_some() || request.payload.get("program").is_some()
 }
 
 /// Gives a program of the result of a child what its language is given.

@@ -19,8 +19,9 @@ use super::language::kinds_of;
 use super::listing::newest_with_key;
 use super::load::replay_error;
 use super::recent::read_journal;
+use super::seal;
 use super::shelf::Shelf;
-use super::{flow_of, program_of, seal};
+use super::shelf::{flow_of, program_of};
 use crate::error::{ProgramError, RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
 

@@ -17,14 +17,12 @@ use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{Refused, SIGNALS_MAX, SessionId, Signal};
 use agentic_store::file::{self, Persistence};
 
-use super::drive::Driver;
+use super::drive::{Driver, LOOK_EVERY};
 use super::folder::{Folder, damaged};
 use crate::error::{ProgramError, SessionError};
 use crate::unique::unique_number;
 use crate::{Error, Result, SessionSpace};
 
-/// How often a driver looks for letters while it is at work.
-pub const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often a sender looks whether the driver has gone.
 const KNOCK_EVERY: Duration = Duration::from_millis(10);
 /// How long the sender of a signal waits for the driver to take it in. It is safe either way.

@@ -9,8 +9,7 @@ use agentic_replay::{
 use super::executor::{Assignment, Executor};
 use super::folder::{Folder, Values, damaged};
 use super::language::engine_of;
-use super::program_of;
-use super::shelf::Shelf;
+use super::shelf::{Shelf, program_of};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 

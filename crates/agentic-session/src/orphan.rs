@@ -11,7 +11,8 @@ use agentic_providers::process::{Charge, Orphan, orphans};
 use agentic_replay::{Hold, Path, Performance};
 
 use super::drive::{Driver, Running};
-use super::work::{Came, Work};
+use super::outcome::EffectOutcome;
+use super::work::Work;
 use crate::Result;
 
 /// What happens to programs that live.
@@ -107,12 +108,12 @@ impl Driver<'_> {
 }
 
 /// Waits for programs, or ends them; says whether all are over.
-pub fn settle(programs: &[Orphan], remaining: Remaining, flag: &CancelFlag) -> Came {
+pub fn settle(programs: &[Orphan], remaining: Remaining, flag: &CancelFlag) -> EffectOutcome {
     let is_over = |program: &Orphan| match remaining {
         Remaining::AwaitedFirst => program.wait(flag) || program.end(flag.grace()),
         Remaining::Ended => program.end(flag.grace()),
     };
     // Each of them, whatever became of the one before.
     let n_over = programs.iter().filter(|program| is_over(program)).count();
-    Came::Orphans { are_over: n_over == programs.len() }
+    EffectOutcome::Orphans { are_over: n_over == programs.len() }
 }

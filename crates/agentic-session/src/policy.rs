@@ -6,12 +6,10 @@
 
 mod check;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use agentic_model::{Instant, Oid, Value, json};
+use agentic_model::{Instant, Value};
 use agentic_replay::{HoldReason, Request};
 
-use crate::decision::{Action, Decision};
+use crate::action::Action;
 
 pub use self::check::check_hold;
 pub(crate) use self::check::check_policy;
@@ -120,31 +118,6 @@ impl Policy {
     /// Tells whether it is too late to decide.
     pub fn is_overdue(&self, now: Instant) -> bool {
         self.deadline.is_some_and(|deadline| deadline <= now)
-    }
-
-    /// Finds the decision that settles a hold: the one that completes the number of people who must
-    /// give this answer. Everybody counts once, by their first answer.
-    pub fn settle<'d>(&self, found: &'d [(Oid, Decision)]) -> Option<(Oid, &'d Decision)> {
-        let mut heard = BTreeSet::new();
-        let mut votes: BTreeMap<(Action, String), usize> = BTreeMap::new();
-        for (commit, decision) in found {
-            if !heard.insert(&decision.principal) {
-                continue;
-            }
-            let needed = match decision.action {
-                Action::Approve | Action::Edit | Action::Respond => self.need,
-                Action::Reject => self.rejections,
-                Action::Expire | Action::Withdrawn => 1,
-            };
-            let value = decision.value.as_ref().filter(|_| decision.action != Action::Reject);
-            let answer = (decision.action, value.map(json::to_text).unwrap_or_default());
-            let n_votes = votes.entry(answer).or_default();
-            *n_votes += 1;
-            if *n_votes >= needed {
-                return Some((*commit, decision));
-            }
-        }
-        None
     }
 }
 

@@ -6,22 +6,17 @@
 //! lost; with 1 if it has not, and the effect is performed. Anything else is no answer: a human is
 //! asked as without it.
 
-use std::time::Duration;
-
-use agentic_model::{Map, Value};
+use agentic_model::Value;
 use agentic_providers::host::CancelFlag;
 use agentic_replay::{Answer, By, Performance};
 
 use super::drive::{Driver, Running};
 use super::folder::damaged;
-use super::process::{Ended, Process, is_program};
+use super::outcome::ExecOutcome;
+use super::process::{PROBE, Process, probe_of};
 use super::work::Work;
 use crate::Result;
 
-/// How long a probe may run.
-pub const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The field of a payload that names the probe.
-const PROBE: &str = "probe";
 /// How a probe ends whose effect has happened.
 const HAPPENED: i64 = 0;
 /// How it ends when the effect has not.
@@ -57,7 +52,7 @@ impl Driver<'_> {
     }
 
     /// Takes in what a probe came to.
-    pub(super) fn probed(&mut self, performance: &Performance, ended: Ended) -> Result<()> {
+    pub(super) fn probed(&mut self, performance: &Performance, ended: ExecOutcome) -> Result<()> {
         let path = &performance.request.path;
         let status = match &ended.answer {
             Answer::Ok(value) => value.get("status").and_then(Value::as_int),
@@ -74,25 +69,4 @@ impl Driver<'_> {
             _ => Ok(()),
         }
     }
-}
-
-/// Reads the probe that a payload names, as the payload of an `exec` that runs in the same folder.
-/// Nothing if it names none; an error if what it names is no program.
-pub fn probe_of(payload: &Value) -> Option<std::result::Result<Value, &'static str>> {
-    let mut probe = match payload.get(PROBE)? {
-        line @ Value::Text(_) => Map::from([("command".to_owned(), line.clone())]),
-        words @ Value::List(_) => Map::from([("argv".to_owned(), words.clone())]),
-        Value::Map(probe) => probe.clone(),
-        Value::Null
-        | Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Bytes(_)
-        | Value::Link(_) => Map::new(),
-    };
-    if let Some(folder) = payload.get("cwd") {
-        probe.entry("cwd".to_owned()).or_insert_with(|| folder.clone());
-    }
-    let probe = Value::Map(probe);
-    Some(is_program(&probe).then_some(probe).ok_or("`probe` is no program"))
 }

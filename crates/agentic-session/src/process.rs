@@ -12,8 +12,8 @@ use agentic_providers::process::{Environment, Input, Launch, Leftover, Running};
 use agentic_replay::{Answer, Failure, Path, Performance, Request, Stopped};
 use rustix::process::Signal;
 
-use super::probe::{self, probe_of};
-use super::work::Came;
+use super::backlog::wanted;
+use super::outcome::{EffectOutcome, ExecOutcome};
 
 /// How long a program may run unless the request says otherwise.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -26,26 +26,13 @@ const POLL: Duration = Duration::from_millis(2);
 /// How long a program that was told to stop is waited for.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long a probe may run.
+const PROBE_TIME_LIMIT: Duration = Duration::from_secs(60);
+/// The field of a payload that names the probe.
+pub const PROBE: &str = "probe";
+
 /// The status by which a program says that it failed for the time being: `EX_TEMPFAIL`.
 const STATUS_TRY_AGAIN: i32 = 75;
-
-/// What a program came to.
-#[derive(Debug)]
-pub struct Ended {
-    /// The answer that it gives.
-    pub answer: Answer,
-    /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
-    /// itself.
-    pub fault: Option<String>,
-    /// Why it did not begin, where that is a fault of our own disk: the request has no answer then.
-    pub no_room: Option<std::io::Error>,
-}
-
-impl From<Answer> for Ended {
-    fn from(answer: Answer) -> Ended {
-        Ended { answer, fault: None, no_room: None }
-    }
-}
 
 /// A program under way.
 pub struct Process {
@@ -60,7 +47,7 @@ impl Process {
         performance: &Performance,
         folder: &FolderPath,
         flag: CancelFlag,
-        arrivals: mpsc::Sender<(Path, Came)>,
+        arrivals: mpsc::Sender<(Path, EffectOutcome)>,
     ) -> Process {
         let request = Arc::clone(&performance.request);
         let folder = folder.to_owned();
@@ -71,7 +58,7 @@ impl Process {
                 Some(Ok(_)) | None => run(&request.payload, &folder, Bounds { limit, stop }),
             };
             // A driver that has gone away reads the doubt from its records.
-            let _ = arrivals.send((request.path.clone(), Came::Exec(ended)));
+            let _ = arrivals.send((request.path.clone(), EffectOutcome::Exec(ended)));
         })
     }
 
@@ -80,13 +67,13 @@ impl Process {
         performance: &Performance,
         (probe, folder): (Value, &FolderPath),
         flag: CancelFlag,
-        arrivals: mpsc::Sender<(Path, Came)>,
+        arrivals: mpsc::Sender<(Path, EffectOutcome)>,
     ) -> Process {
         let path = performance.request.path.clone();
         let folder = folder.to_owned();
         Process::begin(flag, move |stop| {
-            let ended = run(&probe, &folder, Bounds { limit: probe::TIME_LIMIT, stop });
-            let _ = arrivals.send((path, Came::Probe(ended)));
+            let ended = run(&probe, &folder, Bounds { limit: PROBE_TIME_LIMIT, stop });
+            let _ = arrivals.send((path, EffectOutcome::Probe(ended)));
         })
     }
 
@@ -119,7 +106,7 @@ fn time_limit(request: &Request) -> Duration {
     request.timeout_ms.or(own).map_or(TIME_LIMIT, Duration::from_millis)
 }
 
-fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> Ended {
+fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> ExecOutcome {
     let Some(argv) = command_of(payload) else {
         let needs = "`exec` needs `argv`, a list of texts, or `command`, a text";
         return failed("bad-request", needs).into();
@@ -168,20 +155,20 @@ fn run(payload: &Value, folder: &FolderPath, bounds: Bounds<'_>) -> Ended {
         ("stdout".to_owned(), stdout.text()),
         ("stderr".to_owned(), stderr.text()),
     ])));
-    let may_try_again = status == STATUS_TRY_AGAIN && super::retry::wanted(payload).is_some();
+    let may_try_again = status == STATUS_TRY_AGAIN && wanted(payload).is_some();
     let fault = may_try_again.then(|| format!("the program ended with status {status}"));
-    Ended { answer, fault, no_room: None }
+    ExecOutcome { answer, fault, no_room: None }
 }
 
 /// Tells what came of a program that could not be started. Some reasons pass by themselves.
-fn not_started(error: std::io::Error) -> Ended {
+fn not_started(error: std::io::Error) -> ExecOutcome {
     use std::io::ErrorKind::{ExecutableFileBusy, OutOfMemory, ResourceBusy, WouldBlock};
     use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     let message = format!("cannot start the program: {error}");
     let passes =
         matches!(error.kind(), ExecutableFileBusy | OutOfMemory | ResourceBusy | WouldBlock);
     let is_full = matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull);
-    Ended {
+    ExecOutcome {
         answer: failed("exec", &message),
         fault: passes.then_some(message),
         no_room: is_full.then_some(error),
@@ -189,8 +176,29 @@ fn not_started(error: std::io::Error) -> Ended {
 }
 
 /// Says whether a payload names a program that can be started.
-pub fn is_program(payload: &Value) -> bool {
+fn is_program(payload: &Value) -> bool {
     command_of(payload).is_some()
+}
+
+/// Reads the probe that a payload names, as the payload of an `exec` that runs in the same folder.
+/// Nothing if it names none; an error if what it names is no program.
+pub fn probe_of(payload: &Value) -> Option<std::result::Result<Value, &'static str>> {
+    let mut probe = match payload.get(PROBE)? {
+        line @ Value::Text(_) => Map::from([("command".to_owned(), line.clone())]),
+        words @ Value::List(_) => Map::from([("argv".to_owned(), words.clone())]),
+        Value::Map(probe) => probe.clone(),
+        Value::Null
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Bytes(_)
+        | Value::Link(_) => Map::new(),
+    };
+    if let Some(folder) = payload.get("cwd") {
+        probe.entry("cwd".to_owned()).or_insert_with(|| folder.clone());
+    }
+    let probe = Value::Map(probe);
+    Some(is_program(&probe).then_some(probe).ok_or("`probe` is no program"))
 }
 
 fn command_of(payload: &Value) -> Option<Vec<String>> {

@@ -22,8 +22,9 @@ use super::folder::{Folder, Values, damaged};
 use super::recent::read_journal;
 use super::segment::Segments;
 use super::{own, seal, summary};
+use crate::action::Action;
 use crate::decide::Policy;
-use crate::decision::{Action, Decision};
+use crate::decision::Decision;
 use crate::trust::{self, Look};
 use crate::{Result, SessionSpace};
 
@@ -112,7 +113,7 @@ fn check_objects(segments: &Segments<'_>, journal: &Journal, proof: &mut Proof) 
     for flow in &flows {
         // The copy that travels, and wherever else it is.
         if notes.object(*flow)?.is_none() {
-            super::flow_of(space, &Folder::of(space, &id), flow)?;
+            super::shelf::flow_of(space, &Folder::of(space, &id), flow)?;
         }
     }
     proof.n_objects = named.len() + flows.len();

@@ -12,8 +12,8 @@ use agentic_replay::{Hold, Link, Note, Path, Progress};
 
 use super::drive::Driver;
 use super::folder::damaged;
+use crate::Result;
 use crate::trust::{self, Look};
-use crate::{Result, SessionSpace};
 
 impl Driver<'_> {
     /// Publishes the holds that are not, or whose head the branch has left, with the records of
@@ -64,13 +64,4 @@ impl Driver<'_> {
 /// Returns where the request is that a record asks, if it asks one.
 fn asked_in(link: &Link) -> Option<&Path> {
     link.record.body.as_ask().map(|ask| &ask.path)
-}
-
-/// Returns the head on which a decision finds a hold: that on which it was published, or the head
-/// of the branch where that has left it.
-pub fn standing_head(space: &SessionSpace, published: Option<&str>, head: Oid) -> Result<Oid> {
-    match published.and_then(|published| Oid::parse(published).ok()) {
-        Some(published) if space.repository().is_ancestor(published, head)? => Ok(published),
-        Some(_) | None => Ok(head),
-    }
 }

@@ -5,41 +5,21 @@
 //! itself is taken in as it was made. Where a log does not continue what was read of it, because its
 //! end was repaired meanwhile, it is read from the beginning. Errors are not remembered.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use agentic_replay::{Body, HashedRecord, Journal, Link, SessionId};
-use agentic_space::locked;
-use agentic_store::journal::{self, Place};
+use agentic_replay::{HashedRecord, Journal, SessionId};
+use agentic_store::journal;
 
 use super::beginning::Beginning;
 use super::block;
 use super::folder::{Folder, damaged};
+use super::known::KnownJournal;
 use super::own::{self, OwnRecords};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};
 
-/// How many journals are remembered: a session, those that wait for each other with it, and those
-/// that it is compared with.
-const JOURNALS_MAX: usize = 4;
 /// How many forks of forks are followed.
 const FORKS_MAX: usize = 4096;
-
-/// The journals that were looked at last, the latest one first.
-#[derive(Debug, Default)]
-pub struct Recent(Mutex<VecDeque<Known>>);
-
-/// A journal as far as it was read.
-#[derive(Debug)]
-struct Known {
-    id: SessionId,
-    journal: Arc<Journal>,
-    /// The bytes of the session's own records.
-    frames: Vec<Vec<u8>>,
-    /// Where they end in its log; nothing if that lacks some, and they were read from its sealed
-    /// segments.
-    end: Option<Place>,
-}
 
 /// Reads the journal of a session; of a fork, with the records that it shares.
 ///
@@ -91,104 +71,36 @@ pub fn restore_journal(space: &SessionSpace, folder: &Folder) -> Result<Arc<Jour
 }
 
 /// Takes what is known of a session, up to now. Another thread that looks meanwhile reads for itself.
-fn read_known(space: &SessionSpace, id: &SessionId) -> Result<Known> {
-    let known = space.recent().take(id).and_then(|known| known.read_on(space));
-    known.map_or_else(|| Known::read(space, id), Ok)
+fn read_known(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
+    let known = space.recent().take(id).and_then(|known| read_on(known, space));
+    known.map_or_else(|| read_whole(space, id), Ok)
 }
 
-impl Recent {
-    /// Takes in records that were appended to the log of a session just now, from one place in it to
-    /// another.
-    pub fn appended(&self, id: &SessionId, links: Vec<Link>, (from, to): (Place, Place)) {
-        let mut links = links.into_iter();
-        let known = match self.take(id) {
-            Some(known) => Some(known).filter(|known| known.end == Some(from)),
-            None if from.is_beginning() => links.next().and_then(|first| self.begin(id, first)),
-            None => None,
-        };
-        if let Some(known) = known.and_then(|known| known.grow(links, to)) {
-            self.keep(known);
+/// Reads the whole journal of a session.
+fn read_whole(space: &SessionSpace, id: &SessionId) -> Result<KnownJournal> {
+    let OwnRecords { frames, end } = own::read(space, id)?;
+    let journal = match Journal::read(&frames) {
+        Ok(journal) => journal,
+        // The records of a fork alone are no journal.
+        Err(_) => {
+            let shared = shared(space, id, &frames)?;
+            let journal = Journal::read(shared.iter().chain(&frames));
+            journal.map_err(|error| damaged(id, &error.to_string()))?
         }
-    }
-
-    /// Begins with the first record of a session. That of a fork follows records of its parent, which
-    /// was read if it was forked just now.
-    fn begin(&self, id: &SessionId, first: Link) -> Option<Known> {
-        let Body::Start(start) = &first.record.body else { return None };
-        let journal = match start.parent {
-            None => Journal::read([&first.bytes]).ok()?,
-            Some(point) => {
-                let recent = locked(&self.0);
-                let parent = recent.iter().find(|known| known.id == point.session)?;
-                let mut journal = parent.journal.up_to(point.seq);
-                journal.push(first.record, first.hash).ok()?;
-                journal
-            }
-        };
-        Some(Known { id: *id, journal: Arc::new(journal), frames: vec![first.bytes], end: None })
-    }
-
-    /// Takes in that the records of a session stand elsewhere in its log now.
-    pub fn moved(&self, id: &SessionId, from: Place, to: Place) {
-        let mut recent = locked(&self.0);
-        let known = recent.iter_mut().find(|known| known.id == *id && known.end == Some(from));
-        if let Some(known) = known {
-            known.end = Some(to);
-        }
-    }
-
-    fn take(&self, id: &SessionId) -> Option<Known> {
-        let mut recent = locked(&self.0);
-        let at = recent.iter().position(|known| known.id == *id)?;
-        recent.remove(at)
-    }
-
-    fn keep(&self, known: Known) {
-        let mut recent = locked(&self.0);
-        // Another thread may have read it meanwhile.
-        recent.retain(|other| other.id != known.id);
-        recent.push_front(known);
-        recent.truncate(JOURNALS_MAX);
-    }
+    };
+    Ok(KnownJournal { id: *id, journal: Arc::new(journal), frames, end })
 }
 
-impl Known {
-    /// Reads the whole journal of a session.
-    fn read(space: &SessionSpace, id: &SessionId) -> Result<Known> {
-        let OwnRecords { frames, end } = own::read(space, id)?;
-        let journal = match Journal::read(&frames) {
-            Ok(journal) => journal,
-            // The records of a fork alone are no journal.
-            Err(_) => {
-                let shared = shared(space, id, &frames)?;
-                let journal = Journal::read(shared.iter().chain(&frames));
-                journal.map_err(|error| damaged(id, &error.to_string()))?
-            }
-        };
-        Ok(Known { id: *id, journal: Arc::new(journal), frames, end })
+/// Reads on behind what is known; nothing if the log does not continue it.
+fn read_on(mut known: KnownJournal, space: &SessionSpace) -> Option<KnownJournal> {
+    let log = Folder::of(space, &known.id).log();
+    let (frames, end) = journal::payloads_after(&log, known.end?).ok()?;
+    let frames = block::expand(frames).ok()?;
+    if !frames.is_empty() {
+        Arc::make_mut(&mut known.journal).read_on(&frames).ok()?;
+        known.frames.extend(frames);
     }
-
-    /// Takes in records that continue the journal.
-    fn grow(mut self, links: impl Iterator<Item = Link>, end: Place) -> Option<Known> {
-        let journal = Arc::make_mut(&mut self.journal);
-        for link in links {
-            journal.push(link.record, link.hash).ok()?;
-            self.frames.push(link.bytes);
-        }
-        Some(Known { end: Some(end), ..self })
-    }
-
-    /// Reads on behind what is known; nothing if the log does not continue it.
-    fn read_on(mut self, space: &SessionSpace) -> Option<Known> {
-        let log = Folder::of(space, &self.id).log();
-        let (frames, end) = journal::payloads_after(&log, self.end?).ok()?;
-        let frames = block::expand(frames).ok()?;
-        if !frames.is_empty() {
-            Arc::make_mut(&mut self.journal).read_on(&frames).ok()?;
-            self.frames.extend(frames);
-        }
-        Some(Known { end: Some(end), ..self })
-    }
+    Some(KnownJournal { end: Some(end), ..known })
 }
 
 /// Reads the bytes of the records that a fork shares with those it was forked from, oldest first.

@@ -9,7 +9,7 @@ use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
 use super::recent::read_journal;
-use super::{flow_of, program_of};
+use super::shelf::{flow_of, program_of};
 use crate::{Error, Result, SessionSpace};
 
 /// What a replay found.

@@ -9,13 +9,12 @@ use agentic_replay::{
     Delivery, Event, Program, Seed, Session, SessionId, Setting, Start, TraceDetail, Turn,
 };
 
-use super::flow_of;
 use super::folder::{Folder, Values};
 use super::language::engine_of;
 use super::language::kinds_of;
 use super::load::replay_error;
 use super::recent::read_journal;
-use super::shelf::Shelf;
+use super::shelf::{Shelf, flow_of};
 use crate::{Result, SessionSpace};
 
 /// Tells `listener` what the program of a session said so far, trace events included, in order.

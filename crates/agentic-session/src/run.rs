@@ -6,13 +6,13 @@ use agentic_replay::{Body, Journal, Program as _, Session, SessionId, Setting, T
 
 use super::beginning::Beginning;
 use super::executor::Executor;
-use super::flow_of;
 use super::folder::{Folder, Values};
 use super::language::{engine_of, kinds_of, language_of};
 use super::listing::{newest_with_key, with_key};
 use super::load::replay_error;
 use super::recent::read_journal;
 use super::shelf::Shelf;
+use super::shelf::flow_of;
 use super::{State, summary};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};

@@ -2,14 +2,15 @@
 
 use std::cell::RefCell;
 
+use agentic_lang_agent::Capture;
 use agentic_model::{Cid, Object};
 use agentic_replay::record::is_allowed;
 use agentic_replay::{Engine, Language, PinnedProgram, Places, Program, ProgramFault, TraceDetail};
 
 use super::children::run_id;
-use super::flow_of;
 use super::folder::Folder;
 use super::language::{language_of, of_fault, registered};
+use super::observer::Observer;
 use super::performer::{Performer, PerformerSetting, RunSetting};
 use crate::{Result, SessionSpace};
 
@@ -103,5 +104,37 @@ impl Shelf<'_> {
             (ProgramFault::MissingPart { .. }, Some(error)) => error,
             _ => of_fault(flow, fault),
         })
+    }
+}
+
+/// Makes a run of the flow that an object holds, with the flows that it imports, as a version of its
+/// language runs it.
+pub(crate) fn program_of(
+    space: &SessionSpace,
+    folder: &Folder,
+    flow: &Object,
+    engine: &Engine,
+) -> Result<Box<dyn Program>> {
+    program_heard(Shelf { space, folder, given: &[] }, flow, engine)
+}
+
+/// Makes such a run, which traces what it does if somebody wants to hear that.
+pub(crate) fn program_heard(
+    shelf: Shelf<'_>,
+    flow: &Object,
+    engine: &Engine,
+) -> Result<Box<dyn Program>> {
+    let detail = match shelf.space.observer().map(Observer::trace) {
+        Some(Capture::On) => TraceDetail::Everything,
+        Some(Capture::Off) | None => TraceDetail::Told,
+    };
+    shelf.program(flow, engine, detail)
+}
+
+/// Reads the object of a flow: from the session's own folder, else from wherever the space has it.
+pub(crate) fn flow_of(space: &SessionSpace, folder: &Folder, cid: &Cid) -> Result<Object> {
+    match folder.read_object(cid)? {
+        Some(bytes) => Ok(Object::decode(&bytes)?),
+        None => Ok(space.object(*cid)?),
     }
 }

@@ -8,8 +8,8 @@ use agentic_model::AgentName;
 use agentic_providers::host::{CancelFlag, GRACE_DEFAULT};
 use agentic_space::Space;
 
-use crate::recent::Recent;
-use crate::trust::Verified;
+use crate::known::RecentJournals;
+use crate::verified::SeenSignatures;
 use crate::{Observer, Result};
 
 /// How a space is opened for sessions.
@@ -34,9 +34,9 @@ pub struct SessionSpace {
     stop: CancelFlag,
     grace: Option<Duration>,
     /// The journals of the sessions that verbs looked at last.
-    recent: Recent,
+    recent: RecentJournals,
     /// What was seen of the signatures of decisions.
-    verified: Verified,
+    verified: SeenSignatures,
 }
 
 impl SessionSpace {
@@ -59,17 +59,17 @@ impl SessionSpace {
 
     fn with(space: Space, options: Options) -> SessionSpace {
         let Options { space: _, observer, stop, grace } = options;
-        let (recent, verified) = (Recent::default(), Verified::default());
+        let (recent, verified) = (RecentJournals::default(), SeenSignatures::default());
         SessionSpace { space, observer, stop, grace, recent, verified }
     }
 
     /// Returns the journals of sessions that were read already.
-    pub(crate) fn recent(&self) -> &Recent {
+    pub(crate) fn recent(&self) -> &RecentJournals {
         &self.recent
     }
 
     /// Returns what was seen of signatures already.
-    pub(crate) fn verified(&self) -> &Verified {
+    pub(crate) fn verified(&self) -> &SeenSignatures {
         &self.verified
     }
 

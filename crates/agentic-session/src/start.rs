@@ -1,50 +1,23 @@
 //! Starting, resuming and stopping sessions.
 
-use agentic_model::{AgentName, Object, Value, canonical};
+use agentic_model::{Object, Value, canonical};
 use agentic_replay::record::{CancelMode, CancelRecord};
 use agentic_replay::{Opening, Session, SessionId, Signal, parent_of};
 
+use super::begin::{Begin, KeySource, bad};
 use super::children::Child;
 use super::drive::Driver;
 use super::executor::{Assignment, Executor};
 use super::folder::Folder;
 use super::inbox::{self, Letter};
-use super::language::{kinds_of, language_of};
+use super::language::kinds_of;
 use super::listing::{list_open, with_key};
 use super::recent::read_journal;
-use super::shelf::Shelf;
-use super::{program_heard, seal};
-use crate::decide::VALUE_BYTES_MAX;
-use crate::error::{ProgramError, RequestError, SessionError};
+use super::seal;
+use super::shelf::{Shelf, flow_of, program_heard};
+use crate::draft::VALUE_BYTES_MAX;
+use crate::error::{RequestError, SessionError};
 use crate::{Error, Result, SessionSpace};
-
-/// What a session begins with.
-#[derive(Debug, Clone)]
-pub struct Begin {
-    /// The agent it runs as.
-    pub agent: AgentName,
-    /// The flow, as its object.
-    pub flow: Object,
-    /// The pieces that the flow names and that are kept nowhere yet.
-    pub parts: Vec<Object>,
-    /// The input of the flow.
-    pub input: Value,
-    /// The start key.
-    pub key: String,
-    /// Where it comes from.
-    pub key_source: KeySource,
-    /// The kinds of effects that it may perform unasked.
-    pub allow: Vec<String>,
-}
-
-/// Where a start key comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeySource {
-    /// Somebody named it, who may have done so before.
-    Named,
-    /// It was made for this start: no session has it.
-    Fresh,
-}
 
 /// How much of a session is recorded when it is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,41 +26,6 @@ enum Extent {
     All,
     /// Its start alone.
     StartOnly,
-}
-
-impl Begin {
-    /// Derives the id of the session that this begins, or began.
-    ///
-    /// # Errors
-    /// Fails when the input has no canonical form.
-    pub fn session(&self) -> Result<SessionId> {
-        self.opening(None)?.session().map_err(bad)
-    }
-
-    /// Allows what stays inside the space: it needs nobody's leave.
-    fn with_own_allowed(mut self) -> Begin {
-        self.allow.extend(["commit".to_owned(), "spawn".to_owned()]);
-        self.allow.sort();
-        self.allow.dedup();
-        self
-    }
-
-    fn opening(&self, head: Option<String>) -> Result<Opening> {
-        Ok(Opening {
-            agent: self.agent.clone(),
-            flow: self.flow.cid(),
-            engine: language_of(&self.flow)?.engine(),
-            input: self.input.clone(),
-            key: self.key.clone(),
-            allow: self.allow.clone(),
-            head,
-            configuration: None,
-        })
-    }
-}
-
-fn bad(error: agentic_model::canonical::CanonicalError) -> Error {
-    Error::Program(ProgramError::BadRequest { reason: error.to_string() })
 }
 
 /// Starts a session, or returns the one that was started with the same agent, flow, input and key,
@@ -221,7 +159,7 @@ fn follow_up(space: &SessionSpace, driver: Driver<'_>) -> Result<()> {
         drop(ran);
         ran = match (end.continued_with(), parent_of(&start.key)) {
             (Some(state), _) => {
-                let flow = super::flow_of(space, &Folder::of(space, &id), &flow)?;
+                let flow = flow_of(space, &Folder::of(space, &id), &flow)?;
                 let (agent, allow, input) = (start.agent, start.allow, state.clone());
                 {
                     let (key, parts) = (format!("continue {id}"), Vec::new());

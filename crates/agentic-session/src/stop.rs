@@ -9,6 +9,7 @@ use agentic_replay::{
     Answer, By, EffectClass, Handling, Request, SessionId, Stopped, Withdrawn, child_key,
 };
 
+use super::backlog::Backlog;
 use super::children::{Close, begins_a_session, child_of, close_policy};
 use super::drive::Driver;
 use super::effect::ended_child;
@@ -16,7 +17,6 @@ use super::folder::damaged;
 use super::inbox::{self, Letter};
 use super::listing::newest_with_key;
 use super::recent::read_journal;
-use super::retry::Backlog;
 use crate::decide::{self, Action, Decision};
 use crate::error::SessionError;
 use crate::{Error, Result, SessionSpace};

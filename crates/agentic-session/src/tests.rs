@@ -11,7 +11,8 @@ use agentic_store::git::run_git;
 use agentic_store::journal::Log;
 
 use super::folder::Folder;
-use super::{State, flow_object, program_of, resume};
+use super::shelf::program_of;
+use super::{State, flow_object, resume};
 use crate::decide::{Action, ApprovalScope, Draft, decide};
 use crate::doctor::{Treatment, examine};
 use crate::error::{RequestError, SessionError};

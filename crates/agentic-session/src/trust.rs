@@ -7,18 +7,19 @@
 //! is shown, and decides nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 
 use agentic_model::commit::Claims;
 use agentic_model::{AgentName, Instant, Oid, Value};
 use agentic_replay::{Body, By, Journal, OpenHold, Path, RequestId, SessionId, StartRecord};
-use agentic_space::locked;
 use agentic_store::Stream;
 use agentic_store::journal::{self, GitObject};
 
-use crate::decide::{Draft, check};
+use crate::admission::check;
 use crate::decision::Decision;
+use crate::draft::Draft;
 use crate::policy::Policy;
+pub use crate::verified::Look;
+use crate::verified::Seen;
 use crate::{Result, SessionSpace};
 use crate::{recent, summary};
 
@@ -27,23 +28,6 @@ const DECIDERS: &str = "agentic.deciders";
 /// After how many commits of a branch one more is looked at of what it was when a hold was put
 /// before people.
 const COMMITS_PER_LOOK: usize = 4;
-
-/// Whether signatures may be looked at: a program of the user's may run for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
-    /// They may.
-    Free,
-    /// They may not, because a lock is held: what was seen before counts.
-    Locked,
-}
-
-/// What was seen of signatures: the message of a commit if one of some keys signed it. There are no
-/// more than there are commits that say they decide something.
-#[derive(Debug, Default)]
-pub(crate) struct Verified(Mutex<BTreeMap<Question, Option<String>>>);
-
-/// Which commit, and by which keys.
-type Question = (Oid, Vec<String>);
 
 /// The commits that say they decide one request, oldest first.
 #[derive(Debug, Default)]
@@ -316,7 +300,7 @@ fn signed(
     if keys.is_empty() {
         return Ok(Signed::No);
     }
-    let message = match space.verified().message(space, commit, keys, look)? {
+    let message = match space.verified().message(space.repository(), commit, keys, look)? {
         Seen::Signed(message) => message,
         Seen::NotSigned => return Ok(Signed::No),
         Seen::Nothing => return Ok(Signed::Unseen),
@@ -329,39 +313,6 @@ fn signed(
     let may = hold.is_some_and(|hold| decision.request == *id && may(space, &hold, &decision));
     let counts = may && decision.principal == claim.principal;
     Ok(if counts { Signed::Yes(Box::new(decision)) } else { Signed::No })
-}
-
-/// What is known of the signature of a commit.
-enum Seen {
-    Signed(String),
-    NotSigned,
-    Nothing,
-}
-
-impl Verified {
-    fn message(
-        &self,
-        space: &SessionSpace,
-        commit: Oid,
-        keys: Vec<String>,
-        look: Look,
-    ) -> Result<Seen> {
-        let question = (commit, keys);
-        let known = match look {
-            Look::Locked => locked(&self.0).get(&question).cloned(),
-            // What a key ring holds may be different now.
-            Look::Free => {
-                let found = space.repository().message_signed_by(commit, &question.1)?;
-                locked(&self.0).insert(question, found.clone());
-                Some(found)
-            }
-        };
-        Ok(match known {
-            Some(Some(message)) => Seen::Signed(message),
-            Some(None) => Seen::NotSigned,
-            None => Seen::Nothing,
-        })
-    }
 }
 
 /// Lists the keys by which a person may decide from elsewhere.

@@ -1,4 +1,4 @@
-//! Records that may wait for the next barrier.
+//! Records that may wait for the next barrier, for which `barrier` says when it is.
 //!
 //! A pure request that was answered without a record is computed again after a crash, with the same
 //! answer, and a timer that was due is due again. So a run of them shares one sync: what they led to
@@ -6,12 +6,7 @@
 //! them.
 
 use agentic_model::{Cid, Entry};
-use agentic_replay::{Answer, By, EffectClass, Link, Path, Performance};
-use agentic_store::Durability;
-
-use super::drive::Driver;
-use super::folder::damaged;
-use crate::Result;
+use agentic_replay::Link;
 
 /// How many records wait at most.
 const RECORDS_MAX: usize = 4096;
@@ -22,17 +17,17 @@ const BYTES_MAX: usize = 4 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Unsynced {
     /// Long values, by their id.
-    objects: Vec<(Cid, Vec<u8>)>,
+    pub objects: Vec<(Cid, Vec<u8>)>,
     /// Records, in order.
-    links: Vec<Link>,
+    pub links: Vec<Link>,
     /// Entries for the trace of the agent.
-    entries: Vec<Entry>,
+    pub entries: Vec<Entry>,
     n_bytes: usize,
 }
 
 impl Unsynced {
     /// Adds what one answer led to.
-    fn add(&mut self, objects: Vec<(Cid, Vec<u8>)>, links: Vec<Link>, entries: Vec<Entry>) {
+    pub fn add(&mut self, objects: Vec<(Cid, Vec<u8>)>, links: Vec<Link>, entries: Vec<Entry>) {
         self.n_bytes += objects.iter().map(|(_, bytes)| bytes.len()).sum::<usize>();
         self.n_bytes += links.iter().map(|link| link.bytes.len()).sum::<usize>();
         self.objects.extend(objects);
@@ -41,65 +36,7 @@ impl Unsynced {
     }
 
     /// Says whether it must not grow any more.
-    fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.links.len() >= RECORDS_MAX || self.n_bytes >= BYTES_MAX
-    }
-}
-
-impl Driver<'_> {
-    /// Takes in an answer that was computed just now.
-    pub(super) fn computed(&mut self, performance: &Performance, answer: Answer) -> Result<()> {
-        let path = &performance.request.path;
-        match performance.class {
-            EffectClass::Pure => self.answer_again(path, answer, By::Executor),
-            EffectClass::Read | EffectClass::Idempotent | EffectClass::Once => {
-                self.answer(path, answer, By::Executor)
-            }
-        }
-    }
-
-    /// Records an answer that would be given again after a crash: nothing in the world has come of
-    /// it. Its record waits for the next barrier.
-    pub(super) fn answer_again(&mut self, path: &Path, answer: Answer, by: By) -> Result<()> {
-        if !self.session.pending().is_empty() {
-            return self.answer(path, answer, by);
-        }
-        agentic_store::fault::point("before-answer")?;
-        let progress = self.session.answered(path, answer, by, self.space.now());
-        let mut progress =
-            progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
-        let is_barrier =
-            !progress.holds.is_empty() || !progress.withdrawn.is_empty() || progress.end.is_some();
-        if is_barrier || self.unsynced.is_full() {
-            return self.take_in(progress);
-        }
-        let entries = self.heard(&std::mem::take(&mut progress.events));
-        let objects = std::mem::take(&mut progress.objects);
-        self.unsynced.add(objects, std::mem::take(&mut progress.links), entries);
-        self.follow(progress)
-    }
-
-    /// Makes durable what waited for a barrier. What was said comes first: a crash in between has
-    /// it said again, not lost.
-    pub(super) fn flush(&mut self) -> Result<()> {
-        let waiting = std::mem::take(&mut self.unsynced);
-        self.append_entries(waiting.entries)?;
-        self.append(&waiting.objects, waiting.links)
-    }
-
-    /// Makes records durable, and the long values that they refer to.
-    pub(super) fn append(&mut self, objects: &[(Cid, Vec<u8>)], links: Vec<Link>) -> Result<()> {
-        if links.is_empty() {
-            return Ok(());
-        }
-        for (cid, bytes) in objects {
-            self.folder.keep_object(cid, bytes)?;
-        }
-        let payloads: Vec<&[u8]> = links.iter().map(|link| link.bytes.as_slice()).collect();
-        let before = self.log.end();
-        // `--durability git` does not apply to sessions: what was answered is never asked again.
-        self.log.append(&payloads, Durability::Full)?;
-        self.space.recent().appended(&self.folder.id, links, (before, self.log.end()));
-        Ok(())
     }
 }

@@ -5,19 +5,19 @@ use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant as Moment};
 
-use agentic_providers::credential::{Caller, Result as CredentialResult};
-use agentic_providers::endpoint::{Call, Exchange, Reply};
-use agentic_providers::executable::{Executable, Outcome};
+use agentic_providers::credential::Caller;
+use agentic_providers::endpoint::{Call, Exchange};
+use agentic_providers::executable::Executable;
 use agentic_providers::host::CancelFlag;
 use agentic_providers::process::{Charge, Orphan};
-use agentic_providers::provider::Response;
-use agentic_replay::{Path, Performance, SessionId, Stopped};
+use agentic_replay::{Path, Performance, Stopped};
 
 use super::children::Child;
 use super::observer::{self, Observer};
 use super::orphan::{self, Remaining};
+use super::outcome::EffectOutcome;
 use super::performer::CommandLine;
-use super::process::{Ended, Process};
+use super::process::Process;
 use super::provision::ProviderCall;
 use super::start::start_child;
 use crate::{Options, SessionSpace};
@@ -28,37 +28,6 @@ pub(super) const TIME_LIMIT: Duration = Duration::from_secs(600);
 const KILLED_WITHIN: Duration = Duration::from_millis(500);
 /// How often a program that is to end is looked at.
 const POLL: Duration = Duration::from_millis(2);
-
-/// What work has come to.
-pub(super) enum Came {
-    /// The program of an `exec` ended.
-    Exec(Ended),
-    /// The probe of an effect in doubt ended.
-    Probe(Ended),
-    /// A program of the language ended.
-    Program {
-        /// Its name.
-        name: String,
-        /// How; nothing if it was not started for want of a credential.
-        outcome: CredentialResult<Outcome>,
-    },
-    /// A provider answered.
-    Answer(Response),
-    /// Programs of an earlier driver are waited for no longer.
-    Orphans {
-        /// Whether nothing of them lives.
-        are_over: bool,
-    },
-    /// A child session ran as far as it goes.
-    Child(crate::Result<SessionId>),
-    /// An endpoint said something.
-    Reply {
-        /// Where it is.
-        url: String,
-        /// What; nothing if it was not asked for want of a credential.
-        reply: CredentialResult<Reply>,
-    },
-}
 
 /// Which request some work belongs to, and whom to tell when it is done.
 pub(super) struct Order {
@@ -75,7 +44,7 @@ pub(super) struct Order {
     /// Who makes the call.
     pub caller: Caller,
     /// Who waits.
-    pub waiting: Sender<(Path, Came)>,
+    pub waiting: Sender<(Path, EffectOutcome)>,
 }
 
 /// Work under way.
@@ -117,7 +86,7 @@ impl Task {
             Task::Program(command, folder) => Work::program(command, folder, order),
             Task::Call(call) => Work::call(call, order),
             Task::Provider(call, observer) => Work::start(order, Stopped::Unknown, move |cancel| {
-                Came::Answer(observer::perform(observer.as_ref(), &call, cancel))
+                EffectOutcome::Answer(observer::perform(observer.as_ref(), &call, cancel))
             }),
             Task::Child(child, opener) => Work::child(child, opener, order),
         }
@@ -135,7 +104,7 @@ impl Work {
             limit: order.limit(),
         };
         let caller = order.caller.clone();
-        let (cancel, thread) = Work::run(order, move |cancel| Came::Program {
+        let (cancel, thread) = Work::run(order, move |cancel| EffectOutcome::Program {
             name: executable.argv.first().cloned().unwrap_or_default(),
             outcome: caller.execute(executable, cancel),
         });
@@ -147,7 +116,7 @@ impl Work {
         let exchange =
             Exchange { key: order.key.clone(), limit: order.limit(), headers: Vec::new(), call };
         let caller = order.caller.clone();
-        Work::start(order, Stopped::Unknown, move |cancel| Came::Reply {
+        Work::start(order, Stopped::Unknown, move |cancel| EffectOutcome::Reply {
             url: exchange.call.url.clone(),
             reply: caller.call(exchange, cancel),
         })
@@ -157,14 +126,14 @@ impl Work {
     fn child(child: Child, (folder, options): (PathBuf, Options), order: Order) -> Work {
         Work::start(order, Stopped::Stopped, move |_| {
             let space = SessionSpace::open_as_is(&folder, options);
-            Came::Child(space.and_then(|space| start_child(&space, child)))
+            EffectOutcome::Child(space.and_then(|space| start_child(&space, child)))
         })
     }
 
     fn start(
         order: Order,
         stopped: Stopped,
-        work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
+        work: impl FnOnce(&CancelFlag) -> EffectOutcome + Send + 'static,
     ) -> Work {
         Work::Thread(Work::run(order, work).0, stopped)
     }
@@ -172,7 +141,7 @@ impl Work {
     /// Does the work on a thread of its own.
     fn run(
         order: Order,
-        work: impl FnOnce(&CancelFlag) -> Came + Send + 'static,
+        work: impl FnOnce(&CancelFlag) -> EffectOutcome + Send + 'static,
     ) -> (CancelFlag, JoinHandle<()>) {
         let cancel = order.flag();
         let watched = cancel.clone();
@@ -188,7 +157,7 @@ impl Work {
     pub fn orphans(
         (path, programs): (Path, Vec<Orphan>),
         (flag, remaining): (CancelFlag, Remaining),
-        waiting: Sender<(Path, Came)>,
+        waiting: Sender<(Path, EffectOutcome)>,
     ) -> Work {
         let watched = flag.clone();
         let thread = std::thread::spawn(move || {

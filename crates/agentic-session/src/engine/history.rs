@@ -4,10 +4,10 @@ use agentic_replay::engine::RunEvent;
 use agentic_replay::record::{CancelMode, Outcome, PermitScope, Why};
 use agentic_replay::{Body, By, Path, Record, SessionId};
 
-use crate::flow_of;
 use crate::folder::Folder;
 use crate::recent::read_journal;
 use crate::shelf::Shelf;
+use crate::shelf::flow_of;
 use crate::{Result, SessionSpace};
 
 /// Tells what happened in a run, oldest first.

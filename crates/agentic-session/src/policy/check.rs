@@ -10,8 +10,8 @@ use agentic_plan::Severity;
 use agentic_replay::{Failure, Request};
 
 use super::{ESCALATIONS_MAX, instant};
-use crate::admission;
-use crate::decision::Action;
+use crate::action::Action;
+use crate::schema;
 
 /// The code of the failure.
 const BAD_HOLD: &str = "bad-hold";
@@ -149,7 +149,7 @@ fn check_choices(payload: &Map) -> Checked {
 
 fn check_schema(schema: Option<&Value>) -> Checked {
     let Some(schema) = schema else { return Ok(()) };
-    let read = admission::validator(schema);
+    let read = schema::validator(schema);
     read.map(drop).map_err(|error| Flaw::new("schema", format!("is no JSON Schema: {error}")))
 }
 
@@ -198,7 +198,7 @@ fn check_expiry(payload: &Map) -> Result<Vec<String>, Flaw> {
             return Err(Flaw::new(field, "never happens without a deadline before it"));
         }
         let Some(next) = value.get("escalate") else {
-            return match payload.get("schema").map(|schema| admission::fits(schema, value)) {
+            return match payload.get("schema").map(|schema| schema::fits(schema, value)) {
                 Some(Err(unfit)) => {
                     let reason = format!("does not fit `schema`: {}", unfit.reason);
                     Err(Flaw::new(field, reason))

@@ -1,0 +1,42 @@
+//! What a human offers as an answer to a hold.
+
+use agentic_model::{Instant, Oid, Value};
+
+use crate::action::{Action, ApprovalScope};
+
+/// The longest value of an answer, as JSON, in bytes.
+pub const VALUE_BYTES_MAX: usize = 256 << 10;
+
+/// What a human may offer as an answer.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// What to do.
+    pub action: Action,
+    /// The value, where the action takes one.
+    pub value: Option<Value>,
+    /// For how long it counts.
+    pub scope: ApprovalScope,
+    /// Why.
+    pub rationale: String,
+    /// The hash that the request must have.
+    pub expect: Option<String>,
+    /// Who decides.
+    pub principal: String,
+    /// Through what.
+    pub client: &'static str,
+    /// What a human was shown before deciding, where something was.
+    pub shown: Option<Shown>,
+    /// The unverified decision that this one makes its own, and who it says made it.
+    pub accepts: Option<(Oid, String)>,
+}
+
+/// What a human was shown before deciding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The hash of the text.
+    pub hash: String,
+    /// What showed it, with its version.
+    pub renderer: &'static str,
+    /// When.
+    pub at: Instant,
+}

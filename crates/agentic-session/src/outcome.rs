@@ -1,0 +1,56 @@
+//! What the work of an effect has come to.
+
+use agentic_providers::credential::Result as CredentialResult;
+use agentic_providers::endpoint::Reply;
+use agentic_providers::executable::Outcome;
+use agentic_providers::provider::Response;
+use agentic_replay::{Answer, SessionId};
+
+/// What work has come to.
+pub(super) enum EffectOutcome {
+    /// The program of an `exec` ended.
+    Exec(ExecOutcome),
+    /// The probe of an effect in doubt ended.
+    Probe(ExecOutcome),
+    /// A program of the language ended.
+    Program {
+        /// Its name.
+        name: String,
+        /// How; nothing if it was not started for want of a credential.
+        outcome: CredentialResult<Outcome>,
+    },
+    /// A provider answered.
+    Answer(Response),
+    /// Programs of an earlier driver are waited for no longer.
+    Orphans {
+        /// Whether nothing of them lives.
+        are_over: bool,
+    },
+    /// A child session ran as far as it goes.
+    Child(crate::Result<SessionId>),
+    /// An endpoint said something.
+    Reply {
+        /// Where it is.
+        url: String,
+        /// What; nothing if it was not asked for want of a credential.
+        reply: CredentialResult<Reply>,
+    },
+}
+
+/// What a program came to.
+#[derive(Debug)]
+pub struct ExecOutcome {
+    /// The answer that it gives.
+    pub answer: Answer,
+    /// Why it may be tried again instead, where it may: nothing of it happened, or it says so
+    /// itself.
+    pub fault: Option<String>,
+    /// Why it did not begin, where that is a fault of our own disk: the request has no answer then.
+    pub no_room: Option<std::io::Error>,
+}
+
+impl From<Answer> for ExecOutcome {
+    fn from(answer: Answer) -> ExecOutcome {
+        ExecOutcome { answer, fault: None, no_room: None }
+    }
+}

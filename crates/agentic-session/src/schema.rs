@@ -1,0 +1,29 @@
+//! JSON Schemas: what a hold says of the value of its answer.
+
+use agentic_model::{Value, json};
+
+/// Why a value does not fit a schema.
+pub(crate) struct Unfit {
+    /// The part of the value; empty where it is the schema that is wrong.
+    pub pointer: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// Checks a schema, and a value against it.
+pub(crate) fn fits(schema: &Value, value: &Value) -> std::result::Result<(), Unfit> {
+    let validator = validator(schema).map_err(|error| {
+        let reason = format!("the schema of the request is not valid: {error}");
+        Unfit { pointer: String::new(), reason }
+    })?;
+    let value = json::to_json(value);
+    let first = validator.iter_errors(&value).next();
+    first.map_or(Ok(()), |error| {
+        Err(Unfit { pointer: error.instance_path().to_string(), reason: error.to_string() })
+    })
+}
+
+/// Reads a JSON Schema.
+pub(crate) fn validator(schema: &Value) -> std::result::Result<jsonschema::Validator, String> {
+    jsonschema::validator_for(&json::to_json(schema)).map_err(|error| error.to_string())
+}

@@ -1,0 +1,67 @@
+//! What is asked of sessions without running them: which there are, and how one stands.
+
+use agentic_replay::{Engine, Failure, SessionId};
+
+use super::folder::Folder;
+use super::language::language_of;
+use super::recent::read_journal;
+use super::shelf::flow_of;
+use super::{listing, summary};
+use crate::{Result, SessionSpace, State, Summary};
+
+impl SessionSpace {
+    /// Reads how a session stands, from its records alone.
+    ///
+    /// # Errors
+    /// Fails when there is no such session or its records are damaged.
+    pub fn session(&self, id: &SessionId) -> Result<Summary> {
+        let mut summary = summary::read(self, id)?;
+        if summary.state.is_over() {
+            return Ok(summary);
+        }
+        // A pinned program can differ from its records only where its language means another thing.
+        let flow = flow_of(self, &Folder::of(self, id), &summary.flow);
+        let here = flow.and_then(|flow| Ok(language_of(&flow)?.engine_since(&summary.engine)));
+        if here.is_ok_and(|here| here != summary.engine) {
+            let Engine { language, semantics } = &summary.engine;
+            let message = format!("nothing here runs version {semantics} of `{language}`");
+            summary.state = State::Diverged;
+            summary.failure = Some(Failure::new("ENGINE", message));
+        }
+        Ok(summary)
+    }
+
+    /// Reads how a session stood after so many records.
+    ///
+    /// # Errors
+    /// Fails as [`Space::session`] does.
+    pub fn session_at(&self, id: &SessionId, n_records: u64) -> Result<Summary> {
+        let journal = read_journal(self, id)?;
+        summary::of_past(self, &journal.up_to(n_records))
+    }
+
+    /// Lists the sessions of this space, oldest first.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn sessions(&self) -> Result<Vec<SessionId>> {
+        listing::list_all(self)
+    }
+
+    /// Counts the sessions of this space.
+    ///
+    /// # Errors
+    /// Fails when the folders cannot be read.
+    pub fn n_sessions(&self) -> Result<usize> {
+        Ok(listing::list_known(self)?.len())
+    }
+
+    /// Finds the session that a text names: an id or a unique prefix of eight or more digits, or
+    /// an agent's only session that is not over, else its newest.
+    ///
+    /// # Errors
+    /// Fails when there is none, or several.
+    pub fn find_session(&self, text: &str) -> Result<SessionId> {
+        listing::find(self, text)
+    }
+}
