@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use agentic_model::AgentName;
 use agentic_session::SessionSpace;
+use agentic_session::decide::COMMAND_LINE;
 use agentic_space::AgentBranch;
 
 use crate::Refusal;
@@ -26,13 +27,15 @@ pub struct Caller<'s> {
     pub space: &'s SessionSpace,
     /// Where the caller stands.
     pub surroundings: Surroundings,
+    /// Through what the caller speaks, as decisions name it.
+    pub client: &'static str,
 }
 
 impl<'s> Caller<'s> {
-    /// Makes a caller who has chosen no agent.
+    /// Makes a caller at the command line who has chosen no agent.
     pub fn new(space: &'s SessionSpace, folder: &Path) -> Caller<'s> {
         let surroundings = Surroundings { folder: folder.to_owned(), ..Surroundings::default() };
-        Caller { space, surroundings }
+        Caller { space, surroundings, client: COMMAND_LINE }
     }
 
     /// Chooses the agent: the one that was named, else the caller's, else that of the current branch.

@@ -8,6 +8,7 @@
 //! - [`Refusal`]: why there is none, with class, reason and what to do next.
 
 mod caller;
+mod hold;
 mod notice;
 mod person;
 mod refusal;
@@ -15,7 +16,7 @@ pub mod verb;
 pub mod view;
 
 pub use crate::caller::{Caller, Surroundings, chosen_agent};
-pub use crate::notice::Notice;
+pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{principal, require_person};
 pub use crate::refusal::Refusal;
 pub use crate::verb::{Answer, Command, Completion, Reply, Verb};

@@ -2,8 +2,21 @@
 
 use std::sync::Arc;
 
+use agentic_session::SessionSpace;
+use agentic_session::outlook::Outlook;
 use agentic_space::Written;
 use agentic_space::error::left_out_words;
+
+/// How a notice is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoticeTone {
+    /// Somebody should look at it.
+    Warning,
+    /// It says what can be done next.
+    Hint,
+    /// It is good to know.
+    Remark,
+}
 
 /// Something that did not keep a verb from being done.
 #[derive(Debug, Clone)]
@@ -28,6 +41,30 @@ pub enum Notice {
         /// Why.
         why: String,
     },
+    /// The decision stands, and its session could not go on.
+    NotFollowed {
+        /// Why.
+        why: String,
+    },
+    /// Something had to be mended on the way.
+    Mended {
+        /// What.
+        what: String,
+    },
+    /// Sessions can go on, and nobody drives them.
+    Unattended {
+        /// The first of them.
+        session: String,
+        /// Its agent.
+        agent: String,
+        /// How many there are.
+        n_sessions: usize,
+    },
+    /// An engine has something to tell.
+    Remark {
+        /// What.
+        what: String,
+    },
     /// Part of what was asked for could not be read, and the rest is the answer.
     Unreadable {
         /// What, and why.
@@ -46,6 +83,38 @@ impl Notice {
         why.map(|why| Notice::LeftBehind { why: why.to_string() })
     }
 
+    /// Takes what had to be mended on the way.
+    pub(crate) fn mended(space: &SessionSpace) -> Vec<Notice> {
+        space.take_mended().into_iter().map(|what| Notice::Mended { what }).collect()
+    }
+
+    /// Says which sessions only want somebody to drive them: what a crash left behind a decision is no
+    /// hold any more.
+    pub(crate) fn of_outlook(outlook: &Outlook) -> Vec<Notice> {
+        let n_sessions = outlook.unattended.len();
+        let first = outlook.unattended.first();
+        let unattended = first.map(|(id, agent)| {
+            let (session, agent) = (id.short(), agent.to_string());
+            Notice::Unattended { session, agent, n_sessions }
+        });
+        unattended.into_iter().collect()
+    }
+
+    /// Says how it is meant.
+    pub fn tone(&self) -> NoticeTone {
+        match self {
+            Notice::Deferred { .. }
+            | Notice::LeftBehind { .. }
+            | Notice::LeftOut { .. }
+            | Notice::NoWorktree { .. }
+            | Notice::NotFollowed { .. }
+            | Notice::Remark { .. }
+            | Notice::Unreadable { .. } => NoticeTone::Warning,
+            Notice::Unattended { .. } => NoticeTone::Hint,
+            Notice::Mended { .. } => NoticeTone::Remark,
+        }
+    }
+
     /// Says it in a sentence.
     pub fn sentence(&self) -> String {
         match self {
@@ -62,7 +131,18 @@ impl Notice {
                 left_out_words(repositories)
             ),
             Notice::NoWorktree { why } => format!("the agent exists, but has no worktree: {why}"),
-            Notice::Unreadable { what } => what.clone(),
+            Notice::NotFollowed { why } => {
+                format!("the decision stands; the session cannot go on: {why}")
+            }
+            Notice::Unattended { session, agent, n_sessions: 1 } => format!(
+                "session {session} of {agent} can go on, and nobody drives it: `agentic session resume {session}`"
+            ),
+            Notice::Unattended { n_sessions, .. } => format!(
+                "{n_sessions} sessions can go on, and nobody drives them: `agentic session tick` does, `agentic session list` names them"
+            ),
+            Notice::Mended { what } | Notice::Remark { what } | Notice::Unreadable { what } => {
+                what.clone()
+            }
         }
     }
 }

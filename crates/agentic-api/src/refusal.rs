@@ -47,6 +47,11 @@ impl Refusal {
         Refusal::new(ErrorClass::Schema, message, hint)
     }
 
+    /// Makes the refusal of what somebody else changed meanwhile.
+    pub fn conflict(message: &str, hint: &str) -> Refusal {
+        Refusal::new(ErrorClass::Conflict, message, hint)
+    }
+
     /// Makes the refusal of something that the caller may not do.
     pub fn not_allowed(message: &str, hint: &str) -> Refusal {
         Refusal::new(ErrorClass::NotAllowed, message, hint)

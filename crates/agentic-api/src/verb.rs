@@ -6,9 +6,12 @@
 mod agents;
 mod archive;
 mod commit;
+mod decide;
 mod log;
 mod merge;
+mod pending;
 mod relate;
+mod reply;
 mod spawn;
 mod trace;
 mod value;
@@ -20,14 +23,19 @@ use serde::{Deserialize, Serialize};
 pub use self::agents::{AgentLine, Agents, ForkPoint, Show, Tree};
 pub use self::archive::{Archive, ListArchive, Restore};
 pub use self::commit::{Commit, CommitSource};
+pub use self::decide::SeenQuestion;
+pub use self::decide::{AfterDecision, Decide, FollowedDecision, HoldAnswer, RecordedDecision};
 pub use self::log::{Log, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
+pub use self::pending::{HandOutHolds, HandedOut, HoldQuestion, PendingHolds};
 pub use self::relate::{EdgeChange, Relate};
+pub use self::reply::DecideFrom;
 pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
 use crate::view::{
-    ArchivedView, AttachView, BindingView, CommitView, EdgeView, EntryView, FamilyView,
-    ForkPointView, LogView, MergeView, ShowView, SpawnView, TraceAddView, TraceView,
+    AnsweredView, ArchivedView, AttachView, BindingView, CommitView, DecideView, EdgeView,
+    EntryView, FamilyView, ForkPointView, LogView, MergeView, PendingView, QuestionView, ShowView,
+    SpawnView, TraceAddView, TraceView,
 };
 use crate::{Caller, Notice, Refusal};
 
@@ -126,6 +134,16 @@ pub enum Command {
     TraceAttach(TraceAttach),
     /// List the traces that a commit has had.
     TraceHistory(TraceHistory),
+    /// List what waits for a human.
+    Pending(PendingHolds),
+    /// Show one open hold whole.
+    Question(HoldQuestion),
+    /// Hand out what waits for a human in the form of another protocol.
+    HandOut(HandOutHolds),
+    /// Answer a hold.
+    Decide(Decide),
+    /// Decide as a client of another protocol answered.
+    DecideFrom(DecideFrom),
     /// Fold agents away.
     Archive(Archive),
     /// Bring agents back.
@@ -166,6 +184,16 @@ pub enum Answer {
     TraceAttach(AttachView),
     /// Of `trace-history`.
     TraceHistory(Vec<BindingView>),
+    /// Of `pending`.
+    Pending(Vec<PendingView>),
+    /// Of `question`.
+    Question(Box<QuestionView>),
+    /// Of `hand-out`.
+    HandOut(HandedOut),
+    /// Of `decide`.
+    Decide(DecideView),
+    /// Of `decide-from`.
+    DecideFrom(Vec<AnsweredView>),
     /// Of `archive`, `restore` and `list-archive`.
     Archive(Vec<ArchivedView>),
 }
@@ -189,6 +217,11 @@ impl Verb for Command {
             Command::TraceShow(verb) => verb.run(caller)?.map(Answer::TraceShow),
             Command::TraceAttach(verb) => verb.run(caller)?.map(Answer::TraceAttach),
             Command::TraceHistory(verb) => verb.run(caller)?.map(Answer::TraceHistory),
+            Command::Pending(verb) => verb.run(caller)?.map(Answer::Pending),
+            Command::Question(verb) => verb.run(caller)?.map(Box::new).map(Answer::Question),
+            Command::HandOut(verb) => verb.run(caller)?.map(Answer::HandOut),
+            Command::Decide(verb) => verb.run(caller)?.map(Answer::Decide),
+            Command::DecideFrom(verb) => verb.run(caller)?.map(Answer::DecideFrom),
             Command::Archive(verb) => verb.run(caller)?.map(Answer::Archive),
             Command::Restore(verb) => verb.run(caller)?.map(Answer::Archive),
             Command::ListArchive(verb) => verb.run(caller)?.map(Answer::Archive),

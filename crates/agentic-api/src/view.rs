@@ -43,6 +43,7 @@ pub use crate::view::kind::{KindShowView, KindView};
 pub use crate::view::object::{CidView, InitView, PutView};
 pub use crate::view::program::LoweredView;
 pub use crate::view::provider::{ProbeView, ProviderView};
+pub use crate::view::question::QuestionView;
 pub use crate::view::relation::{EdgeView, RelationView};
 pub use crate::view::schema::schemas;
 pub use crate::view::session::{

@@ -119,7 +119,7 @@ impl Context {
 
     /// Makes the caller of a verb: who runs it, and where.
     pub fn caller<'s>(&self, space: &'s SessionSpace) -> Caller<'s> {
-        Caller { space, surroundings: self.surroundings() }
+        Caller { surroundings: self.surroundings(), ..Caller::new(space, &self.directory) }
     }
 
     /// Says where the person or the program stands that runs the command.

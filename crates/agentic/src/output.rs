@@ -5,8 +5,8 @@ use std::io::{Error, ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use agentic_api::Notice;
 use agentic_api::view::visible;
+use agentic_api::{Notice, NoticeTone};
 use serde::Serialize;
 
 use crate::text::{Colour, Text};
@@ -198,10 +198,14 @@ pub fn warn(text: &str) {
     talk_coloured(&Text::default().coloured(Colour::Yellow, "warning:").plain(" ").plain(text));
 }
 
-/// Warns about what a caller should be told although the verb was done.
+/// Tells what a caller should be told although the verb was done.
 pub fn warn_of(notices: &[Notice]) {
     for notice in notices {
-        warn(&notice.sentence());
+        match notice.tone() {
+            NoticeTone::Warning => warn(&notice.sentence()),
+            NoticeTone::Hint => talk(&format!("hint: {}", notice.sentence())),
+            NoticeTone::Remark => talk(&notice.sentence()),
+        }
     }
 }
 

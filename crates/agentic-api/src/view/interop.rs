@@ -3,13 +3,16 @@
 use agentic_model::{Instant, Value, json};
 use agentic_session::decide::{Action, Policy};
 use agentic_session::hold::Pending;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::view::PendingView;
 use crate::view::question::question;
 
 /// The protocols that a hold is handed out in, and answered in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Protocol {
     /// The Model Context Protocol: elicitations.
     Mcp,
@@ -17,9 +20,19 @@ pub enum Protocol {
     A2a,
 }
 
+impl Protocol {
+    /// Returns the name, as decisions bear it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Protocol::Mcp => "mcp",
+            Protocol::A2a => "a2a",
+        }
+    }
+}
+
 /// What a client sends back.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
+pub struct ClientReply {
     /// The ticket that it got with the holds.
     pub ticket: String,
     /// Its answers, in the order in which they are applied.
@@ -68,7 +81,7 @@ impl Choice {
 }
 
 /// Reads the answers of a client; nothing, if they do not have the form of the protocol.
-pub fn read_reply(protocol: Protocol, reply: &Value) -> Option<Reply> {
+pub fn read_reply(protocol: Protocol, reply: &Value) -> Option<ClientReply> {
     match protocol {
         Protocol::Mcp => read_mcp(reply),
         Protocol::A2a => read_a2a(reply),
@@ -77,7 +90,7 @@ pub fn read_reply(protocol: Protocol, reply: &Value) -> Option<Reply> {
 
 /// Reads `{"inputResponses": {KEY: {"action", "content"?}}, "requestState"}`, alone or as the
 /// parameters of a call.
-fn read_mcp(reply: &Value) -> Option<Reply> {
+fn read_mcp(reply: &Value) -> Option<ClientReply> {
     let reply = reply.get("params").unwrap_or(reply);
     let ticket = reply.get("requestState")?.as_text()?.to_owned();
     let responses = reply.get("inputResponses")?.as_map()?;
@@ -90,12 +103,12 @@ fn read_mcp(reply: &Value) -> Option<Reply> {
         };
         Some(ReplyAnswer { request: request.clone(), session: None, choice })
     });
-    Some(Reply { ticket, answers: answers.collect::<Option<_>>()? })
+    Some(ClientReply { ticket, answers: answers.collect::<Option<_>>()? })
 }
 
 /// Reads a message `{"taskId", "parts": [{"data": {"request", "action", "value"?}}], "metadata":
 /// {"requestState"}}`, alone or under `message`.
-fn read_a2a(reply: &Value) -> Option<Reply> {
+fn read_a2a(reply: &Value) -> Option<ClientReply> {
     let reply = reply.get("params").unwrap_or(reply);
     let message = reply.get("message").unwrap_or(reply);
     let ticket = message.get("metadata")?.get("requestState")?.as_text()?.to_owned();
@@ -111,7 +124,7 @@ fn read_a2a(reply: &Value) -> Option<Reply> {
         Some(ReplyAnswer { request, session: Some(session.clone()), choice })
     });
     let answers: Vec<ReplyAnswer> = answers.collect::<Option<_>>()?;
-    (!answers.is_empty()).then_some(Reply { ticket, answers })
+    (!answers.is_empty()).then_some(ClientReply { ticket, answers })
 }
 
 /// Shows holds as an MCP result that requires input: one elicitation for each.

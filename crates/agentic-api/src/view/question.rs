@@ -6,6 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use agentic_model::{Cid, Instant, Value, canonical};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use crate::view::PendingView;
@@ -14,6 +17,36 @@ use crate::view::visible::{visible, visible_line};
 
 /// What shows a hold, as decisions name it.
 pub const RENDERER: &str = "agentic-text/3";
+
+/// One hold as it is put before whoever decides.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct QuestionView {
+    /// The hold.
+    pub hold: PendingView,
+    /// The text that is shown.
+    pub text: String,
+    /// The hash of the text.
+    pub shown: String,
+    /// What made the text of it.
+    pub renderer: String,
+    /// When.
+    pub at: String,
+}
+
+impl QuestionView {
+    /// Shows a hold.
+    pub fn new(hold: PendingView, at: Instant) -> QuestionView {
+        let text = question(&hold);
+        let (shown, at) = (text_hash(&text), at.to_string());
+        QuestionView { hold, text, shown, renderer: RENDERER.to_owned(), at }
+    }
+}
+
+/// Returns the hash of a text that was shown, as decisions name it.
+pub fn text_hash(text: &str) -> String {
+    let bytes = canonical::encode(&Value::text(text)).expect("a text has a canonical form");
+    Cid::of(&bytes).to_string()
+}
 
 /// Writes who asks what, about what, until when, and what each answer would do. It says nothing that
 /// changes by itself, such as an age.

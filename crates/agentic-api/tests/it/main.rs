@@ -3,6 +3,7 @@
 mod agent;
 mod command;
 mod commit;
+mod hold;
 mod merge;
 mod person;
 mod place;

@@ -1,8 +1,10 @@
 //! Repositories in memory, each with a space of its own, and what tests do there.
 
 use agentic_api::verb::{Beginning, BriefingSource, Place, Spawn};
-use agentic_api::{Caller, Refusal, Reply, Surroundings};
-use agentic_session::{Options, SessionSpace};
+use agentic_api::{Caller, Refusal, Reply, Surroundings, Verb as _};
+use agentic_model::Value;
+use agentic_replay::SessionId;
+use agentic_session::{Begin, KeySource, Options, SessionSpace, flow_object};
 use agentic_space::commit::{Capture, commit};
 use agentic_space::model::AgentName;
 use agentic_testkit::{Sandbox, Setup, small_draft};
@@ -35,12 +37,29 @@ pub fn from(name: &str, parent: &str) -> Spawn {
 /// Makes the caller for whom an agent was chosen for all verbs.
 pub fn as_agent<'s>(agent: &str, space: &'s SessionSpace, sandbox: &Sandbox) -> Caller<'s> {
     let (folder, agent) = (sandbox.start().to_owned(), Some(agent.to_owned()));
-    Caller { space, surroundings: Surroundings { folder, agent, request: None } }
+    let surroundings = Surroundings { folder, agent, request: None };
+    Caller { surroundings, ..Caller::new(space, sandbox.start()) }
 }
 
 /// Takes the refusal of what is refused.
 pub fn refusal<A>(outcome: Result<Reply<A>, Refusal>) -> Refusal {
     outcome.err().expect("it is refused")
+}
+
+/// Starts a session of an agent, which is made for it, and runs it as far as it goes.
+pub fn start(space: &SessionSpace, agent: &str, flow: &str) -> SessionId {
+    let folder = space.repository().work_dir().expect("it has files").to_owned();
+    named(agent).run(&Caller::new(space, &folder)).expect("the name is free");
+    let begin = Begin {
+        agent: AgentName::parse(agent).expect("valid"),
+        flow: flow_object(flow).expect("it is short"),
+        parts: Vec::new(),
+        input: Value::Null,
+        key: "k".to_owned(),
+        key_source: KeySource::Named,
+        allow: Vec::new(),
+    };
+    agentic_session::start(space, begin).expect("it parses")
 }
 
 /// Commits a file with a text.

@@ -38,6 +38,7 @@ pub mod worktree;
 
 use std::process::ExitCode;
 
+use agentic_api::Completion;
 use agentic_model::AgentName;
 
 use crate::cli::{Cli, Verb};
@@ -90,6 +91,14 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Conformance(verb) => conformance::run(&context, verb),
         Verb::Completions(args) => completions::run(args),
         Verb::Man(args) => man::run(args),
+    }
+}
+
+/// Ends a command as its verb ended.
+pub fn ended(completion: Completion) -> Outcome {
+    match completion {
+        Completion::Whole | Completion::Held => Ok(ExitCode::from(completion.exit_code())),
+        Completion::Short(refusal) => Err(refusal.into()),
     }
 }
 

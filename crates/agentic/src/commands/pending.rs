@@ -2,22 +2,17 @@
 
 use std::process::ExitCode;
 
-use agentic_api::principal;
+use agentic_api::verb::{HandOutHolds, HoldQuestion, PendingHolds};
+use agentic_api::view::interop::Protocol;
 use agentic_api::view::question::question;
-use agentic_api::view::{PendingView, interop, visible_line};
+use agentic_api::view::{PendingView, visible_line};
+use agentic_api::{Caller, Verb as _};
 use agentic_model::AgentName;
-use agentic_replay::SessionId;
-use agentic_session::SessionSpace;
-use agentic_session::hold::{Filter, Overdue, Reach};
-use agentic_session::outlook::{Outlook, outlook};
-use agentic_session::ticket::hand_out;
 use clap::ValueEnum;
 
-use super::decide::open_hold;
 use super::{Outcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::output::{print_raw, talk};
+use crate::output::{Format, print_raw, warn_of};
 
 /// How many lines of a hold are shown in a list.
 const LINES_MAX: usize = 24;
@@ -67,61 +62,35 @@ enum Form {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    if let Some(request) = &args.request {
-        let pending = open_hold(&space, request)?;
-        let view = PendingView::new(&pending, space.now());
-        context.format.answer(&[view][..], |views| views.iter().map(whole).collect());
+    let caller = context.caller(&space);
+    if let Some(request) = args.request {
+        let shown = HoldQuestion { request, node: None }.run(&caller)?.answer;
+        context.format.answer(&[shown.hold][..], |views| views.iter().map(whole).collect());
         return Ok(ExitCode::SUCCESS);
     }
-    let filter = Filter {
-        agent: args.agent,
-        reach: Reach::Subtree,
+    let holds = PendingHolds {
+        agent: args.agent.map(|agent| agent.to_string()),
         kind: args.kind,
         assignee: args.assignee,
-        overdue_only: if args.overdue { Overdue::Only } else { Overdue::Any },
+        overdue: args.overdue,
     };
-    let Outlook { holds: found, unattended } = outlook(&space, &filter)?;
-    hint_unattended(&unattended);
-    let now = space.now();
-    let views: Vec<PendingView> =
-        found.iter().map(|pending| PendingView::new(pending, now)).collect();
-    match args.format {
-        Some(Form::Mcp) => {
-            let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
-            print_raw(&interop::mcp(&found, &ticket).to_string());
-        }
-        Some(Form::A2a) => {
-            let ticket = hand_out(&space, &found, &who(&space, args.by)?)?;
-            print_raw(&interop::a2a(&found, &ticket, now).to_string());
-        }
-        Some(Form::Json) => crate::output::Format::Json.answer(views.as_slice(), |_| String::new()),
-        None => {
-            context.format.answer(views.as_slice(), |views| views.iter().map(paragraph).collect())
-        }
-    }
+    let protocol = match args.format {
+        None => return list(context.format, &caller, holds),
+        Some(Form::Json) => return list(Format::Json, &caller, holds),
+        Some(Form::Mcp) => Protocol::Mcp,
+        Some(Form::A2a) => Protocol::A2a,
+    };
+    let reply = HandOutHolds { protocol, holds, by: args.by }.run(&caller)?;
+    warn_of(&reply.notices);
+    print_raw(&reply.answer.0.to_string());
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says which sessions only want somebody to drive them: what a crash left behind a decision is no hold
-/// any more.
-pub(super) fn hint_unattended(unattended: &[(SessionId, AgentName)]) {
-    match unattended {
-        [] => {}
-        [(id, agent)] => talk(&format!(
-            "hint: session {} of {agent} can go on, and nobody drives it: `agentic session resume {}`",
-            id.short(),
-            id.short()
-        )),
-        all => talk(&format!(
-            "hint: {} sessions can go on, and nobody drives them: `agentic session tick` does, `agentic session list` names them",
-            all.len()
-        )),
-    }
-}
-
-/// Who the answers will come from: whom the caller names, else who the caller is.
-fn who(space: &SessionSpace, named: Option<String>) -> Result<String, Failure> {
-    Ok(named.map_or_else(|| principal(space), Ok)?)
+fn list(format: Format, caller: &Caller<'_>, holds: PendingHolds) -> Outcome {
+    let reply = holds.run(caller)?;
+    warn_of(&reply.notices);
+    format.answer(reply.answer.as_slice(), |views| views.iter().map(paragraph).collect());
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Shows a hold in a list: what is asked, of whom, what each answer does, and the beginning of what it

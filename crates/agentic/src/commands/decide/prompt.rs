@@ -4,9 +4,9 @@
 
 use std::io::{BufRead, Write};
 
-use agentic_api::view::question::{pretty, question, subject};
-use agentic_api::view::{PendingView, difference, visible};
-use agentic_model::{Cid, Value, canonical, json};
+use agentic_api::view::question::{pretty, subject};
+use agentic_api::view::{QuestionView, difference, visible};
+use agentic_model::{Value, json};
 use agentic_session::decide::Action;
 
 use crate::failure::Failure;
@@ -23,8 +23,6 @@ pub struct Said {
     pub value: Option<Value>,
     /// Why.
     pub why: String,
-    /// The hash of what was shown.
-    pub shown: String,
 }
 
 /// Shows a hold and asks what to do. What is typed is never taken for more than it says: an end of
@@ -33,12 +31,12 @@ pub struct Said {
 /// # Errors
 /// Fails when the person does not decide.
 pub fn ask(
-    view: &PendingView,
+    question: &QuestionView,
     input: &mut dyn BufRead,
     output: &mut dyn Write,
 ) -> Result<Said, Failure> {
-    let shown = question(view);
-    say(output, &shown);
+    let view = &question.hold;
+    say(output, &question.text);
     let actions = format!("{}? ", view.actions.join(", "));
     let offered = |text: &str| {
         Action::parse(text).filter(|action| view.actions.iter().any(|name| name == action.name()))
@@ -63,9 +61,7 @@ pub fn ask(
     }
     say(output, "why (may be empty)? ");
     let why = read(input)?.unwrap_or_default();
-    let shown = canonical::encode(&Value::Text(shown)).map(|bytes| Cid::of(&bytes).to_string());
-    let shown = shown.map_err(|_| nothing())?;
-    Ok(Said { action, value, why, shown })
+    Ok(Said { action, value, why })
 }
 
 /// Asks until the answer is one, so often and no oftener.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use agentic_api::view::PendingView;
+use agentic_api::view::{PendingView, QuestionView};
+use agentic_model::Instant;
 use serde_json::{Value as Json, json};
 
 use super::ask;
@@ -41,7 +42,8 @@ fn hold(payload: Json) -> PendingView {
 /// Plays a dialog: what was shown must have all of the texts, and what came of it is compared.
 fn check(payload: Json, typed: &str, shown: &[&str], expected: &str) {
     let mut output = Vec::new();
-    let said = ask(&hold(payload), &mut typed.as_bytes(), &mut output);
+    let question = QuestionView::new(hold(payload), Instant::from_millis(0));
+    let said = ask(&question, &mut typed.as_bytes(), &mut output);
     let output = String::from_utf8(output).expect("questions are text");
     for text in shown {
         assert!(output.contains(text), "{text:?} is not in {output:?}");

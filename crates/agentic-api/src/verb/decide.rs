@@ -1,0 +1,361 @@
+//! Answering a hold. The answer is a commit on the agent's branch.
+
+use agentic_model::{Instant, Value};
+use agentic_replay::SessionId;
+use agentic_replay::engine::{DurableEngine, RunDecision, RunId};
+use agentic_session::decide::{Action, ApprovalScope, Draft, Shown, decide, proposed};
+use agentic_session::engine::Embedded;
+use agentic_session::error::DecisionError;
+use agentic_session::hold::Pending;
+use agentic_session::{Error, SessionSpace, go_on};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::hold::{EarlierDecision, FoundHold, HoldName};
+use crate::verb::{Completion, Reply, Verb, value};
+use crate::view::question::{RENDERER, question, text_hash};
+use crate::view::{DecideView, PendingView};
+use crate::{Caller, Notice, Refusal, principal};
+
+/// Answer a hold. Only a person may do that.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// A request as it is listed, an agent with one open hold, or the key of a run.
+    pub request: String,
+    /// The node of a pipeline that asks, where the run has several holds.
+    #[serde(default)]
+    pub node: Option<String>,
+    /// The answer.
+    pub answer: HoldAnswer,
+    /// Why.
+    #[serde(default)]
+    pub why: String,
+    /// Refuse unless the request has this hash.
+    #[serde(default)]
+    pub expect: Option<String>,
+    /// Who decides, such as `user:ada`; else whom git knows here.
+    #[serde(default)]
+    pub by: Option<String>,
+    /// What the person saw before deciding.
+    #[serde(default)]
+    pub seen: Option<SeenQuestion>,
+    /// Who goes on with the session.
+    #[serde(default)]
+    pub then: AfterDecision,
+}
+
+/// An answer to a hold.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HoldAnswer {
+    /// An action, with its value.
+    Act {
+        /// `approve`, `reject`, `edit` or `respond`.
+        #[serde(deserialize_with = "value::read_action")]
+        #[schemars(with = "String")]
+        action: Action,
+        /// The value, where the action takes one.
+        #[serde(default, deserialize_with = "value::read_given")]
+        #[schemars(with = "serde_json::Value")]
+        value: Option<Value>,
+        /// For how long an approval counts: `once` or `rest-of-session`.
+        #[serde(default, deserialize_with = "value::read_scope")]
+        #[schemars(with = "String")]
+        scope: ApprovalScope,
+    },
+    /// One of the choices that are offered: `accept`, `reject` or another.
+    Choice(String),
+    /// An unverified decision becomes one's own.
+    Accept {
+        /// Its commit.
+        commit: String,
+        /// For how long an approval counts: `once` or `rest-of-session`.
+        #[serde(default, deserialize_with = "value::read_scope")]
+        #[schemars(with = "String")]
+        scope: ApprovalScope,
+    },
+}
+
+/// The text that a person saw, as the verb that showed it named it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SeenQuestion {
+    /// The hash of the text. Another text that would be shown now is refused.
+    pub shown: String,
+    /// When it was shown.
+    #[serde(deserialize_with = "value::read_instant")]
+    #[schemars(with = "String")]
+    pub at: Instant,
+}
+
+/// Who goes on with a session after a decision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AfterDecision {
+    /// Whoever decides, if nobody drives it.
+    #[default]
+    GoOn,
+    /// Somebody elsewhere.
+    Leave,
+}
+
+/// A decision that is durable. The session has not gone on yet.
+#[derive(Debug)]
+#[must_use = "the session waits for it"]
+pub struct RecordedDecision {
+    /// What was decided.
+    pub action: String,
+    /// The commit.
+    pub commit: String,
+    /// What did not keep it from being recorded.
+    pub notices: Vec<Notice>,
+    request: String,
+    principal: String,
+    session: SessionId,
+    then: AfterDecision,
+    spoken_as: HoldLanguage,
+}
+
+/// What became of the session after a decision.
+#[derive(Debug)]
+pub struct FollowedDecision {
+    /// What is to be told of it.
+    pub notices: Vec<Notice>,
+    /// Whether it went on, as far as it could.
+    pub completion: Completion,
+}
+
+/// How a hold was spoken of: the state of its session is told in the same words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum HoldLanguage {
+    Session,
+    Run,
+}
+
+impl Verb for Decide {
+    type Answer = DecideView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<DecideView>, Refusal> {
+        let mut recorded = self.record(caller)?;
+        let mut notices = std::mem::take(&mut recorded.notices);
+        let followed = recorded.follow(caller);
+        notices.extend(followed.notices);
+        let answer = recorded.view(caller)?;
+        Ok(Reply { answer, notices, completion: followed.completion })
+    }
+}
+
+impl Decide {
+    /// Records the decision, for a surface that tells the person before the session goes on.
+    ///
+    /// # Errors
+    /// Fails when an agent asks, and when the hold is decided already, overdue, not this person's to
+    /// decide or not what the person saw. The same answer of the same person again succeeds.
+    pub fn record(self, caller: &Caller<'_>) -> Result<RecordedDecision, Refusal> {
+        caller.require_person("decide")?;
+        let space = caller.space;
+        let principal = self.by.clone().map_or_else(|| principal(space), Ok)?;
+        if let HoldAnswer::Choice(choice) = &self.answer {
+            return self.choose(caller, choice, principal);
+        }
+        let name = HoldName { request: &self.request, node: self.node.as_deref() };
+        let pending = match name.find(space)? {
+            FoundHold::Open(pending) => *pending,
+            FoundHold::Closed(earlier) => return self.repeat(space, earlier, &principal),
+        };
+        let then = self.then;
+        let draft = self.draft(caller, &pending, principal)?;
+        let session = pending.hold.session;
+        let request = session.short_request(&pending.hold.id);
+        let done = decide(space, &pending, &draft).map_err(|error| {
+            if !matches!(error, Error::Decision(DecisionError::HoldExpired { .. })) {
+                return error.into();
+            }
+            // The session records the expiry and goes on; then it can be said who won.
+            let name = HoldName { request: &request, node: None };
+            let won = go_on(space, &session).map_err(Refusal::from).and_then(|()| name.open(space));
+            won.err().unwrap_or_else(|| error.into())
+        })?;
+        Ok(RecordedDecision {
+            action: done.decision.action.name().to_owned(),
+            commit: done.commit.to_string(),
+            notices: Notice::of(&done.written).into_iter().collect(),
+            request,
+            principal: done.decision.principal,
+            session: done.session,
+            then,
+            spoken_as: HoldLanguage::Session,
+        })
+    }
+
+    /// Decides a hold of a run by one of its choices.
+    fn choose(
+        &self,
+        caller: &Caller<'_>,
+        choice: &str,
+        actor: String,
+    ) -> Result<RecordedDecision, Refusal> {
+        let engine = Embedded::new(caller.space, caller.client);
+        let node = self.node.clone();
+        // A request as it is listed names both the run and the hold.
+        let session = self.request.split_once('.').and_then(|(id, _)| engine.find(id).ok());
+        let (run, hold) = match (session, node) {
+            (Some(run), None) => (run, Some(self.request.clone())),
+            (Some(_) | None, node) => (engine.find(&self.request)?, node),
+        };
+        let (choice, note) = (choice.to_owned(), self.why.clone());
+        let decision = RunDecision { hold, choice, actor, note, expect: self.expect.clone() };
+        let decided = engine.decide(&run, &decision)?;
+        let session = SessionId::parse(decided.run.as_str());
+        let session = session.expect("BUG: the embedded engine names a run by its session");
+        Ok(RecordedDecision {
+            action: decided.action,
+            commit: decided.receipt,
+            notices: decided.remark.map(|what| Notice::Remark { what }).into_iter().collect(),
+            request: decided.request,
+            principal: decided.actor,
+            session,
+            then: self.then,
+            spoken_as: HoldLanguage::Run,
+        })
+    }
+
+    /// Says who was first; the same principal repeating the same answer succeeds.
+    fn repeat(
+        &self,
+        space: &SessionSpace,
+        earlier: EarlierDecision,
+        principal: &str,
+    ) -> Result<RecordedDecision, Refusal> {
+        // The name of an agent does not say which question was meant.
+        let is_named = self.node.is_some() || self.request.contains('.');
+        let is_same = match (&self.answer, &earlier.decision) {
+            (HoldAnswer::Act { action, value, scope }, Some(decision)) => {
+                *action == decision.action
+                    && *value == decision.value
+                    && Some(*scope) == decision.scope()
+                    && decision.principal == principal
+            }
+            (HoldAnswer::Choice(_) | HoldAnswer::Accept { .. } | HoldAnswer::Act { .. }, _) => {
+                false
+            }
+        };
+        match (&earlier.decision, earlier.commit) {
+            (Some(decision), Some(commit)) if is_named && is_same => Ok(RecordedDecision {
+                action: decision.action.name().to_owned(),
+                commit: commit.to_string(),
+                notices: Vec::new(),
+                request: earlier.request(),
+                principal: decision.principal.clone(),
+                session: earlier.session,
+                then: AfterDecision::Leave,
+                spoken_as: HoldLanguage::Session,
+            }),
+            (Some(_) | None, _) => Err(earlier.refusal(space)),
+        }
+    }
+
+    fn draft(
+        self,
+        caller: &Caller<'_>,
+        pending: &Pending,
+        principal: String,
+    ) -> Result<Draft, Refusal> {
+        let shown = self.seen.map(|seen| seen.check(pending)).transpose()?;
+        let (expect, client) = (self.expect, caller.client);
+        let draft = |action, value, scope| Draft {
+            action,
+            value,
+            scope,
+            rationale: self.why,
+            expect,
+            principal,
+            client,
+            shown,
+            accepts: None,
+        };
+        match self.answer {
+            HoldAnswer::Act { action, value, scope } => Ok(draft(action, value, scope)),
+            HoldAnswer::Accept { commit, scope } => {
+                let commit = caller.space.repository().resolve_commit(&commit)?;
+                let proposed = proposed(caller.space, pending, commit)?;
+                let mut draft = draft(proposed.action, proposed.value, scope);
+                if draft.rationale.is_empty() {
+                    draft.rationale = proposed.rationale;
+                }
+                Ok(Draft { accepts: Some((commit, proposed.principal)), ..draft })
+            }
+            HoldAnswer::Choice(_) => unreachable!("BUG: a choice is decided by the engine"),
+        }
+    }
+}
+
+impl SeenQuestion {
+    /// Checks that it is what would be shown now.
+    fn check(self, pending: &Pending) -> Result<Shown, Refusal> {
+        let text = question(&PendingView::new(pending, pending.hold.asked_at));
+        if text_hash(&text) != self.shown {
+            let request = pending.hold.session.short_request(&pending.hold.id);
+            return Err(Refusal::conflict(
+                &format!("what {request} asks is not what was shown any more"),
+                &format!("look at it again: `agentic pending {request}`"),
+            ));
+        }
+        Ok(Shown { hash: self.shown, renderer: RENDERER, at: self.at })
+    }
+}
+
+impl RecordedDecision {
+    /// Lets the session go on, unless it was to be left.
+    pub fn follow(&self, caller: &Caller<'_>) -> FollowedDecision {
+        let outcome = match self.then {
+            AfterDecision::GoOn => go_on(caller.space, &self.session),
+            AfterDecision::Leave => Ok(()),
+        };
+        let mut notices = Notice::mended(caller.space);
+        let completion = match outcome {
+            Ok(()) => Completion::Whole,
+            // The answer could not be recorded, or what comes after: whoever opens the session next
+            // does.
+            Err(Error::Space(agentic_space::Error::Store(fault))) if fault.is_fault() => {
+                Completion::Short(Refusal::refused(
+                    &format!("the decision is committed; the session cannot go on: {fault}"),
+                    "when that is mended, `agentic session resume` or any other command goes on with it",
+                ))
+            }
+            Err(error) => {
+                notices.push(Notice::NotFollowed { why: error.to_string() });
+                Completion::Whole
+            }
+        };
+        FollowedDecision { notices, completion }
+    }
+
+    /// Returns it as data, with how the session stands now.
+    ///
+    /// # Errors
+    /// Fails when the session cannot be read.
+    pub fn view(self, caller: &Caller<'_>) -> Result<DecideView, Refusal> {
+        let (agent, state) = match self.spoken_as {
+            HoldLanguage::Session => {
+                let summary = caller.space.session(&self.session)?;
+                (summary.agent, summary.state)
+            }
+            HoldLanguage::Run => {
+                let run = RunId::new(self.session.to_string());
+                let status = Embedded::new(caller.space, caller.client).status(&run)?;
+                (status.agent, status.state)
+            }
+        };
+        Ok(DecideView {
+            request: self.request,
+            action: self.action,
+            commit: self.commit,
+            agent: agent.to_string(),
+            principal: self.principal,
+            state: state.as_str().to_owned(),
+            session: self.session.to_string(),
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! What waits for a human: all of it, one of it whole, and in the forms of other protocols.
+
+use agentic_session::hold::{Filter, Overdue, Reach};
+use agentic_session::outlook::{Outlook, outlook};
+use agentic_session::ticket::hand_out;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use crate::caller::agent_name;
+use crate::hold::HoldName;
+use crate::verb::{Reply, Verb};
+use crate::view::interop::{Protocol, a2a, mcp};
+use crate::view::{PendingView, QuestionView};
+use crate::{Caller, Notice, Refusal, principal};
+
+/// List what waits for a human, oldest first.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PendingHolds {
+    /// Only of this agent, and of those that descend from it.
+    pub agent: Option<String>,
+    /// Only requests of this kind.
+    pub kind: Option<String>,
+    /// Only what this principal may decide, such as `user:ada` or `role:lead`.
+    pub assignee: Option<String>,
+    /// Only what is overdue.
+    pub overdue: bool,
+}
+
+impl PendingHolds {
+    fn look(self, caller: &Caller<'_>) -> Result<Outlook, Refusal> {
+        let filter = Filter {
+            agent: self.agent.as_deref().map(agent_name).transpose()?,
+            reach: Reach::Subtree,
+            kind: self.kind,
+            assignee: self.assignee,
+            overdue_only: if self.overdue { Overdue::Only } else { Overdue::Any },
+        };
+        Ok(outlook(caller.space, &filter)?)
+    }
+}
+
+impl Verb for PendingHolds {
+    type Answer = Vec<PendingView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<PendingView>>, Refusal> {
+        let found = self.look(caller)?;
+        let now = caller.space.now();
+        let views = found.holds.iter().map(|hold| PendingView::new(hold, now)).collect();
+        Ok(Reply { notices: Notice::of_outlook(&found), ..Reply::plain(views) })
+    }
+}
+
+/// Show one open hold whole, as it is put before whoever decides.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HoldQuestion {
+    /// A request as it is listed, an agent with one open hold, or the key of a run.
+    pub request: String,
+    /// The node of a pipeline that asks, where the run has several holds.
+    #[serde(default)]
+    pub node: Option<String>,
+}
+
+impl Verb for HoldQuestion {
+    type Answer = QuestionView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<QuestionView>, Refusal> {
+        let name = HoldName { request: &self.request, node: self.node.as_deref() };
+        let pending = name.open(caller.space)?;
+        let now = caller.space.now();
+        Ok(Reply::plain(QuestionView::new(PendingView::new(&pending, now), now)))
+    }
+}
+
+/// Hand out what waits for a human in the form of another protocol, with a ticket that the answers
+/// bring back.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandOutHolds {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What is handed out.
+    #[serde(default)]
+    pub holds: PendingHolds,
+    /// Who will answer, such as `user:ada`; else whom git knows here.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
+/// Holds in the form of another protocol.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct HandedOut(pub Json);
+
+impl Verb for HandOutHolds {
+    type Answer = HandedOut;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<HandedOut>, Refusal> {
+        let space = caller.space;
+        let found = self.holds.look(caller)?;
+        let notices = Notice::of_outlook(&found);
+        let now = space.now();
+        let by = self.by.map_or_else(|| principal(space), Ok)?;
+        let ticket = hand_out(space, &found.holds, &by)?;
+        let form = match self.protocol {
+            Protocol::Mcp => mcp(&found.holds, &ticket),
+            Protocol::A2a => a2a(&found.holds, &ticket, now),
+        };
+        Ok(Reply { notices, ..Reply::plain(HandedOut(form)) })
+    }
+}

@@ -1,0 +1,186 @@
+//! Answers of clients of other protocols.
+
+use agentic_model::{Kind, Value, json};
+use agentic_session::decide::{ApprovalScope, Draft, check, decide};
+use agentic_session::error::{DecisionError, RequestError};
+use agentic_session::hold::{Named, Pending, find_hold, winner};
+use agentic_session::ticket::take_back;
+use agentic_session::{Error, SessionSpace, go_on};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::verb::{Completion, Reply, Verb, value};
+use crate::view::AnsweredView;
+use crate::view::interop::{ClientReply, Protocol, ReplyAnswer, read_reply};
+use crate::{Caller, Notice, Refusal, principal};
+
+/// The longest reply that is read, in bytes.
+const REPLY_BYTES_MAX: usize = 4 << 20;
+
+/// Decide as a client of another protocol answered. All answers are checked before the first is
+/// applied. Only a person may do that.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecideFrom {
+    /// The protocol.
+    pub protocol: Protocol,
+    /// What the client sent, in the form of the protocol.
+    #[serde(deserialize_with = "value::read_value")]
+    #[schemars(with = "serde_json::Value")]
+    pub reply: Value,
+    /// Who answers, such as `user:ada`; else whom git knows here.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
+impl DecideFrom {
+    /// Reads a reply from a stream.
+    ///
+    /// # Errors
+    /// Fails when it is too long, or no JSON.
+    pub fn of_bytes(
+        protocol: Protocol,
+        bytes: &[u8],
+        by: Option<String>,
+    ) -> Result<DecideFrom, Refusal> {
+        let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= REPLY_BYTES_MAX);
+        let reply = text.and_then(|text| json::from_text(text).ok());
+        let reply = reply.ok_or_else(|| formless(protocol))?;
+        Ok(DecideFrom { protocol, reply, by })
+    }
+
+    /// Checks all answers, then applies them one by one as they are asked for.
+    ///
+    /// # Errors
+    /// Fails when an agent asks, when the ticket is not good and when an answer cannot count; nothing
+    /// is decided then. An item fails when its answer came too late all the same.
+    pub fn apply<'s>(
+        self,
+        caller: &Caller<'s>,
+    ) -> Result<impl Iterator<Item = Result<Reply<AnsweredView>, Refusal>> + use<'s>, Refusal> {
+        caller.require_person("decide")?;
+        let (space, protocol) = (caller.space, self.protocol);
+        let principal = self.by.map_or_else(|| principal(space), Ok)?;
+        let reply: ClientReply =
+            read_reply(protocol, &self.reply).ok_or_else(|| formless(protocol))?;
+        let ticket = take_back(space, &reply.ticket, &principal)?;
+        let mut checked = Vec::new();
+        for answer in &reply.answers {
+            let pending = open(space, answer)?;
+            ticket.check(space, &pending)?;
+            let draft = draft(&pending, answer, protocol, &principal);
+            if let Some(draft) = &draft {
+                check(space, &pending.hold, &pending.policy, draft)?;
+            }
+            checked.push((pending, draft));
+        }
+        let one = move |(pending, draft): (Pending, Option<Draft>)| {
+            apply(space, &pending, draft.as_ref(), &principal)
+        };
+        Ok(checked.into_iter().map(one))
+    }
+}
+
+impl Verb for DecideFrom {
+    type Answer = Vec<AnsweredView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<AnsweredView>>, Refusal> {
+        let mut all = Reply::plain(Vec::new());
+        for reply in self.apply(caller)? {
+            let Reply { answer, notices, .. } = reply?;
+            all.answer.push(answer);
+            all.notices.extend(notices);
+        }
+        Ok(all)
+    }
+}
+
+fn formless(protocol: Protocol) -> Refusal {
+    let form = match protocol {
+        Protocol::Mcp => "an MCP reply has `inputResponses` and `requestState`",
+        Protocol::A2a => {
+            "an A2A message has `taskId`, `parts` with `request` and `action`, and `metadata.requestState`"
+        }
+    };
+    Refusal::schema("the reply does not have the form of the protocol", form)
+}
+
+fn open(space: &SessionSpace, answer: &ReplyAnswer) -> Result<Pending, Refusal> {
+    let unknown = || Error::Request(RequestError::Unknown { id: answer.request.clone() });
+    // A name of an agent is no name of a request here.
+    if !answer.request.contains('.') {
+        return Err(unknown().into());
+    }
+    match find_hold(space, &answer.request)? {
+        Named::Open(pending) => {
+            let session = pending.hold.session.to_string();
+            let is_named = answer.session.as_ref().is_none_or(|named| *named == session);
+            if is_named { Ok(*pending) } else { Err(unknown().into()) }
+        }
+        Named::Decided { session, id, commit, decision, cancelled_by } => {
+            let request = session.short_request(&id);
+            let (principal, action) = winner(decision.as_deref(), cancelled_by.as_deref());
+            let error = DecisionError::AlreadyDecided { request, principal, action, commit };
+            Err(Error::Decision(error).into())
+        }
+    }
+}
+
+fn draft(
+    pending: &Pending,
+    answer: &ReplyAnswer,
+    protocol: Protocol,
+    principal: &str,
+) -> Option<Draft> {
+    let (action, value) = answer.choice.decision(&pending.policy)?;
+    Some(Draft {
+        action,
+        value,
+        scope: ApprovalScope::Once,
+        rationale: String::new(),
+        expect: None,
+        principal: principal.to_owned(),
+        client: protocol.name(),
+        shown: None,
+        accepts: None,
+    })
+}
+
+/// Decides, or notes in the agent's trace that somebody looked and did not.
+fn apply(
+    space: &SessionSpace,
+    pending: &Pending,
+    draft: Option<&Draft>,
+    principal: &str,
+) -> Result<Reply<AnsweredView>, Refusal> {
+    let request = pending.hold.session.short_request(&pending.hold.id);
+    let mut notices = Vec::new();
+    let (action, commit) = match draft {
+        Some(draft) => {
+            let done = decide(space, pending, draft)?;
+            notices.extend(Notice::of(&done.written));
+            if let Err(error) = go_on(space, &done.session) {
+                notices.push(Notice::NotFollowed { why: error.to_string() });
+            }
+            notices.extend(Notice::mended(space));
+            (done.decision.action.name(), Some(done.commit.to_string()))
+        }
+        None => {
+            let kind = Kind::parse("session").expect("a valid name");
+            let text = format!("dismissed {request} by {principal}");
+            space.add_trace(&pending.hold.agent, &kind, text.as_bytes())?;
+            ("cancel", None)
+        }
+    };
+    let summary = space.session(&pending.hold.session)?;
+    let answer = AnsweredView {
+        request,
+        action: action.to_owned(),
+        commit,
+        agent: summary.agent.to_string(),
+        principal: principal.to_owned(),
+        state: summary.state.as_str().to_owned(),
+        session: pending.hold.session.to_string(),
+    };
+    Ok(Reply { answer, notices, completion: Completion::Whole })
+}
