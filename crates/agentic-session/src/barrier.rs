@@ -35,6 +35,7 @@ impl Driver<'_> {
         if is_barrier || self.unsynced.is_full() {
             return self.take_in(progress);
         }
+        self.make_room(&progress)?;
         let entries = self.heard(&std::mem::take(&mut progress.events));
         let objects = std::mem::take(&mut progress.objects);
         self.unsynced.add(objects, std::mem::take(&mut progress.links), entries);

@@ -28,6 +28,7 @@ use super::load::{Ran, replayed};
 use super::observer::Observed;
 use super::outcome::{EffectOutcome, ExecOutcome};
 use super::recent::restore_journal;
+use super::room::ProgramRoom;
 use super::seal;
 use super::shelf::flow_of;
 use super::unsynced::Unsynced;
@@ -61,6 +62,8 @@ pub struct Driver<'a> {
     pub(super) ready: VecDeque<Performance>,
     /// Effects that may begin once more, later.
     pub(super) backlog: Backlog,
+    /// The files of programs that have not begun.
+    pub(super) room: ProgramRoom,
     /// Programs, calls and children under way.
     pub(super) running: BTreeMap<Path, Running>,
     pub(super) timers: BTreeMap<Path, Instant>,
@@ -203,6 +206,7 @@ impl<'a> Driver<'a> {
             unsynced: Unsynced::default(),
             ready: VecDeque::new(),
             backlog: Backlog::default(),
+            room: ProgramRoom::default(),
             running: BTreeMap::new(),
             timers: BTreeMap::new(),
             arrivals: mpsc::channel(),

@@ -59,6 +59,7 @@ mod reply;
 mod retell;
 mod retry;
 mod roll;
+mod room;
 mod roster;
 mod run;
 mod schema;

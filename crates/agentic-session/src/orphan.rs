@@ -7,13 +7,17 @@
 use std::collections::BTreeMap;
 
 use agentic_providers::host::CancelFlag;
-use agentic_providers::process::{Charge, Orphan, orphans};
-use agentic_replay::{Hold, Path, Performance};
+use agentic_providers::process::{Charge, Orphan, UnbegunProgram, remains};
+use agentic_replay::{EffectClass, Hold, Path, Performance, Progress};
 
 use super::drive::{Driver, Running};
+use super::folder::damaged;
 use super::outcome::EffectOutcome;
 use super::work::Work;
 use crate::Result;
+
+/// What is recorded of an effect whose program never began.
+const NEVER_BEGAN: &str = "its program never began";
 
 /// What happens to programs that live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,16 +35,24 @@ impl Driver<'_> {
             agent: Some(self.session.started().agent.to_string()),
             request: Some(performance.id.to_string()),
             folder: Some(self.folder.processes()),
+            reserved: self.room.of(&performance.request.path),
         }
     }
 
     /// Looks whether programs of an earlier driver live, and begins to wait for them or to end them.
     pub(super) fn look_after_orphans(&mut self) -> Result<()> {
         let folder = self.folder.processes();
-        let living = orphans(&folder).map_err(agentic_store::Error::io("read", &folder))?;
+        let left = remains(&folder).map_err(agentic_store::Error::io("read", &folder))?;
         let mut by_request: BTreeMap<String, Vec<Orphan>> = BTreeMap::new();
-        for orphan in living {
+        for orphan in left.orphans {
             by_request.entry(orphan.request.clone()).or_default().push(orphan);
+        }
+        for unbegun in left.unbegun {
+            // One of several programs may live that were started for one request.
+            match by_request.contains_key(&unbegun.request) {
+                true => unbegun.forget(),
+                false => self.never_began(&unbegun)?,
+            }
         }
         if by_request.is_empty() {
             return Ok(());
@@ -62,6 +74,37 @@ impl Driver<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Makes room for the programs that new requests will start, before these are recorded.
+    pub(super) fn make_room(&mut self, progress: &Progress) -> Result<()> {
+        let is_scripted = |request| self.executor.is_scripted(request);
+        for performance in &progress.perform {
+            let request = &performance.request;
+            let is_exec = request.kind == "exec" && !is_scripted(request);
+            if is_exec && performance.class == EffectClass::Once {
+                self.room.make(performance, &self.folder.processes())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in that a program of an earlier driver never began.
+    fn never_began(&mut self, unbegun: &UnbegunProgram) -> Result<()> {
+        if self.room.has(&unbegun.path) {
+            return Ok(());
+        }
+        let doubted = self.session.doubted();
+        let is_its = |doubted: &&Performance| doubted.id.to_string() == unbegun.request;
+        let Some(performance) = doubted.iter().find(is_its) else {
+            unbegun.forget();
+            return Ok(());
+        };
+        let path = &performance.request.path;
+        self.room.take_over(path, unbegun.path.clone());
+        let cleared = self.session.cleared(path, NEVER_BEGAN, self.space.now());
+        let progress = cleared.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
+        self.take_in(progress)
     }
 
     fn wait_out(

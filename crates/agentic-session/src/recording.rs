@@ -26,6 +26,7 @@ impl Driver<'_> {
         let mut progress =
             progress.map_err(|error| damaged(&self.folder.id, &error.to_string()))?;
         self.persist(&mut progress)?;
+        self.room.give_back(path);
         drop(writer);
         self.follow(progress)
     }
@@ -46,6 +47,7 @@ impl Driver<'_> {
             holds = progress.holds.len(),
             "recording what a program made of it"
         );
+        self.make_room(progress)?;
         self.publish(progress)?;
         self.asks_too_late |= self.is_cancelled && asks_people;
         self.append(&progress.objects, std::mem::take(&mut progress.links))

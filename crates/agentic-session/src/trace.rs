@@ -70,6 +70,7 @@ impl Driver<'_> {
         };
         self.append_entries(self.entry("session", &how))?;
         self.seal(&start.agent)?;
+        self.room.clear();
         self.folder.retire(self.space)
     }
 

@@ -16,6 +16,8 @@ pub struct Charge {
     pub request: Option<String>,
     /// The folder of the files that tell which programs run; none where nobody can come later.
     pub folder: Option<PathBuf>,
+    /// The file that was made there for the program before the request was recorded, if one was.
+    pub reserved: Option<PathBuf>,
 }
 
 impl Charge {

@@ -66,9 +66,13 @@ impl Launch<'_> {
     /// Fails when it cannot be started; nothing of it has begun then.
     pub fn start(self) -> std::io::Result<Running> {
         own::enter();
-        let (stdin, writer) = self.stdin()?;
-        let (ours, theirs) = UnixStream::pair()?;
+        // First of all: from here on what was reserved for the program tells nothing any more.
         let mut file = self.file()?;
+        let prepared = self.stdin().and_then(|stdin| Ok((stdin, UnixStream::pair()?)));
+        let ((stdin, writer), (ours, theirs)) = match prepared {
+            Ok(prepared) => prepared,
+            Err(error) => return Err(given_up(file.as_ref(), error)),
+        };
         let mut command = match self.command() {
             Ok(command) => command,
             Err(error) => return Err(given_up(file.as_ref(), error)),
@@ -112,7 +116,7 @@ impl Launch<'_> {
         let Charge { folder: Some(folder), request: Some(request), .. } = self.charge else {
             return Ok(None);
         };
-        ProcessFile::create(folder, request).map(Some)
+        ProcessFile::create(folder, request, self.charge.reserved.as_deref()).map(Some)
     }
 
     /// Makes the command of the starter that becomes the program.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::file::{self, ProcessNote};
+use super::file::{self, ProcessNote, ProcessNoteState};
 use super::{REQUEST_VARIABLE, system};
 use crate::host::CancelFlag;
 
@@ -36,16 +36,34 @@ pub enum SignalReach {
     Unknown,
 }
 
-/// Lists the orphans of a folder that may live still. What is known to be over is removed.
+/// A file that was made for a program which never began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnbegunProgram {
+    /// The request for which the program was to run.
+    pub request: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// What earlier drivers left.
+#[derive(Debug, Default)]
+pub struct ProcessRemains {
+    /// Programs that may live still.
+    pub orphans: Vec<Orphan>,
+    /// Programs that never began.
+    pub unbegun: Vec<UnbegunProgram>,
+}
+
+/// Lists what is left in a folder. What is known to be over is removed.
 ///
 /// # Errors
 /// Fails when the folder cannot be read.
-pub fn orphans(folder: &Path) -> std::io::Result<Vec<Orphan>> {
+pub fn remains(folder: &Path) -> std::io::Result<ProcessRemains> {
     let entries = match std::fs::read_dir(folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ProcessRemains::default()),
         entries => entries?,
     };
-    let mut found = Vec::new();
+    let mut found = ProcessRemains::default();
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -54,15 +72,29 @@ pub fn orphans(folder: &Path) -> std::io::Result<Vec<Orphan>> {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             file => file?,
         };
-        let entry = file::read(&mut file)?;
+        let told = file::read(&mut file)?;
+        let entry = match &told {
+            ProcessNoteState::Begun(entry) => Some(entry.clone()),
+            ProcessNoteState::Unfinished | ProcessNoteState::Reserved => None,
+        };
         let orphan = Orphan { request: request.to_owned(), path, file, entry };
         if orphan.lives() {
-            found.push(orphan);
+            found.orphans.push(orphan);
+        } else if told == ProcessNoteState::Reserved {
+            found.unbegun.push(UnbegunProgram { request: orphan.request, path: orphan.path });
         } else {
             orphan.forget();
         }
     }
     Ok(found)
+}
+
+impl UnbegunProgram {
+    /// Removes the file: nobody will start the program.
+    pub fn forget(&self) {
+        // One that cannot be removed is found again.
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl Orphan {

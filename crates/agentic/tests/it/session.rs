@@ -197,12 +197,13 @@ impl Place<'_> {
                 doubt["request"].as_str().zip(doubt["payload"]["command"].as_str())
             });
             let Some((request, command)) = doubt else { return Ok((self.outcome()?, n_doubts)) };
-            // A person looks, and lets it happen if it has not.
+            // Its program ran; a person looks, and says so. Nobody is asked about one that never
+            // began.
             let word = command.split(' ').nth(1).unwrap_or_default();
-            let answer = match self.read_effects().lines().any(|line| line == word) {
-                true => r#"respond --value '{"status":0,"stdout":"","stderr":""}'"#,
-                false => "approve",
-            };
+            if !self.read_effects().lines().any(|line| line == word) {
+                return Err(format!("it asks whether `{command}` happened, which never began"));
+            }
+            let answer = r#"respond --value '{"status":0,"stdout":"","stderr":""}'"#;
             self.json(&format!("agentic decide {request} {answer} --json"))?;
         }
         Err("it asks again and again".to_owned())
