@@ -11,6 +11,7 @@ use crate::ast::ImportKind;
 use crate::code::ContextCode;
 use crate::json::{Json, OrderedMap};
 
+mod compare;
 mod walk;
 
 pub use self::walk::{SHOWN_BYTES_MAX, SHOWN_VALUES_MAX};
