@@ -6,6 +6,7 @@
 
 mod call;
 mod expression;
+mod field;
 mod generate;
 mod sharing;
 mod statement;
@@ -63,6 +64,13 @@ impl NameBinding {
 pub(crate) fn refuse_sharing(loaded: &LoadedProgram) -> Vec<FileFinding> {
     let mut findings = Vec::new();
     sharing::check(loaded, &mut findings);
+    findings
+}
+
+/// Finds what is likely to be wrong with a program that may run.
+pub(crate) fn warn(loaded: &LoadedProgram) -> Vec<FileFinding> {
+    let mut findings = Vec::new();
+    field::check(loaded, &mut findings);
     findings
 }
 

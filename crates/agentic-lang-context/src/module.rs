@@ -58,6 +58,7 @@ pub(crate) struct ModuleShared {
     pub dialects: Vec<Dialect>,
     pub code: ContextCode,
     pub calls: Calls,
+    pub warnings: Vec<FileFinding>,
 }
 
 /// Where a run begins. The default is the main function of the main agent.
@@ -144,8 +145,10 @@ pub fn compile(
         return Err(Checked { sources: sources_of(loaded).0, findings });
     }
     let code = crate::compile::compile(&loaded);
+    let warnings = analyze::warn(&loaded);
     let (sources, dialects) = sources_of(loaded);
-    Ok(Module { shared: Arc::new(ModuleShared { sources, dialects, code, calls: options.calls }) })
+    let calls = options.calls;
+    Ok(Module { shared: Arc::new(ModuleShared { sources, dialects, code, calls, warnings }) })
 }
 
 /// Loads and analyzes; the sources come back apart when a text could not be parsed.
@@ -182,6 +185,12 @@ impl Module {
     /// Returns the texts of the program, the program itself first.
     pub fn sources(&self) -> &[Source] {
         &self.shared.sources
+    }
+
+    /// Returns what is likely to be wrong with the program, though it may run.
+    pub fn warned(&self) -> Checked {
+        let (sources, findings) = (self.shared.sources.clone(), self.shared.warnings.clone());
+        Checked { sources, findings }
     }
 
     /// Returns the dialect of the program itself, which a start record pins.

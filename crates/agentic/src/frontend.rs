@@ -57,7 +57,7 @@ pub fn check(
             Ok(Checked::of(source, findings))
         }
         Language::Context => Ok(match compile_context(context, program, Calls::Contexts)? {
-            Ok(_) => Checked::of(Source::new(program.name.as_str(), program.text()?), Vec::new()),
+            Ok(compiled) => of_context(compiled.module.warned()),
             Err(checked) => checked,
         }),
     }
