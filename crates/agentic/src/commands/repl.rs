@@ -15,7 +15,7 @@ use agentic_replay::End;
 use agentic_session::{Cast, Executor, Models, Tools};
 
 use self::lines::{Line, Lines};
-use self::notebook::Notebook;
+use self::notebook::{DECLARED, Notebook, ScratchProgram};
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -281,8 +281,9 @@ impl Repl<'_> {
     }
 
     fn check(&self) -> Taken {
-        Ok(match self.compile(self.notebook.program()) {
-            Ok(_) => {
+        Ok(match self.compile(self.notebook.as_declared()) {
+            Ok(module) => {
+                frontend::of_context(module.warned()).show();
                 print_text("ok");
                 Done::GoOn
             }
@@ -293,14 +294,18 @@ impl Repl<'_> {
         })
     }
 
-    fn compile(&self, text: String) -> Result<Module, Checked> {
-        let source = Source::new(self.notebook.path(), text);
+    fn compile(&self, scratch: ScratchProgram) -> Result<Module, Checked> {
+        let ScratchProgram { program, declared } = scratch;
+        let source = Source::new(self.notebook.path(), program);
         let options = agentic_lang_context::CheckOptions {
             dialect: self.notebook.chosen_dialect(),
             ..agentic_lang_context::CheckOptions::default()
         };
         let roots = ImportRoots::of(&self.context.directory, self.notebook.path(), &self.imports);
-        let mut resolver = |path: &str| roots.read(path);
+        let mut resolver = |path: &str| match &declared {
+            Some(text) if path.rsplit('/').next() == Some(DECLARED) => Ok(text.clone()),
+            Some(_) | None => roots.read(path),
+        };
         let compiled = agentic_lang_context::compile(source, &options, &mut resolver);
         compiled.map_err(frontend::of_context)
     }
@@ -331,7 +336,7 @@ impl Repl<'_> {
                 Failure::usage(&format!("the input is no JSON: {fault}"), "give a JSON object")
             })?,
         };
-        let module = match self.compile(self.notebook.program()) {
+        let module = match self.compile(self.notebook.as_declared()) {
             Ok(module) => module,
             Err(checked) => {
                 checked.show();

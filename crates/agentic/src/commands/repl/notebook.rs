@@ -9,6 +9,18 @@ const UNNAMED: &str = "repl.as";
 /// The word that ends a function; what begins with it runs once only.
 const RETURN: &str = "return";
 
+/// The name of a file that there is not: declarations of an earlier version stand in it, so that it
+/// rules them alone and not what is typed.
+pub const DECLARED: &str = "__repl_declared.as";
+
+/// A program with the statements that were typed.
+pub struct ScratchProgram {
+    /// Its text.
+    pub program: String,
+    /// What it imports from [`DECLARED`], if it does.
+    pub declared: Option<String>,
+}
+
 /// Declarations and statements, in the order in which they came.
 #[derive(Debug, Clone)]
 pub struct Notebook {
@@ -117,15 +129,36 @@ impl Notebook {
         texts.map(|declaration| format!("{}\n", declaration.text)).collect()
     }
 
+    /// Returns the declarations as a program without statements.
+    pub fn as_declared(&self) -> ScratchProgram {
+        ScratchProgram { program: self.program(), declared: None }
+    }
+
     /// Returns the program whose scratch agent runs all statements and a further one.
-    pub fn with_statement(&self, statement: &str) -> String {
-        let has_main = self.agent_names().any(|agent| agent.sort == Sort::MainAgent);
-        let main = if has_main { "" } else { "main " };
+    pub fn with_statement(&self, statement: &str) -> ScratchProgram {
         let statements = self.statements.concat();
         let statement = statement.trim_end();
-        format!(
-            "{}{main}agent {SCRATCH} {{\nmain func() {{\n{statements}{statement}\n}}\n}}\n",
-            self.program()
-        )
+        let agent =
+            format!("agent {SCRATCH} {{\nmain func() {{\n{statements}{statement}\n}}\n}}\n");
+        let declared = self.program();
+        if self.dialect.is_none() && Dialect::detect(&declared) != self.dialect() {
+            let imports: String = self.declarations.iter().filter_map(imported).collect();
+            let program = format!("{imports}main {agent}");
+            return ScratchProgram { program, declared: Some(declared) };
+        }
+        let has_main = self.agent_names().any(|agent| agent.sort == Sort::MainAgent);
+        let main = if has_main { "" } else { "main " };
+        ScratchProgram { program: format!("{declared}{main}{agent}"), declared: None }
+    }
+}
+
+/// Returns the import by which a program has a declaration that stands in [`DECLARED`].
+fn imported(declaration: &Declaration) -> Option<String> {
+    match (declaration.sort, &declaration.name) {
+        (Sort::Import, _) => Some(format!("{}\n", declaration.text)),
+        (Sort::MainAgent | Sort::Agent, Some(name)) => {
+            Some(format!("import agent {name} from \"./{DECLARED}\"\n"))
+        }
+        (Sort::MainAgent | Sort::Agent, None) => None,
     }
 }
