@@ -345,7 +345,7 @@ fn ensure_agent(
 }
 
 /// Returns the names that the agent of a request may have, best first: the one that was asked for,
-/// else one that tells its place, else one that nobody else has.
+/// else one that tells its place or what it runs, else one that nobody else has.
 fn child_names(
     session: &Session<Box<dyn Program>>,
     performance: &Performance,
@@ -362,7 +362,16 @@ fn child_names(
     }
     let own = parse(&format!("{}-{}", stem(agent), &id[..8])).map_err(bad)?;
     let telling = text("suffix").and_then(|suffix| parse(&format!("{agent}-{suffix}")).ok());
-    Ok(telling.into_iter().chain([own]).collect())
+    let of_call = called_agent(&performance.request)
+        .and_then(|called| parse(&format!("{}-{called}-{}", stem(agent), &id[..8])).ok());
+    Ok(telling.into_iter().chain(of_call).chain([own]).collect())
+}
+
+/// Returns the agent of a program that a request calls, as names of branches are written.
+fn called_agent(request: &Request) -> Option<String> {
+    let call = request.payload.get("input")?.get("call")?.as_text()?;
+    let (called, _) = call.split_once('.')?;
+    Some(called.to_lowercase()).filter(|called| called.len() <= STEM_BYTES_MAX)
 }
 
 /// Returns how the names of an agent's children begin.
