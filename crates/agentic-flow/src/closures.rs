@@ -99,7 +99,8 @@ fn number(index: usize) -> Dynamic {
 fn put<C, T>(
     engine: &mut Engine,
     world: &Rc<FlowWorld>,
-    (name, purity): (&'static str, Purity),
+    name: &'static str,
+    purity: Purity,
     run: fn(&ClosureCaller<'_>, &mut C) -> ClosureResult<T>,
 ) where
     C: rhai::Variant + Clone,
@@ -150,17 +151,17 @@ enum Purity {
 }
 
 fn register_walks(engine: &mut Engine, world: &Rc<FlowWorld>) {
-    put(engine, world, ("for_each", Purity::Changes), |caller, array: &mut Array| {
+    put(engine, world, "for_each", Purity::Changes, |caller, array: &mut Array| {
         for (index, item) in array.iter_mut().enumerate() {
             let _ = caller.item(item, index)?;
         }
         Ok(())
     });
-    put(engine, world, ("map", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "map", Purity::Pure, |caller, array: &mut Array| {
         let items = array.iter_mut().enumerate();
         items.map(|(index, item)| caller.item(item, index)).collect::<ClosureResult<Array>>()
     });
-    put(engine, world, ("filter", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "filter", Purity::Pure, |caller, array: &mut Array| {
         let mut chosen = Array::new();
         for (index, item) in array.iter_mut().enumerate() {
             if caller.is_chosen(item, index)? {
@@ -188,20 +189,20 @@ fn register_walks(engine: &mut Engine, world: &Rc<FlowWorld>) {
 }
 
 fn register_searches(engine: &mut Engine, world: &Rc<FlowWorld>) {
-    put(engine, world, ("find", Purity::Pure), |caller, array: &mut Array| find(caller, array, 0));
+    put(engine, world, "find", Purity::Pure, |caller, array: &mut Array| find(caller, array, 0));
     put_with(engine, world, "find", find);
-    put(engine, world, ("find_map", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "find_map", Purity::Pure, |caller, array: &mut Array| {
         find_map(caller, array, 0)
     });
     put_with(engine, world, "find_map", find_map);
-    put(engine, world, ("index_of", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "index_of", Purity::Pure, |caller, array: &mut Array| {
         index_of(caller, array, 0)
     });
     put_with(engine, world, "index_of", index_of);
-    put(engine, world, ("some", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "some", Purity::Pure, |caller, array: &mut Array| {
         Ok(first(caller, array, 0)?.is_some())
     });
-    put(engine, world, ("all", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "all", Purity::Pure, |caller, array: &mut Array| {
         for (index, item) in array.iter_mut().enumerate() {
             if !caller.is_chosen(item, index)? {
                 return Ok(false);
@@ -254,11 +255,11 @@ fn skipped(length: usize, start: i64) -> usize {
 }
 
 fn register_folds(engine: &mut Engine, world: &Rc<FlowWorld>) {
-    put(engine, world, ("reduce", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "reduce", Purity::Pure, |caller, array: &mut Array| {
         reduce(caller, array, Dynamic::UNIT)
     });
     put_with(engine, world, "reduce", reduce);
-    put(engine, world, ("reduce_rev", Purity::Pure), |caller, array: &mut Array| {
+    put(engine, world, "reduce_rev", Purity::Pure, |caller, array: &mut Array| {
         reduce_rev(caller, array, Dynamic::UNIT)
     });
     put_with(engine, world, "reduce_rev", reduce_rev);
@@ -283,12 +284,12 @@ fn reduce_rev(
 }
 
 fn register_choices(engine: &mut Engine, world: &Rc<FlowWorld>) {
-    put(engine, world, ("drain", Purity::Changes), |caller, array: &mut Array| {
+    put(engine, world, "drain", Purity::Changes, |caller, array: &mut Array| {
         let (chosen, left) = split(caller, array)?;
         *array = left;
         Ok(chosen)
     });
-    put(engine, world, ("retain", Purity::Changes), |caller, array: &mut Array| {
+    put(engine, world, "retain", Purity::Changes, |caller, array: &mut Array| {
         let (chosen, left) = split(caller, array)?;
         *array = chosen;
         Ok(left)
@@ -306,21 +307,21 @@ fn split(caller: &ClosureCaller<'_>, array: &mut Array) -> ClosureResult<(Array,
 }
 
 fn register_maps(engine: &mut Engine, world: &Rc<FlowWorld>) {
-    put(engine, world, ("map", Purity::Pure), |caller, map: &mut rhai::Map| {
+    put(engine, world, "map", Purity::Pure, |caller, map: &mut rhai::Map| {
         let members = map.iter_mut();
         let call =
             |(key, item): (&rhai::Identifier, _)| Ok((key.clone(), caller.member(key, item)?));
         members.map(call).collect::<ClosureResult<rhai::Map>>()
     });
-    put(engine, world, ("filter", Purity::Pure), |caller, map: &mut rhai::Map| {
+    put(engine, world, "filter", Purity::Pure, |caller, map: &mut rhai::Map| {
         Ok(split_map(caller, map)?.0)
     });
-    put(engine, world, ("drain", Purity::Changes), |caller, map: &mut rhai::Map| {
+    put(engine, world, "drain", Purity::Changes, |caller, map: &mut rhai::Map| {
         let (chosen, left) = split_map(caller, map)?;
         *map = left;
         Ok(chosen)
     });
-    put(engine, world, ("retain", Purity::Changes), |caller, map: &mut rhai::Map| {
+    put(engine, world, "retain", Purity::Changes, |caller, map: &mut rhai::Map| {
         let (chosen, left) = split_map(caller, map)?;
         *map = chosen;
         Ok(left)

@@ -183,8 +183,7 @@ impl FlowProgram {
                     self.turn.opened.push(request);
                 }
                 StrandTurn::Suspended(BranchOutput::Join { mode, branches, caller }) => {
-                    if let Err(NoRoom(reason)) = self.fork(id, mode, (branches, caller), &mut ready)
-                    {
+                    if let Err(NoRoom(reason)) = self.fork(id, mode, branches, caller, &mut ready) {
                         return self.finish(End::Failed(Failure::new(LIMIT, reason)));
                     }
                 }
@@ -247,7 +246,8 @@ impl FlowProgram {
         &mut self,
         id: u64,
         mode: JoinMode,
-        (branches, caller): (Vec<(RequestScope, FnPtr)>, Rc<CallPlace>),
+        branches: Vec<(RequestScope, FnPtr)>,
+        caller: Rc<CallPlace>,
         ready: &mut VecDeque<(u64, BranchInput)>,
     ) -> Result<(), NoRoom> {
         if self.branches.len() + branches.len() > BRANCHES_MAX {

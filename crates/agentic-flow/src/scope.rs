@@ -29,7 +29,7 @@ pub(crate) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     engine.register_fn(
         "scope",
         move |c: NativeCallContext, name: &str, value: Dynamic, body: FnPtr| -> HostResult {
-            value_scope(&w, &c, (name, value), &body)
+            value_scope(&w, &c, name, value, &body)
         },
     );
     let w = Rc::clone(world);
@@ -45,7 +45,8 @@ pub(crate) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
 fn value_scope(
     world: &FlowWorld,
     context: &NativeCallContext,
-    (name, value): (&str, Dynamic),
+    name: &str,
+    value: Dynamic,
     body: &FnPtr,
 ) -> HostResult {
     check_name(name, context)?;

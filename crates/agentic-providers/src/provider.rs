@@ -183,7 +183,8 @@ impl Providers {
     pub fn play<'a>(
         &self,
         request: &Request,
-        (schema, repeats): (Option<&str>, Repeats),
+        schema: Option<&str>,
+        repeats: Repeats,
         cancel: &'a CancelFlag,
         listener: Option<&'a mut dyn FnMut(Piece<'_>)>,
     ) -> Response {

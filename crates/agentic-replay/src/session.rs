@@ -320,7 +320,8 @@ impl<P: Program> Session<P> {
         &mut self,
         path: &Path,
         decision: &str,
-        (edited, scope): (Option<Value>, PermitScope),
+        edited: Option<Value>,
+        scope: PermitScope,
         at: Instant,
     ) -> Result<Progress, Refused> {
         let held = self.hold(path).map(|hold| hold.reason);

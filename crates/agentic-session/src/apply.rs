@@ -128,14 +128,14 @@ impl<'a> Driver<'a> {
         policy: &decide::Policy,
     ) -> Result<()> {
         let (path, now) = (&hold.request.path, self.space.now());
-        let consequence = consequence((&hold.request.kind, hold.reason), decision, policy);
+        let consequence = consequence(&hold.request.kind, hold.reason, decision, policy);
         agentic_store::fault::point("before-decision-answer")?;
         let progress = match consequence {
             Consequence::Answer(answer) => {
                 self.session.answered(path, answer, By::Decision(commit), now)
             }
             Consequence::Permit(edited, scope) => {
-                self.session.permit(path, &commit, (edited, scope), now)
+                self.session.permit(path, &commit, edited, scope, now)
             }
             Consequence::Nothing => return Ok(()),
         };

@@ -62,7 +62,7 @@ impl Driver<'_> {
         let before = self.log.end();
         // `--durability git` does not apply to sessions: what was answered is never asked again.
         self.log.append(&payloads, Durability::Full)?;
-        self.space.recent().appended(&self.folder.id, links, (before, self.log.end()));
+        self.space.recent().appended(&self.folder.id, links, before, self.log.end());
         Ok(())
     }
 }

@@ -21,7 +21,8 @@ pub enum Consequence {
 
 /// Derives it, from what was asked and decided alone.
 pub fn consequence(
-    (kind, reason): (&str, HoldReason),
+    kind: &str,
+    reason: HoldReason,
     decision: &Decision,
     policy: &Policy,
 ) -> Consequence {

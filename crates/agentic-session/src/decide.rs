@@ -198,7 +198,7 @@ fn record(
                     return Ok(answer);
                 }
                 let head = space.head(agent)?;
-                Some((head, transaction(space, start, decision, (head, signing))?))
+                Some((head, transaction(space, start, decision, head, signing)?))
             }
         };
         let (locked, head) = LockedStream::agent(space, agent)?;
@@ -214,7 +214,7 @@ fn record(
         let transaction = match early {
             Some((made_on, transaction)) if made_on == head => transaction,
             Some(_) => continue,
-            None => transaction(space, start, decision, (head, signing))?,
+            None => transaction(space, start, decision, head, signing)?,
         };
         // The trees are equal: no file changes.
         let following = match space.repository().worktree_of(&agent.branch_ref())? {
@@ -273,7 +273,8 @@ fn transaction(
     space: &SessionSpace,
     start: &StartRecord,
     decision: &Decision,
-    (head, signing): (Oid, Signing),
+    head: Oid,
+    signing: Signing,
 ) -> Result<Transaction> {
     let agent = &start.agent;
     let person = match decision.principal.strip_prefix("user:") {

@@ -158,7 +158,7 @@ impl<'a> Driver<'a> {
         let upgrade = Upgrade { to: flow.cid(), at: space.now() };
         let loaded =
             replayed(space, &folder, (&journal, flow), |journal, program, setting, fold| {
-                Session::upgrade(journal, program, (setting, upgrade), fold)
+                Session::upgrade(journal, program, setting, upgrade, fold)
             })?;
         // A program that is refused leaves nothing behind; one that records name is kept.
         folder.keep_object(&upgrade.to, flow.bytes())?;

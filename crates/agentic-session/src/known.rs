@@ -32,7 +32,7 @@ pub struct KnownJournal {
 impl RecentJournals {
     /// Takes in records that were appended to the log of a session just now, from one place in it to
     /// another.
-    pub fn appended(&self, id: &SessionId, links: Vec<Link>, (from, to): (Place, Place)) {
+    pub fn appended(&self, id: &SessionId, links: Vec<Link>, from: Place, to: Place) {
         let mut links = links.into_iter();
         let known = match self.take(id) {
             Some(known) => Some(known).filter(|known| known.end == Some(from)),

@@ -61,10 +61,10 @@ impl Driver<'_> {
         for (request, programs) in by_request {
             let is_its = |performance: &Performance| performance.id.to_string() == request;
             if let Some(performance) = doubted.iter().find(|doubted| is_its(doubted)) {
-                self.wait_out((performance.clone(), programs), Remaining::AwaitedFirst);
+                self.wait_out(performance.clone(), programs, Remaining::AwaitedFirst);
             } else if let Some(at) = self.ready.iter().position(is_its) {
                 let performance = self.ready.remove(at).expect("it was found there");
-                self.wait_out((performance, programs), Remaining::Ended);
+                self.wait_out(performance, programs, Remaining::Ended);
             } else {
                 // Its request has its answer: nobody needs it.
                 let grace = self.space.grace();
@@ -107,14 +107,10 @@ impl Driver<'_> {
         self.take_in(progress)
     }
 
-    fn wait_out(
-        &mut self,
-        (performance, programs): (Performance, Vec<Orphan>),
-        remaining: Remaining,
-    ) {
+    fn wait_out(&mut self, performance: Performance, programs: Vec<Orphan>, remaining: Remaining) {
         let path = performance.request.path.clone();
         let flag = CancelFlag::with_grace(self.space.grace());
-        let work = Work::orphans((path.clone(), programs), (flag, remaining), self.arrivals());
+        let work = Work::orphans(path.clone(), programs, flag, remaining, self.arrivals());
         self.running.insert(path, Running { work, performance });
     }
 

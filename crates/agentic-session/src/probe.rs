@@ -46,7 +46,7 @@ impl Driver<'_> {
         let path = performance.request.path.clone();
         let (folder, arrivals) = (self.work_folder(), self.arrivals());
         let flag = CancelFlag::with_grace(self.space.grace()).in_charge(self.charge(&performance));
-        let process = Process::probe(&performance, (probe, &folder), flag, arrivals);
+        let process = Process::probe(&performance, probe, &folder, flag, arrivals);
         self.running.insert(path, Running { work: Work::Probe(process), performance });
         Ok(())
     }

@@ -65,7 +65,8 @@ impl Process {
     /// Starts the program that knows whether the effect of a request happened.
     pub fn probe(
         performance: &Performance,
-        (probe, folder): (Value, &FolderPath),
+        probe: Value,
+        folder: &FolderPath,
         flag: CancelFlag,
         arrivals: mpsc::Sender<(Path, EffectOutcome)>,
     ) -> Process {

@@ -283,7 +283,7 @@ impl<'w> Witness<'w> {
             Handling::Effect(_) | Handling::Timer => HoldReason::NotAllowed,
         };
         let policy = Policy::of_payload(reason, &self.value(&ask.payload)?);
-        Ok(match consequence((&ask.kind, reason), decision, &policy) {
+        Ok(match consequence(&ask.kind, reason, decision, &policy) {
             Consequence::Answer(answer) => Consequence::Answer(answer.settled()),
             Consequence::Permit(edited, scope) => {
                 Consequence::Permit(edited.and_then(|value| settle(value).ok()), scope)

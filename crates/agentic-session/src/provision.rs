@@ -69,7 +69,7 @@ impl ProviderCall {
             Provision::Effect => {}
             Provision::Advice => return providers.advise(&self.request, cancel, listener),
             Provision::Role(schema) => {
-                return providers.play(&self.request, (schema, self.repeats), cancel, listener);
+                return providers.play(&self.request, schema, self.repeats, cancel, listener);
             }
         }
         let response = providers.perform_heard(&self.request, &self.stamp, cancel, listener);

@@ -52,7 +52,7 @@ pub fn find(
 ) -> Result<Found> {
     let mut found = Found::default();
     let journal = recent::read_journal(space, &start.session)?;
-    let claimed = claimed(space, start, (id, published(&journal, start, id)))?;
+    let claimed = claimed(space, start, id, published(&journal, start, id))?;
     if claimed.is_empty() {
         return Ok(found);
     }
@@ -75,7 +75,7 @@ pub fn find(
             found.counted.push((commit, decision));
             continue;
         }
-        let list = match signed(space, start, id, (commit, &decision), look)? {
+        let list = match signed(space, start, id, commit, &decision, look)? {
             Signed::Yes(decision) => {
                 found.counted.push((commit, *decision));
                 continue;
@@ -180,7 +180,8 @@ fn published(journal: &Journal, start: &StartRecord, id: &RequestId) -> Option<O
 fn claimed(
     space: &SessionSpace,
     start: &StartRecord,
-    (id, published): (&RequestId, Option<Oid>),
+    id: &RequestId,
+    published: Option<Oid>,
 ) -> Result<Vec<(Oid, Decision)>> {
     let Ok(head) = space.head(&start.agent) else { return Ok(Vec::new()) };
     let mut line = CommonLine::new(space, published);
@@ -293,7 +294,8 @@ fn signed(
     space: &SessionSpace,
     start: &StartRecord,
     id: &RequestId,
-    (commit, claim): (Oid, &Decision),
+    commit: Oid,
+    claim: &Decision,
     look: Look,
 ) -> Result<Signed> {
     let keys = keys_of(space, &claim.principal)?;

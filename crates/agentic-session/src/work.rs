@@ -155,8 +155,10 @@ impl Work {
 
     /// Waits for programs of an earlier driver, or ends them.
     pub fn orphans(
-        (path, programs): (Path, Vec<Orphan>),
-        (flag, remaining): (CancelFlag, Remaining),
+        path: Path,
+        programs: Vec<Orphan>,
+        flag: CancelFlag,
+        remaining: Remaining,
         waiting: Sender<(Path, EffectOutcome)>,
     ) -> Work {
         let watched = flag.clone();

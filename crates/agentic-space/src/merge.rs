@@ -139,7 +139,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     }
     let ours_tree = space.read_commit(head)?.tree;
     let MergedTree { scratch, tree, packed } =
-        match merged_tree(space, (head, theirs), (source, target), plan)? {
+        match merged_tree(space, head, theirs, source, target, plan)? {
             Ok(merged) => merged,
             Err(conflicts) => return Ok(Merged::Conflict { conflicts }),
         };
@@ -149,7 +149,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     beside.extend(packed.iter().flat_map(PackedBlobs::names));
     let objects = scratch.difference_beside(ours_tree, tree, Some(&beside))?;
     let making = Making { tree, objects, parents: [head, theirs] };
-    let made = Made::of(space, (source, target), plan, (making, signing))?;
+    let made = Made::of(space, source, target, plan, making, signing)?;
     let following = reserved.prepared(head, &changed)?;
 
     // Under the target's lock: the same again.
@@ -162,7 +162,7 @@ fn attempt(space: &Space, source: &AgentBranch, target: &Target, plan: &Plan) ->
     locked.settle_parents(space.is_journalled(&source.agent, theirs)?)?;
     locked.bring(packed);
     let commit = made.oid;
-    let (transaction, trace) = transaction(space, (source, target), plan, made, locked.writer())?;
+    let (transaction, trace) = transaction(space, source, target, plan, made, locked.writer())?;
     let moved = locked.decide(transaction, following, space.durability())?.follow();
     Ok(Merged::Commit {
         commit,
@@ -185,8 +185,10 @@ struct MergedTree {
 /// Finds the tree of the merge: the resolved one, or what both sides make of it; or the conflicts.
 fn merged_tree(
     space: &Space,
-    (head, theirs): (Oid, Oid),
-    (source, target): (&AgentBranch, &Target),
+    head: Oid,
+    theirs: Oid,
+    source: &AgentBranch,
+    target: &Target,
     plan: &Plan,
 ) -> Result<std::result::Result<MergedTree, Vec<Conflict>>> {
     let repository = space.repository();
@@ -227,9 +229,11 @@ impl Made {
     /// Makes the commit. If it is signed a program of the user's runs: not under a lock.
     fn of(
         space: &Space,
-        (source, target): (&AgentBranch, &Target),
+        source: &AgentBranch,
+        target: &Target,
         plan: &Plan,
-        (making, signing): (Making, Signing),
+        making: Making,
+        signing: Signing,
     ) -> Result<Made> {
         let into = match target {
             Target::Agent(into) => Some(into.clone()),
@@ -263,7 +267,8 @@ impl Made {
 /// Writes the transaction that brings a merge in, with what it leaves in notes.
 fn transaction(
     space: &Space,
-    (source, target): (&AgentBranch, &Target),
+    source: &AgentBranch,
+    target: &Target,
     plan: &Plan,
     made: Made,
     writer: &Writer<'_>,

@@ -296,7 +296,7 @@ fn unite_archive(space: &Space, remote: &str, fetched: &mut Fetched) -> Result<(
     let signed = space.own_signatures()?;
     let mut writer = Writer::open(space.repository(), &archive_stream(), space.now())?;
     fetched.diverged = writer.with_refs(&[ARCHIVE_REF], || {
-        space.repository().unite_archive(theirs, (&signed.author, &signed.committer))
+        space.repository().unite_archive(theirs, &signed.author, &signed.committer)
     })?;
     Ok(())
 }
@@ -336,14 +336,15 @@ fn update_agent(
         return Ok(());
     }
     drop(writer);
-    forward(space, agent, (ours, theirs), fetched)
+    forward(space, agent, ours, theirs, fetched)
 }
 
 /// Moves an agent's branch on to where the remote has it, and lets its worktree follow.
 fn forward(
     space: &Space,
     agent: &AgentName,
-    (ours, theirs): (Oid, Oid),
+    ours: Oid,
+    theirs: Oid,
     fetched: &mut Fetched,
 ) -> Result<()> {
     let (repository, branch_ref) = (space.repository(), agent.branch_ref());

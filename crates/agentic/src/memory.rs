@@ -19,7 +19,8 @@ const WORKERS_MAX: usize = 256;
 /// Runs a program to its end, in the current folder.
 pub fn run(
     context: &Context,
-    (program, input): (impl Program, Value),
+    program: impl Program,
+    input: Value,
     executor: Executor,
     sink: &mut dyn FnMut(Event),
 ) -> End {
@@ -41,7 +42,8 @@ pub struct Again {
 /// Runs a program to its end; what it asked before is answered as it was then. Returns all answers.
 pub fn run_again(
     context: &Context,
-    (program, input): (impl Program, Value),
+    program: impl Program,
+    input: Value,
     again: Again,
     sink: &mut dyn FnMut(Event),
 ) -> (End, Answers) {

@@ -10,17 +10,17 @@ use crate::world::FlowWorld;
 
 pub(super) fn register(engine: &mut Engine, world: &Rc<FlowWorld>) {
     for name in ["sort", "sort_by"] {
-        put(engine, world, (name, Purity::Changes), |caller, array: &mut Array| {
+        put(engine, world, name, Purity::Changes, |caller, array: &mut Array| {
             *array = merge_sort(caller, array.clone())?;
             Ok(())
         });
     }
     for name in ["order", "order_by"] {
-        put(engine, world, (name, Purity::Pure), |caller, array: &mut Array| {
+        put(engine, world, name, Purity::Pure, |caller, array: &mut Array| {
             merge_sort(caller, array.clone())
         });
     }
-    put(engine, world, ("dedup", Purity::Changes), |caller, array: &mut Array| {
+    put(engine, world, "dedup", Purity::Changes, |caller, array: &mut Array| {
         let mut kept = Array::new();
         for item in array.iter() {
             let is_same = match kept.last() {

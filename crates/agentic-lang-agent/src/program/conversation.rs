@@ -77,7 +77,7 @@ impl ModuleRun {
             Some(payload) => {
                 conversation.called = self.now;
                 self.trace_tool_call(module, &waiting);
-                self.send(module, strand, id, waiting, (AGENT_TOOL, payload))
+                self.send(module, strand, id, waiting, AGENT_TOOL, payload)
             }
             None => {
                 conversation.turns.push_str("]}");

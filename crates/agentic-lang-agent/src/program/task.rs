@@ -121,7 +121,7 @@ impl ModuleRun {
         let turns = waiting.conversation.as_ref().map(|it| it.turns());
         let asked = request::TaskRequest { args: &waiting.args, agent: agent.as_ref(), turns };
         let payload = request::payload(&module.ast, task, asked, kind);
-        self.send(module, strand, id, waiting, (kind, payload))
+        self.send(module, strand, id, waiting, kind, payload)
     }
 
     /// Opens a request for a call, in the time that is left of its attempt.
@@ -131,7 +131,8 @@ impl ModuleRun {
         strand: &mut Strand,
         id: StrandId,
         mut waiting: Box<TaskCall>,
-        (kind, payload): (&str, Model),
+        kind: &str,
+        payload: Model,
     ) -> Talk {
         let call = &module.code.calls[waiting.call as usize];
         let spent = self.now.millis().saturating_sub(waiting.tried.millis());

@@ -44,7 +44,7 @@ impl<'a> Analyzer<'a> {
         let name = self.file.text(span);
         match self.scopes.find(name) {
             Some((_, NameBinding::Function(agent, function))) => {
-                self.arity(span, (agent, function), count);
+                self.arity(span, agent, function, count);
             }
             Some((_, NameBinding::Agent(agent))) => self.call_agent(span, agent, count),
             Some((
@@ -70,7 +70,7 @@ impl<'a> Analyzer<'a> {
         let main =
             declared.functions.iter().position(|function| function.entry == EntryStatement::Main);
         match main {
-            Some(main) => self.arity(span, (agent, main), count),
+            Some(main) => self.arity(span, agent, main, count),
             None => {
                 let message = format!("the agent `{}` has no main func", file.agent_name(declared));
                 let found = self.report("UNKNOWN_FUNCTION", span, message);
@@ -108,7 +108,7 @@ impl<'a> Analyzer<'a> {
 
     fn call_agent_function(&mut self, span: Span, agent: usize, method: &str, count: usize) {
         match self.functions[agent].get(method) {
-            Some(function) => self.arity(span, (agent, *function), count),
+            Some(function) => self.arity(span, agent, *function, count),
             None => {
                 let agent = super::agent_name(self.loaded, agent);
                 let message = format!("the agent `{agent}` has no function `{method}`");
@@ -158,7 +158,7 @@ impl<'a> Analyzer<'a> {
         );
     }
 
-    fn arity(&mut self, span: Span, (agent, function): (usize, usize), count: usize) {
+    fn arity(&mut self, span: Span, agent: usize, function: usize, count: usize) {
         let (file, place) = self.loaded.agents[agent];
         let file = &self.loaded.files[file];
         let declared = &file.program.agents[place].functions[function];

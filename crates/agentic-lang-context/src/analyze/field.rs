@@ -64,13 +64,13 @@ fn warnings_of<'a>(file: &'a ContextFile, function: &'a FunctionDeclaration) -> 
             contract.fields.iter().map(|field| file.text(field.name)).collect();
         let reads = treatment.reads.into_iter();
         let unknown = reads.filter(|read| !promised.contains(&file.text(*read)));
-        warnings.extend(unknown.map(|read| warning(name, (file.text(read), read), &promised)));
+        warnings.extend(unknown.map(|read| warning(name, file.text(read), read, &promised)));
     }
     warnings.sort_by_key(|warning| warning.span.start);
     warnings
 }
 
-fn warning(name: &str, (field, span): (&str, Span), promised: &[&str]) -> Diagnostic {
+fn warning(name: &str, field: &str, span: Span, promised: &[&str]) -> Diagnostic {
     let message = format!("the contract of `{name}` has no field `{field}`");
     let reason = match promised {
         [] => "it has none".to_owned(),

@@ -210,7 +210,7 @@ impl RunWorld {
                 read.map_err(|failed| AttemptFailure { said: Some(spoken.to_json()), ..failed })
             });
         if site.options.debug == Debug::Shown {
-            let data = Data::Text(reply_text(site, generation, (&raw, &left_out), &result));
+            let data = Data::Text(reply_text(site, generation, &raw, &left_out, &result));
             self.events.push(agentic_replay::Event { kind: DEBUG_EVENT.to_owned(), data });
         }
         match result {
@@ -364,7 +364,8 @@ fn debug_text(site: &GenerateSite, generation: &Generation) -> String {
 fn reply_text(
     site: &GenerateSite,
     generation: &Generation,
-    (raw, left_out): (&str, &[String]),
+    raw: &str,
+    left_out: &[String],
     result: &Result<Json, AttemptFailure>,
 ) -> String {
     let left_out = match left_out {

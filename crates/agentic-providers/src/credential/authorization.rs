@@ -108,7 +108,7 @@ impl Authorization {
         let code = self.wait(limit)?;
         let now = self.settings.now();
         let server = TimedServer { provider: &self.provider, cancel: &CancelFlag::new() };
-        let tokens = server.exchange((&code, &self.verifier), &self.redirect, now)?;
+        let tokens = server.exchange(&code, &self.verifier, &self.redirect, now)?;
         let Authorization { settings, provider, identity, .. } = self;
         let sealed = SealedTokens { identity: identity.clone(), provider: provider.name, tokens };
         TokenStore::open(&settings)?.put(&sealed)?;

@@ -62,7 +62,8 @@ impl TimedServer<'_> {
     /// Changes a code into tokens; the verifier proves that whoever asked for the code is here.
     pub fn exchange(
         &self,
-        (code, verifier): (&CredentialSecret, &CredentialSecret),
+        code: &CredentialSecret,
+        verifier: &CredentialSecret,
         redirect: &str,
         now: i64,
     ) -> Result<GrantedTokens> {

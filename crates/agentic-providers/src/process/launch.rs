@@ -98,7 +98,7 @@ impl Launch<'_> {
             let _ = child.wait();
             return Err(given_up(file.as_ref(), error));
         }
-        Ok(Running::new(child, leader, (file, writer)))
+        Ok(Running::new(child, leader, file, writer))
     }
 
     /// Makes what the program reads, and where that is written while it runs.

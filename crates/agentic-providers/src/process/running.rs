@@ -32,7 +32,8 @@ impl Running {
     pub(super) fn new(
         child: Child,
         leader: Pid,
-        (file, writer): (Option<ProcessFile>, Option<PipeWriter>),
+        file: Option<ProcessFile>,
+        writer: Option<PipeWriter>,
     ) -> Running {
         Running { child, leader, file, writer, is_over: false }
     }

@@ -177,7 +177,7 @@ impl<P: Program> Session<P> {
             timeout_ms: request.timeout_ms,
             position: request.position,
         };
-        self.insert(self.chain.length(), (request, hash), rule.handling);
+        self.insert(self.chain.length(), request, hash, rule.handling);
         record
     }
 
@@ -185,7 +185,8 @@ impl<P: Program> Session<P> {
     pub(super) fn insert(
         &mut self,
         seq: u64,
-        (request, hash): (Arc<Request>, RequestHash),
+        request: Arc<Request>,
+        hash: RequestHash,
         handling: Handling,
     ) {
         let path = request.path.clone();

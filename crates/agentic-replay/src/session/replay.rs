@@ -87,7 +87,7 @@ impl<P: Program> Session<P> {
     /// # Errors
     /// Fails at the first request that differs from its record, before its answer is used.
     pub fn load(journal: &Journal, program: P, setting: Setting<'_>, fold: Fold<'_>) -> Loaded<P> {
-        Session::load_extent(journal, program, (setting, ReplayExtent::Whole), fold)
+        Session::load_extent(journal, program, setting, ReplayExtent::Whole, fold)
     }
 
     /// Does the same to go on with the program that made the records: finished scopes are not run
@@ -101,7 +101,7 @@ impl<P: Program> Session<P> {
         setting: Setting<'_>,
         fold: Fold<'_>,
     ) -> Loaded<P> {
-        Session::load_extent(journal, program, (setting, ReplayExtent::WithoutFinishedScopes), fold)
+        Session::load_extent(journal, program, setting, ReplayExtent::WithoutFinishedScopes, fold)
     }
 
     /// Does the same as [`Session::load`] with another program, and records that the session goes on
@@ -113,7 +113,8 @@ impl<P: Program> Session<P> {
     pub fn upgrade(
         journal: &Journal,
         program: P,
-        (setting, upgrade): (Setting<'_>, Upgrade),
+        setting: Setting<'_>,
+        upgrade: Upgrade,
         fold: Fold<'_>,
     ) -> Loaded<P> {
         let mut replay = SessionReplay::begin(journal, program, setting, ReplayExtent::Whole)?;
@@ -126,7 +127,8 @@ impl<P: Program> Session<P> {
     fn load_extent(
         journal: &Journal,
         program: P,
-        (setting, extent): (Setting<'_>, ReplayExtent),
+        setting: Setting<'_>,
+        extent: ReplayExtent,
         fold: Fold<'_>,
     ) -> Loaded<P> {
         let mut replay = SessionReplay::begin(journal, program, setting, extent)?;
@@ -332,7 +334,7 @@ impl<'r, P: Program> SessionReplay<'r, P> {
         if hash != recorded.hash {
             return Err(self.differs(seq, recorded, &request, hash));
         }
-        self.session.insert(seq, (request, hash), recorded.handling);
+        self.session.insert(seq, request, hash, recorded.handling);
         Ok(())
     }
 

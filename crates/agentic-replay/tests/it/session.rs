@@ -263,18 +263,18 @@ fn a_permission_survives_a_crash_and_puts_the_edited_payload_in_place() {
     let path = Path::root().child("0");
     let at = session.chain().at();
     let mut progress = session
-        .permit(&path, "c0ffee", (Some(Value::Int(9)), PermitScope::Once), at)
+        .permit(&path, "c0ffee", Some(Value::Int(9)), PermitScope::Once, at)
         .expect("the request is held");
     assert_eq!(progress.perform[0].request.payload, Value::Int(9));
     assert!(
-        session.permit(&path, "c0ffee", (None, PermitScope::Once), at).is_err(),
+        session.permit(&path, "c0ffee", None, PermitScope::Once, at).is_err(),
         "permitted already"
     );
     kept.keep(&mut progress);
     let (mut session, progress) = kept.load(&node).expect("nothing changed");
     assert_eq!(progress.holds[0].reason, HoldReason::InDoubt);
     let progress = session
-        .permit(&path, "c0ffee", (Some(Value::Int(9)), PermitScope::Once), at)
+        .permit(&path, "c0ffee", Some(Value::Int(9)), PermitScope::Once, at)
         .expect("in doubt");
     assert_eq!(progress.perform[0].request.payload, Value::Int(9));
 }
@@ -285,7 +285,7 @@ fn a_permission_for_the_rest_of_the_session_asks_nobody_again_wherever_it_is_bro
     let (mut session, mut kept) = begin(&node);
     let first = session.pending()[0].request.path.clone();
     let (at, scope) = (session.chain().at(), PermitScope::RestOfSession);
-    kept.keep(&mut session.permit(&first, "c0ffee", (None, scope), at).expect("it is held"));
+    kept.keep(&mut session.permit(&first, "c0ffee", None, scope, at).expect("it is held"));
     let mut progress =
         session.answered(&first, Answer::Ok(Value::Null), By::Executor, at).expect("it is open");
     assert_eq!((progress.perform.len(), progress.holds.len()), (1, 0));

@@ -115,10 +115,10 @@ impl Life {
             (12, None) => session.found(path, Value::Int(1), at),
             (13, Some(HoldReason::InDoubt)) => session.cleared(path, "it never began", at),
             (13..17, Some(_)) => {
-                session.permit(path, "c0ffee", (Some(Value::Int(9)), PermitScope::Once), at)
+                session.permit(path, "c0ffee", Some(Value::Int(9)), PermitScope::Once, at)
             }
             (17 | 18, Some(_)) => {
-                session.permit(path, "beef", (None, PermitScope::RestOfSession), at)
+                session.permit(path, "beef", None, PermitScope::RestOfSession, at)
             }
             (19..22, Some(_)) => session.note(note(path, number), at),
             (22, _) => {
@@ -148,7 +148,7 @@ impl Life {
         let to = Cid::of(&number.to_be_bytes());
         let upgrade = Upgrade { to, at: self.session.chain().at() };
         let (journal, program) = (self.kept.journal(), TidyTree::new(&self.node));
-        let upgraded = Session::upgrade(&journal, program, (setting, upgrade), &mut |_, _| {});
+        let upgraded = Session::upgrade(&journal, program, setting, upgrade, &mut |_, _| {});
         let (session, progress) = upgraded.expect("it is the same program");
         self.session = session;
         self.keep(progress);

@@ -20,7 +20,7 @@ fn upgrade(kept: &Kept, node: &Node) -> Result<(Session<Tree>, Progress), Replay
     let (kinds, engine) = (Kinds::built_in(), engine());
     let setting = Setting { engine: &engine, kinds: &kinds, objects: &kept.objects };
     let upgrade = Upgrade { to: next_flow(), at: at() };
-    Session::upgrade(&kept.journal(), Tree::new(node), (setting, upgrade), &mut |_, _| {})
+    Session::upgrade(&kept.journal(), Tree::new(node), setting, upgrade, &mut |_, _| {})
 }
 
 /// Loads every journal that a crash may leave, from `n_before` records on, with the program that it

@@ -23,7 +23,7 @@ pub(super) fn decide(
         Named::Decided { session, id, commit, decision: earlier, cancelled_by } => {
             let earlier = earlier.map(|made| *made);
             let earlier = Earlier { session, id, commit, decision: earlier, cancelled_by };
-            return repeated(space, earlier, (action, value), &decision.actor);
+            return repeated(space, earlier, action, value, &decision.actor);
         }
     };
     let session = pending.hold.session;
@@ -59,7 +59,7 @@ pub(super) fn decide(
                 {
                     let made = made.map(|made| *made);
                     let earlier = Earlier { session, id, commit, decision: made, cancelled_by };
-                    return repeated(space, earlier, (action, draft.value), &decision.actor);
+                    return repeated(space, earlier, action, draft.value, &decision.actor);
                 }
             }
             Err(error)
@@ -136,7 +136,8 @@ struct Earlier {
 fn repeated(
     space: &SessionSpace,
     earlier: Earlier,
-    (action, value): (Action, Option<Value>),
+    action: Action,
+    value: Option<Value>,
     actor: &str,
 ) -> Result<Decided> {
     let Earlier { session, id, commit, decision, cancelled_by } = earlier;

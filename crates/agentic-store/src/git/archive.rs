@@ -127,7 +127,8 @@ impl Repository {
     pub fn unite_archive(
         &self,
         theirs: Oid,
-        (author, committer): (&Signature, &Signature),
+        author: &Signature,
+        committer: &Signature,
     ) -> Result<Vec<AgentName>> {
         for _ in 0..RACES_MAX {
             let ours = self.find_ref(ARCHIVE_REF)?;

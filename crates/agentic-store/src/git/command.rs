@@ -198,7 +198,8 @@ pub(super) fn run_git_at(folder: &Path, git_dir: &Path, arguments: &[&str]) -> R
 /// Does the same with a git that holds a lock as long as it runs, even if this process dies meanwhile.
 pub(super) fn run_git_holding(
     lock: &Lock,
-    (folder, git_dir): (&Path, &Path),
+    folder: &Path,
+    git_dir: &Path,
     arguments: &[&str],
 ) -> Result<Program> {
     let mut command = git_for_files(folder, arguments);
@@ -211,7 +212,8 @@ pub(super) fn run_git_holding(
 /// With a lock, it holds that as long as it runs.
 pub(super) fn run_git_on_paths(
     lock: Option<&Lock>,
-    (folder, git_dir): (&Path, &Path),
+    folder: &Path,
+    git_dir: &Path,
     arguments: &[&str],
     paths: &[&[u8]],
 ) -> Result<Vec<u8>> {

@@ -173,7 +173,7 @@ impl Worktree {
 
     /// Does the same with a git that holds a lock as long as it runs, even if this process dies.
     pub(crate) fn git_holding(&self, lock: &Lock, arguments: &[&str]) -> Result<Program> {
-        run_git_holding(lock, (&self.path, &self.git_dir), arguments)
+        run_git_holding(lock, &self.path, &self.git_dir, arguments)
     }
 
     /// Runs the `git` program on paths, and returns the bytes that it prints. With a lock, it holds that
@@ -184,7 +184,7 @@ impl Worktree {
         arguments: &[&str],
         paths: &[&[u8]],
     ) -> Result<Vec<u8>> {
-        run_git_on_paths(lock, (&self.path, &self.git_dir), arguments, paths)
+        run_git_on_paths(lock, &self.path, &self.git_dir, arguments, paths)
     }
 
     /// Checks that git is not in the middle of a merge, a cherry-pick or a revert here: only its own

@@ -300,7 +300,7 @@ impl Journal {
 
     /// Makes the frames of records that follow the last one; returns the last of them too.
     fn encode(&self, bodies: Vec<(Body, Standing)>, at: Instant, synced: u64) -> Result<Encoded> {
-        encode_from((self.last.seq + 1, self.last_hash), bodies, at, synced)
+        encode_from(self.last.seq + 1, self.last_hash, bodies, at, synced)
     }
 
     /// Begins a new segment because the current one is long enough. The chain must not break where
@@ -360,7 +360,8 @@ impl Journal {
 
 /// Makes the frames of records, the first with a number and naming the hash of the one before.
 fn encode_from(
-    (first, mut prev): (u64, RecordHash),
+    first: u64,
+    mut prev: RecordHash,
     bodies: Vec<(Body, Standing)>,
     at: Instant,
     synced: u64,

@@ -53,7 +53,7 @@ pub fn begin_beside(
         standing.n_pending += 1;
         items.push((Body::Entry(entry), standing.clone()));
     }
-    let Encoded { bytes, .. } = encode_from((0, [0; 32]), items, at, 0)?;
+    let Encoded { bytes, .. } = encode_from(0, [0; 32], items, at, 0)?;
     fault::point("before-successor")?;
     file::replace(&segment::path(&dir, 0), &bytes, Persistence::Synced)?;
     for folder in [dir.parent(), Some(layout.root())].into_iter().flatten() {

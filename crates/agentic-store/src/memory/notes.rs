@@ -46,7 +46,7 @@ impl Notes for MemoryRepository {
             return Ok(Compared { tip, removed: Vec::new() });
         }
         let parents = tip.into_iter().collect();
-        let new = self.commit_notes(&edit.name, (after, parents), write)?;
+        let new = self.commit_notes(&edit.name, after, parents, write)?;
         Ok(Compared { tip: Some(new), removed: Vec::new() })
     }
 
@@ -71,7 +71,7 @@ impl Notes for MemoryRepository {
             }
         }
         state.objects.extend(other.objects);
-        self.commit_notes(name, (state, vec![tip, theirs]), write)?;
+        self.commit_notes(name, state, vec![tip, theirs], write)?;
         Ok(true)
     }
 
@@ -169,7 +169,8 @@ impl MemoryRepository {
     fn commit_notes(
         &self,
         name: &str,
-        (state, parents): (MemoryNotes, Vec<Oid>),
+        state: MemoryNotes,
+        parents: Vec<Oid>,
         write: &Transaction,
     ) -> Result<Oid> {
         // What stands in for the tree: like one it has another name whenever the state differs.

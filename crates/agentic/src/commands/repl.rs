@@ -367,7 +367,7 @@ impl Repl<'_> {
             did.take(&event);
         };
         let (end, answers) =
-            memory::run_again(self.context, (run, json::to_value(input)), again, &mut sink);
+            memory::run_again(self.context, run, json::to_value(input), again, &mut sink);
         self.did = did;
         match end {
             End::Done(value) => match json::from_value(&value) {

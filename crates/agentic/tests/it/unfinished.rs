@@ -33,7 +33,7 @@ fn endings() -> [(Json, &'static str, &'static str); 3] {
     ]
 }
 
-fn reply(message: &Json, reason: &str, (input, output): (u64, u64)) -> Reply {
+fn reply(message: &Json, reason: &str, input: u64, output: u64) -> Reply {
     let usage = json!({"prompt_tokens": input, "completion_tokens": output});
     let choice = json!({"message": message, "finish_reason": reason});
     Reply::Status(200, json!({"choices": [choice], "usage": usage}).to_string())
@@ -82,7 +82,7 @@ fn message(said: &Json) -> &str {
 #[test]
 fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_each_language_that_calls_models() {
     for (said, reason, wanted) in endings() {
-        let model = Model::new(move |_, _| reply(&said, reason, (7, 2)));
+        let model = Model::new(move |_, _| reply(&said, reason, 7, 2));
         let sandbox = sandbox(&model);
         let context = failed(&sandbox, &["--json", "run", "context.as"]);
         assert!(message(&context).contains(wanted), "{context}");
@@ -120,7 +120,7 @@ fn a_reply_that_does_not_count_is_a_failure_with_its_words_in_each_language_that
 #[test]
 fn a_flow_that_asks_a_model_catches_a_reply_that_does_not_count() {
     for (said, reason, wanted) in endings() {
-        let model = Model::new(move |_, _| reply(&said, reason, (7, 2)));
+        let model = Model::new(move |_, _| reply(&said, reason, 7, 2));
         let sandbox = sandbox(&model);
         let flow = "try { return request(\"model\", \"go\").text; } \
             catch (e) { return [e.code, e.message, e.details.usage.input_tokens]; }";
@@ -137,7 +137,7 @@ fn a_flow_that_asks_a_model_catches_a_reply_that_does_not_count() {
 
 #[test]
 fn a_session_tells_what_happened_before_it_failed() {
-    let model = Model::new(|_, _| reply(&json!({"content": "Half"}), "length", (7, 2)));
+    let model = Model::new(|_, _| reply(&json!({"content": "Half"}), "length", 7, 2));
     let sandbox = sandbox(&model);
     let run = ["--json", "run", "context.as", "--session", "--run-id", "k", "--output-trace", "t"];
     let said = failed(&sandbox, &run);
@@ -152,8 +152,8 @@ fn a_session_tells_what_happened_before_it_failed() {
 #[test]
 fn what_attempts_cost_is_added_up() {
     let model = Model::new(|number, _| match number {
-        0 | 1 => reply(&json!({"content": "no JSON"}), "stop", (1000, 500)),
-        _ => reply(&json!({"content": "{\"a\":\"x\"}"}), "stop", (10, 5)),
+        0 | 1 => reply(&json!({"content": "no JSON"}), "stop", 1000, 500),
+        _ => reply(&json!({"content": "{\"a\":\"x\"}"}), "stop", 10, 5),
     });
     let sandbox = sandbox(&model);
     let finished = agentic(&sandbox, &["run", "contract.as"]);
@@ -171,8 +171,8 @@ fn a_hint_that_a_model_refuses_is_left_out_of_the_next_attempts_and_said() {
     let model = Model::new(|number, asked| match number {
         0 => Reply::Status(400, json!({"error": {"message": "no temperature here"}}).to_string()),
         _ if asked.get("temperature").is_some() => Reply::Status(400, "told again".to_owned()),
-        1 => reply(&json!({"content": "no JSON"}), "stop", (1, 1)),
-        _ => reply(&json!({"content": "{\"a\":\"x\"}"}), "stop", (1, 1)),
+        1 => reply(&json!({"content": "no JSON"}), "stop", 1, 1),
+        _ => reply(&json!({"content": "{\"a\":\"x\"}"}), "stop", 1, 1),
     });
     let sandbox = sandbox(&model);
     let hinted = CONTRACT.replace("attempts: 3", "attempts: 3, temperature: 0.5, debug: true");
@@ -189,9 +189,9 @@ fn a_hint_that_a_model_refuses_is_left_out_of_the_next_attempts_and_said() {
 #[test]
 fn what_attempts_of_a_task_cost_is_added_up() {
     let model = Model::new(|number, _| match number {
-        0 => reply(&json!({"content": "no JSON"}), "stop", (1000, 500)),
-        1 => reply(&json!({"content": "{\"note\":7}"}), "stop", (1000, 500)),
-        _ => reply(&json!({"content": "{\"note\":\"x\"}"}), "stop", (10, 5)),
+        0 => reply(&json!({"content": "no JSON"}), "stop", 1000, 500),
+        1 => reply(&json!({"content": "{\"note\":7}"}), "stop", 1000, 500),
+        _ => reply(&json!({"content": "{\"note\":\"x\"}"}), "stop", 10, 5),
     });
     let sandbox = sandbox(&model);
     let program = AGENTLANG.replace("by writer", "by writer retries 2");

@@ -66,10 +66,10 @@ impl Repository {
             let Some(old) = old else { continue };
             match name {
                 LeafName::Note(commit) => {
-                    self.note_gap(&mut gap, &before, (commit, old, new))?;
+                    self.note_gap(&mut gap, &before, commit, old, new)?;
                     absent.extend(new.is_none().then_some(commit));
                 }
-                LeafName::Object(kind, cid) => self.object_gap(&mut gap, (kind, cid), (old, new)),
+                LeafName::Object(kind, cid) => self.object_gap(&mut gap, kind, cid, old, new),
                 LeafName::Other(_) => {}
             }
         }
@@ -84,7 +84,9 @@ impl Repository {
         &self,
         gap: &mut TreeGap,
         before: &NotesState<'_>,
-        (commit, old, new): (Oid, Oid, Option<Oid>),
+        commit: Oid,
+        old: Oid,
+        new: Option<Oid>,
     ) -> Result<()> {
         let Ok(text) = self.read_blob(old) else {
             gap.is_open = true;
@@ -108,12 +110,7 @@ impl Repository {
         Ok(())
     }
 
-    fn object_gap(
-        &self,
-        gap: &mut TreeGap,
-        (kind, cid): (Kind, Cid),
-        (old, new): (Oid, Option<Oid>),
-    ) {
+    fn object_gap(&self, gap: &mut TreeGap, kind: Kind, cid: Cid, old: Oid, new: Option<Oid>) {
         let is_it = |bytes: &Vec<u8>| Cid::of(bytes) == cid;
         if new.is_some_and(|new| self.read_blob(new).is_ok_and(|bytes| is_it(&bytes))) {
             return;

@@ -34,7 +34,7 @@ impl<G: GroundStore> NotesCase<G> {
     }
 
     /// Sets the note of a commit and keeps an object; returns the state.
-    fn note(&self, name: &str, (number, text): (usize, &str), objects: Vec<KeptObject>) -> Oid {
+    fn note(&self, name: &str, number: usize, text: &str, objects: Vec<KeptObject>) -> Oid {
         let notes = vec![(self.bench.commits[number - 1], text.to_owned())];
         let edit = NotesEdit { name: name.to_owned(), notes, objects };
         let applied = self.ground().apply_notes(&edit, &write(), &Upkeep::NONE);
@@ -52,10 +52,10 @@ impl<G: GroundStore> NotesCase<G> {
 fn edits_are_applied_once<G: GroundStore>(ground: G) {
     let case = NotesCase::new(ground);
     assert_eq!(case.read(NAME, 1), None);
-    let first = case.note(NAME, (1, "one\n"), Vec::new());
-    assert_eq!(case.note(NAME, (1, "one\n"), Vec::new()), first);
+    let first = case.note(NAME, 1, "one\n", Vec::new());
+    assert_eq!(case.note(NAME, 1, "one\n", Vec::new()), first);
     assert_eq!(case.read(NAME, 1).as_deref(), Some("one\n"));
-    let second = case.note(NAME, (2, "two\n"), Vec::new());
+    let second = case.note(NAME, 2, "two\n", Vec::new());
     assert_ne!(second, first);
     assert_eq!(case.read(NAME, 1).as_deref(), Some("one\n"));
     assert!(case.ground().is_ancestor(first, second).expect("sound"));
@@ -70,7 +70,7 @@ fn objects_are_kept<G: GroundStore>(ground: G) {
     let stored = Content::Stored(case.ground().name_object(&blob));
     let cids = [Cid::of(&inline), Cid::of(&blob.bytes)];
     let objects = vec![object(Content::Inline(inline.clone()), cids[0]), object(stored, cids[1])];
-    case.note(NAME, (1, "one\n"), objects);
+    case.note(NAME, 1, "one\n", objects);
     let read = |cid| case.ground().read_noted(NAME, cid).expect("sound");
     assert_eq!([read(cids[0]), read(cids[1])], [Some(inline), Some(blob.bytes)]);
     assert_eq!(read(Cid::of(b"nothing")), None);
@@ -79,9 +79,9 @@ fn objects_are_kept<G: GroundStore>(ground: G) {
 /// Two states that grew apart become one that has what either had.
 fn states_are_united<G: GroundStore>(ground: G) {
     let case = NotesCase::new(ground);
-    case.note(NAME, (1, "ours\n"), Vec::new());
-    case.note(OTHER, (1, "theirs\n"), Vec::new());
-    let theirs = case.note(OTHER, (2, "two\n"), Vec::new());
+    case.note(NAME, 1, "ours\n", Vec::new());
+    case.note(OTHER, 1, "theirs\n", Vec::new());
+    let theirs = case.note(OTHER, 2, "two\n", Vec::new());
     let unite = || case.ground().unite_notes(NAME, theirs, &write()).expect("sound");
     assert_eq!([unite(), unite()], [true, false]);
     assert_eq!(case.read(NAME, 1).as_deref(), Some("ours\ntheirs\n"));
@@ -94,7 +94,7 @@ fn states_are_united<G: GroundStore>(ground: G) {
 /// A ref that names a state which is gone comes back to the newest that is there.
 fn a_damaged_state_is_left<G: GroundStore>(ground: G) {
     let case = NotesCase::new(ground);
-    let good = case.note(NAME, (1, "one\n"), Vec::new());
+    let good = case.note(NAME, 1, "one\n", Vec::new());
     let gone = Oid::parse(&"1".repeat(40)).expect("40 digits");
     let step = BranchMove { name: NAME.to_owned(), expect: Some(good), new: gone };
     let _moved = case.ground().move_ref(&step, &ada(), "a case").expect("there is room");

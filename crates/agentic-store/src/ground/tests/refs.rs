@@ -61,7 +61,7 @@ fn check(steps: &str, expected: &str) {
 }
 
 /// Runs a case with one step failing, in memory and in git.
-fn check_failing(moment: FailureMoment, n: u64, (steps, expected): (&str, &str)) {
+fn check_failing(moment: FailureMoment, n: u64, steps: &str, expected: &str) {
     in_memory(|memory| check_one(Bench::new(memory).failing(moment, n), steps, expected));
     in_git(|git| check_one(Bench::new(git).failing(moment, n), steps, expected));
 }
@@ -110,8 +110,8 @@ fn a_ref_has_a_place_unless_another_stands_in_it() {
 #[test]
 fn a_step_that_fails_has_done_nothing_or_all_of_it() {
     let steps = "move a - 1; find a; move a 1 2; find a";
-    check_failing(FailureMoment::Before, 1, (steps, "failed; -; lost to -; -"));
-    check_failing(FailureMoment::After, 1, (steps, "failed; 1; moved; 2"));
-    check_failing(FailureMoment::Before, 3, (steps, "moved; 1; failed; 1"));
-    check_failing(FailureMoment::After, 3, (steps, "moved; 1; failed; 2"));
+    check_failing(FailureMoment::Before, 1, steps, "failed; -; lost to -; -");
+    check_failing(FailureMoment::After, 1, steps, "failed; 1; moved; 2");
+    check_failing(FailureMoment::Before, 3, steps, "moved; 1; failed; 1");
+    check_failing(FailureMoment::After, 3, steps, "moved; 1; failed; 2");
 }

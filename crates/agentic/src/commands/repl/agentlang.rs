@@ -195,7 +195,7 @@ impl Repl<'_> {
         };
         let Loaded { source, module } = self.loaded()?;
         let input = agentlang::input(input)?;
-        let started = agentlang::start(self.context, (module, source), (name, &input), wish)?;
+        let started = agentlang::start(self.context, module, source, name, &input, wish)?;
         self.remembered = started.remembered;
         started.outcome.map(|_| ())
     }

@@ -131,14 +131,16 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
     if context.format == Format::Text {
         Checked::of(source.clone(), module.warnings().to_vec()).show();
     }
-    start(context, (&module, &source), (&name, &input), wish)?.outcome
+    start(context, &module, &source, &name, &input, wish)?.outcome
 }
 
 /// Runs a compiled program and prints what it came to.
 pub fn start(
     context: &Context,
-    (module, source): (&Arc<Module>, &Source),
-    (name, input): (&str, &Data),
+    module: &Arc<Module>,
+    source: &Source,
+    name: &str,
+    input: &Data,
     wish: Wish,
 ) -> Result<Started, Failure> {
     refuse_strangers(module, &wish)?;
@@ -155,7 +157,7 @@ pub fn start(
     };
     let outcome = match act {
         Act::Test => test_outcome(context, &end),
-        Act::Run | Act::Lower => outcome(context, (module, desk), &end),
+        Act::Run | Act::Lower => outcome(context, module, desk, &end),
     };
     if let (Err(failure), Format::Json) = (&outcome, context.format) {
         show_failed(failure, trace);
@@ -228,7 +230,7 @@ fn perform(
     match wish.session {
         Some(setting) => {
             let context = &context.showing(wish.live);
-            in_session(context, setting, (&flow, source), input, trace)
+            in_session(context, setting, &flow, source, input, trace)
         }
         None => {
             let how = (&flow, wish.live, wish.remembered);
@@ -240,7 +242,8 @@ fn perform(
 fn in_session(
     context: &Context,
     setting: durable::Setting,
-    (flow, source): (&AgentLangFlow, &Source),
+    flow: &AgentLangFlow,
+    source: &Source,
     input: Value,
     trace: Option<&str>,
 ) -> Result<Performed, Failure> {
@@ -291,7 +294,7 @@ fn in_memory(
             talker.say(line);
         }
     };
-    let end = memory::run(context, (run, input), executor, &mut sink);
+    let end = memory::run(context, run, input, executor, &mut sink);
     talker.end();
     let remembered = tasks.lock().unwrap_or_else(PoisonError::into_inner).clone();
     Ok(Performed { reached: Reached::End(end), trace: keeper.end(), remembered })
@@ -316,7 +319,7 @@ pub fn lower(context: &Context, source: &Source, name: &str) -> Outcome {
     }
 }
 
-fn outcome(context: &Context, (module, desk): (&Module, Desk), end: &End) -> Outcome {
+fn outcome(context: &Context, module: &Module, desk: Desk, end: &End) -> Outcome {
     match end {
         End::Done(_) => {
             let unreadable = |error: report::ReportError| {

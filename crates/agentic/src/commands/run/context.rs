@@ -140,7 +140,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         let setting = setting.filter(|_| wish.calls == Calls::Children);
         let needed = || Failure::usage("trials run as sessions on branches", hint);
         let setting = setting.ok_or_else(needed)?;
-        return trial::run(context, &module, (flow, site), &json::to_value(&input), setting);
+        return trial::run(context, &module, flow, site, &json::to_value(&input), setting);
     }
     let ran = perform(context, (&module, &flow), json::to_value(&input), setting, shown)?;
     let (reached, traced) = ran;
@@ -149,7 +149,7 @@ pub fn run(context: &Context, program: &Program, wish: Wish) -> Outcome {
         TraceFile::write_whole(context, &name, &format!("{}\n", json::pretty(&whole)));
     }
     match reached {
-        Reached::End(end) => show(context, (&module, &flow.cast), &end, traced, shown),
+        Reached::End(end) => show(context, &module, &flow.cast, &end, traced, shown),
         Reached::Waiting(code) => Ok(code),
     }
 }
@@ -181,7 +181,7 @@ fn perform(
         screen::hear(&event);
         collector.take(&event);
     };
-    let end = memory::run(context, (run, input), executor, &mut sink);
+    let end = memory::run(context, run, input, executor, &mut sink);
     Ok((Reached::End(end), collector.trace()))
 }
 
@@ -255,7 +255,8 @@ impl Shown {
 /// Prints how a run ended. With JSON, one that failed shows what it did as well.
 fn show(
     context: &Context,
-    (module, cast): (&Module, &Cast),
+    module: &Module,
+    cast: &Cast,
     end: &End,
     traced: Vec<Json>,
     shown: Shown,

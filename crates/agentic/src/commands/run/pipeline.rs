@@ -221,7 +221,7 @@ impl Ready {
     ) -> Result<End, Failure> {
         let run = FlowProgram::new(&self.run.compiled, self.run.options(Children::Contexts));
         let executor = Executor::of_pipeline(&self.run, run_id)?;
-        Ok(memory::run(context, (run, self.input.clone()), executor, sink))
+        Ok(memory::run(context, run, self.input.clone(), executor, sink))
     }
 }
 

@@ -35,7 +35,8 @@ pub fn site_of(flow: &ContextFlow) -> Result<Option<String>, Failure> {
 pub fn run(
     context: &Context,
     module: &Module,
-    (flow, site): (ContextFlow, String),
+    flow: ContextFlow,
+    site: String,
     input: &Value,
     setting: Setting,
 ) -> Outcome {
