@@ -3,11 +3,12 @@
 //! A surface (command line, page, MCP) makes a verb's value from what it was given, runs it for a
 //! [`Caller`] and shows the answer. Names, permissions, defaults and hints are decided here, once.
 //!
-//! - [`verb`]: what may be asked, one type for each verb, and [`Command`] for all of them;
+//! - [`verb`]: what may be asked, one type for each verb, and [`Command`] for any of them;
 //! - [`view`]: the JSON shapes of the answers, and their schemas;
 //! - [`Refusal`]: why there is none, with class, reason and what to do next.
 
 mod caller;
+mod command;
 mod hold;
 mod notice;
 mod person;
@@ -16,7 +17,8 @@ pub mod verb;
 pub mod view;
 
 pub use crate::caller::{Caller, Surroundings, chosen_agent};
+pub use crate::command::{Answer, Command};
 pub use crate::notice::{Notice, NoticeTone};
 pub use crate::person::{principal, require_person};
 pub use crate::refusal::Refusal;
-pub use crate::verb::{Answer, Command, Completion, Reply, Verb};
+pub use crate::verb::{Completion, LocalVerb, Reply, Verb};

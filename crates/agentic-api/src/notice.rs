@@ -51,6 +51,8 @@ pub enum Notice {
         /// What.
         what: String,
     },
+    /// Nothing can be written here, so nothing was mended.
+    NothingMended,
     /// Sessions can go on, and nobody drives them.
     Unattended {
         /// The first of them.
@@ -111,7 +113,7 @@ impl Notice {
             | Notice::Remark { .. }
             | Notice::Unreadable { .. } => NoticeTone::Warning,
             Notice::Unattended { .. } => NoticeTone::Hint,
-            Notice::Mended { .. } => NoticeTone::Remark,
+            Notice::Mended { .. } | Notice::NothingMended => NoticeTone::Remark,
         }
     }
 
@@ -133,6 +135,9 @@ impl Notice {
             Notice::NoWorktree { why } => format!("the agent exists, but has no worktree: {why}"),
             Notice::NotFollowed { why } => {
                 format!("the decision stands; the session cannot go on: {why}")
+            }
+            Notice::NothingMended => {
+                "note: nothing can be written here, so nothing was mended".to_owned()
             }
             Notice::Unattended { session, agent, n_sessions: 1 } => format!(
                 "session {session} of {agent} can go on, and nobody drives it: `agentic session resume {session}`"

@@ -40,7 +40,7 @@ pub use crate::view::hold::{
     AnsweredView, DecideView, PendingView, UnverifiedView, VoteView, VotesView,
 };
 pub use crate::view::kind::{KindShowView, KindView};
-pub use crate::view::object::{CidView, InitView, PutView};
+pub use crate::view::object::{CidView, InitView, ObjectView, PutView};
 pub use crate::view::program::LoweredView;
 pub use crate::view::provider::{ProbeView, ProviderView};
 pub use crate::view::question::QuestionView;

@@ -131,16 +131,7 @@ impl Context {
         }
     }
 
-    /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else the current branch.
-    pub fn agent(
-        &self,
-        space: &SessionSpace,
-        named: Option<&AgentName>,
-    ) -> Result<AgentName, Failure> {
-        Ok(self.caller(space).agent(named.map(AgentName::as_str))?)
-    }
-
-    /// Chooses the agent as [`Context::agent`] does, where there need not be one.
+    /// Chooses the agent: the one that was named, else `AGENTIC_AGENT`, else that of the current branch.
     pub fn known_agent(
         &self,
         space: &SessionSpace,

@@ -26,11 +26,6 @@ impl Failure {
         Failure::new(ErrorClass::Refused, message, hint)
     }
 
-    /// Makes the failure of a value that does not fit.
-    pub fn schema(message: &str, hint: &str) -> Failure {
-        Failure::new(ErrorClass::Schema, message, hint)
-    }
-
     /// Makes the failure of something that the caller may not do.
     pub fn not_allowed(message: &str, hint: &str) -> Failure {
         Failure::new(ErrorClass::NotAllowed, message, hint)

@@ -209,11 +209,6 @@ pub fn warn_of(notices: &[Notice]) {
     }
 }
 
-/// Warns when a write is decided but not visible yet.
-pub fn warn_deferred(written: &agentic_space::Written) {
-    warn_of(Notice::of(written).as_slice());
-}
-
 /// Tells what had to be mended, on the way of a verb too.
 pub fn tell_recovered(recovered: &[agentic_store::Recovered]) {
     for mended in recovered {

@@ -7,7 +7,7 @@ use agentic_space::merge::{Merged, Plan, merge};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::verb::{Reply, Verb};
+use crate::verb::{Completion, Reply, Verb};
 use crate::view::MergeView;
 use crate::{Caller, Notice, Refusal};
 
@@ -58,7 +58,30 @@ impl Verb for Merge {
                 reply.notices.extend(Notice::left_behind(worktree_left_behind.as_deref()));
                 Ok(reply)
             }
-            Merged::UpToDate { .. } | Merged::Conflict { .. } => Ok(Reply::plain(view)),
+            Merged::UpToDate { .. } => Ok(Reply::plain(view)),
+            Merged::Conflict { .. } => {
+                let completion = Completion::Short(self.disagreement(&view));
+                Ok(Reply { completion, ..Reply::plain(view) })
+            }
         }
+    }
+}
+
+impl Merge {
+    /// Says that two agents disagree, and how that is concluded.
+    fn disagreement(&self, view: &MergeView) -> Refusal {
+        let agent = &self.agent;
+        let (into, n_paths) = match view {
+            MergeView::Conflict { into, conflicts } => (into.as_str(), conflicts.len()),
+            MergeView::Merged { .. } | MergeView::UpToDate { .. } => (self.into.as_str(), 0),
+        };
+        let paths = if n_paths == 1 { "path" } else { "paths" };
+        Refusal::conflict(
+            &format!("`{agent}` and `{into}` disagree on {n_paths} {paths}; nothing was committed"),
+            &format!(
+                "`agentic merge {agent} --into {into} --write-conflicts DIR` writes the merged tree with markers; \
+                 resolve them, then `agentic merge {agent} --into {into} --resolve DIR`"
+            ),
+        )
     }
 }

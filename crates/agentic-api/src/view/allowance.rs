@@ -12,6 +12,9 @@ pub struct AllowanceView {
     pub repository: String,
     /// The file, from the top of a worktree.
     pub file: String,
+    /// The whole path, for people, where the file was looked at.
+    #[serde(skip)]
+    pub path: String,
     /// `allowed`, `withheld` or `revoked`.
     pub state: String,
     /// What the file opens, where that was looked at.

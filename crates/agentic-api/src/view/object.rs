@@ -37,6 +37,11 @@ pub struct InitView {
     pub changed: bool,
 }
 
+/// An object as data, with its id where it is asked for by another name.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct ObjectView(pub serde_json::Value);
+
 impl PutView {
     /// Shows an object that an agent keeps.
     pub fn new(object: &Object, agent: &AgentName) -> PutView {

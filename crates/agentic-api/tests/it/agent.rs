@@ -3,13 +3,13 @@
 use std::fs;
 
 use agentic_api::verb::{Agents, Archive, Beginning, BriefingSource, ListArchive, Place, Restore};
-use agentic_api::verb::{Show, Spawn, Tree};
+use agentic_api::verb::{Show, ShowBriefing, Spawn, Tree};
 use agentic_api::view::{AgentView, ShowView};
 use agentic_api::{Caller, Verb};
 use agentic_model::guidance::ErrorClass;
 use serde_json::{json, to_value};
 
-use crate::place::{from, named, place, refusal};
+use crate::place::{as_agent, from, named, place, refusal};
 
 #[test]
 fn an_agent_is_made_listed_shown_and_drawn() {
@@ -88,4 +88,25 @@ fn agents_are_folded_away_all_or_none_and_come_back() {
     Restore { agents: alice() }.run(&caller).expect("it is archived");
     assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);
     assert_eq!(refusal(Restore { agents: alice() }.run(&caller)).class, ErrorClass::Refused);
+}
+
+#[test]
+fn a_briefing_is_read_as_data_and_as_text() {
+    let (sandbox, space) = place();
+    let caller = Caller::new(&space, sandbox.start());
+    named("alice").run(&caller).expect("the name is free");
+    let document = r#"{"type":"briefing","text":"Go on","n":1}"#.to_owned();
+    let briefing = BriefingSource::Document(document);
+    Spawn { briefing, ..named("bob") }.run(&caller).expect("the name is free");
+    let of = |agent: &str| ShowBriefing { agent: Some(agent.to_owned()) };
+    let data = of("bob").run(&caller).expect("it has one").answer.0;
+    assert_eq!((&data["text"], &data["n"]), (&json!("Go on"), &json!(1)));
+    assert!(data["cid"].as_str().is_some_and(|cid| cid.starts_with("bafy")), "{data}");
+    let text = of("alice").read(&caller).expect("it has one").text().expect("it is one");
+    assert_eq!(text, "Do the work of alice");
+    let own = as_agent("alice", &space, &sandbox);
+    assert!(ShowBriefing::default().run(&own).is_ok());
+    assert_eq!(refusal(of("nobody").run(&caller)).class, ErrorClass::Refused);
+    assert_eq!(refusal(of("A b").run(&caller)).class, ErrorClass::Usage);
+    assert_eq!(refusal(ShowBriefing::default().run(&caller)).class, ErrorClass::Usage);
 }

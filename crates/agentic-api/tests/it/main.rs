@@ -3,9 +3,15 @@
 mod agent;
 mod command;
 mod commit;
+mod configuration;
+mod doctor;
 mod hold;
+mod kind;
 mod merge;
+mod object;
 mod person;
 mod place;
 mod relation;
+mod remote;
 mod trace;
+mod worktree;

@@ -1,6 +1,7 @@
 //! The short way and the whole command line, side by side.
 
 mod tables;
+mod verbs;
 
 use std::collections::BTreeSet;
 use std::path::Path;

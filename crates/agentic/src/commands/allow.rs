@@ -3,10 +3,12 @@
 use std::io::{BufRead as _, IsTerminal as _, Read as _};
 use std::process::ExitCode;
 
-use agentic_api::require_person;
-use agentic_api::view::{AllowanceView, OpenedView};
-use agentic_providers::configuration::allowance::{ALLOW_VARIABLE, Allowance, Allowances};
-use agentic_providers::configuration::{Configuration, Examined};
+use agentic_api::verb::{
+    AllowConfiguration, ExamineConfiguration, ListAllowances, RevokeAllowance, may_say_what_counts,
+};
+use agentic_api::view::AllowanceView;
+use agentic_api::{LocalVerb as _, Surroundings};
+use agentic_providers::configuration::allowance::ALLOW_VARIABLE;
 
 use super::Outcome;
 use crate::context::Context;
@@ -15,8 +17,6 @@ use crate::output::talk;
 
 /// The longest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: u64 = 1024;
-/// The fewest letters of a hash that stand for it.
-const PREFIX_CHARS_MIN: usize = 10;
 
 /// Let the configuration that came with the repository count
 ///
@@ -37,83 +37,36 @@ pub struct Args {
 }
 
 /// Runs the verb.
-pub fn run(context: &Context, args: &Args) -> Outcome {
-    let known = Allowances::of_user().ok_or_else(|| {
-        Failure::refused("there is no place for what is allowed", "set HOME to your folder")
-    })?;
-    if args.list {
-        return list(context, &known);
-    }
-    // What is done here needs no repository.
-    let space = context.space_as_is().ok();
-    require_person("say what counts", &context.surroundings(), space.as_ref())?;
-    match &args.revoke {
-        Some(hash) => revoke(context, &known, hash),
-        None => allow(context, &known),
-    }
-}
-
-fn list(context: &Context, known: &Allowances) -> Outcome {
-    let found = known.list().map_err(|error| Failure::io("read what was allowed", &error))?;
-    let views: Vec<AllowanceView> = found.iter().map(|it| view(it, "allowed", &[])).collect();
-    context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
-    Ok(ExitCode::SUCCESS)
-}
-
-fn revoke(context: &Context, known: &Allowances, hash: &str) -> Outcome {
-    let found = known.list().map_err(|error| Failure::io("read what was allowed", &error))?;
-    let here: Vec<Allowance> = match hash {
-        "" => {
-            let (_, examined) = Configuration::examine(&context.directory)?;
-            let here: Vec<Allowance> =
-                examined.into_iter().filter_map(|file| file.allowance).collect();
-            let is_here = |it: &&Allowance| {
-                here.iter().any(|own| own.repository == it.repository && own.file == it.file)
-            };
-            found.iter().filter(is_here).cloned().collect()
+pub fn run(context: &Context, args: Args) -> Outcome {
+    let here = context.surroundings();
+    let views = match (args.list, args.revoke) {
+        (true, _) => ListAllowances {}.run_here(&here)?.answer,
+        (false, None) => return allow(context, &here),
+        (false, Some(hash)) => {
+            let hash = Some(hash).filter(|hash| !hash.is_empty());
+            RevokeAllowance { hash }.run_here(&here)?.answer
         }
-        hash if hash.len() < PREFIX_CHARS_MIN => Vec::new(),
-        hash => found.into_iter().filter(|it| it.hash.starts_with(hash)).collect(),
     };
-    if here.is_empty() {
-        let message = "nothing of that was allowed";
-        return Err(Failure::refused(message, "`agentic allow --list` shows what was"));
-    }
-    for allowance in &here {
-        known.remove(allowance).map_err(|error| Failure::io("take it back", &error))?;
-    }
-    let views: Vec<AllowanceView> = here.iter().map(|it| view(it, "revoked", &[])).collect();
     context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
     Ok(ExitCode::SUCCESS)
 }
 
-fn allow(context: &Context, known: &Allowances) -> Outcome {
-    let (_, examined) = Configuration::examine(&context.directory)?;
-    let mut views = Vec::new();
+/// Asks about each file that does not count yet, showing what it opens.
+fn allow(context: &Context, here: &Surroundings) -> Outcome {
+    // Before anybody is asked.
+    may_say_what_counts(here)?;
+    let mut views = ExamineConfiguration {}.run_here(here)?.answer;
     let (mut declined, mut unasked) = (None, None);
-    for file in &examined {
-        let Some(allowance) = &file.allowance else { continue };
-        let state = match file.counts() {
-            true => "allowed",
-            false => {
-                show(file);
-                match ask()? {
-                    Reply::Yes => {
-                        known.add(allowance).map_err(|error| Failure::io("keep it", &error))?;
-                        "allowed"
-                    }
-                    Reply::No => {
-                        declined = Some(allowance.file.clone());
-                        "withheld"
-                    }
-                    Reply::Nobody => {
-                        unasked = Some(allowance.hash.clone());
-                        "withheld"
-                    }
-                }
+    for view in views.iter_mut().filter(|view| view.state == "withheld") {
+        show(view);
+        match ask()? {
+            Reply::Yes => {
+                let (file, hash) = (view.file.clone(), view.hash.clone());
+                *view = AllowConfiguration { file, hash }.run_here(here)?.answer;
             }
-        };
-        views.push(view(allowance, state, &file.loosenings));
+            Reply::No => declined = Some(view.file.clone()),
+            Reply::Nobody => unasked = Some(view.hash.clone()),
+        }
     }
     context.format.answer(views.as_slice(), |views| match views {
         [] => "nothing here has to be allowed\n".to_owned(),
@@ -133,12 +86,12 @@ fn allow(context: &Context, known: &Allowances) -> Outcome {
 }
 
 /// Shows what a file opens, before anybody is asked.
-fn show(file: &Examined) {
-    talk(&format!("{} came with the repository. It", shown(&file.path.to_string_lossy())));
-    for loosening in &file.loosenings {
-        talk(&format!("  {} ({})", shown(&loosening.does), shown(&loosening.entry)));
+fn show(view: &AllowanceView) {
+    talk(&format!("{} came with the repository. It", shown(&view.path)));
+    for opened in &view.opens {
+        talk(&format!("  {} ({})", shown(&opened.does), shown(&opened.entry)));
     }
-    talk(&format!("Its content is {}", file.hash));
+    talk(&format!("Its content is {}", view.hash));
 }
 
 /// What came of the question.
@@ -160,23 +113,6 @@ fn ask() -> Result<Reply, Failure> {
         "y" | "yes" => Reply::Yes,
         _ => Reply::No,
     })
-}
-
-fn view(
-    allowance: &Allowance,
-    state: &str,
-    opened: &[agentic_providers::configuration::loosening::Loosening],
-) -> AllowanceView {
-    let opened = opened.iter();
-    AllowanceView {
-        hash: allowance.hash.clone(),
-        repository: allowance.repository.to_string_lossy().into_owned(),
-        file: allowance.file.clone(),
-        state: state.to_owned(),
-        opens: opened
-            .map(|it| OpenedView { entry: it.entry.clone(), does: it.does.clone() })
-            .collect(),
-    }
 }
 
 fn line(view: &AllowanceView) -> String {

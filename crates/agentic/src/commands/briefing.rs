@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use agentic_model::{AgentName, Briefing, Value, json};
+use agentic_api::verb::ShowBriefing;
+use agentic_model::AgentName;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
@@ -21,19 +22,12 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let verb = ShowBriefing { agent: args.agent.map(|agent| agent.to_string()) };
     let space = context.space()?;
-    let agent = context.agent(&space, args.agent.as_ref())?;
-    let (cid, object) = space.briefing(&agent)?;
+    let briefing = verb.read(&context.caller(&space))?;
     match context.format {
-        Format::Json => {
-            let mut map = object.map().clone();
-            map.insert("cid".to_owned(), Value::text(cid.to_string()));
-            print_raw(&json::to_text(&Value::Map(map)));
-        }
-        Format::Text => {
-            let briefing = Briefing::from_object(&object).map_err(agentic_session::Error::from)?;
-            print_text(&briefing.text);
-        }
+        Format::Json => print_raw(&briefing.data().0.to_string()),
+        Format::Text => print_text(&briefing.text()?),
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use agentic_api::view::CredentialView;
-use agentic_providers::credential::{Authorization, CALLBACK_LIMIT, Error, Keyring, Settings};
+use agentic_api::LocalVerb as _;
+use agentic_api::verb::{CredentialLogin, ForgetCredential, ListCredentials};
+use agentic_providers::credential::CALLBACK_LIMIT;
 use clap::Subcommand;
 
 use super::Outcome;
 use super::flow::identity;
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::output::talk;
 
 /// Keep the tokens with which agents act in somebody's name
@@ -59,44 +59,20 @@ pub enum Verb {
 
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
-    let settings = Settings::of_process(context.directory.clone());
+    let here = context.surroundings();
     let views = match verb {
         Verb::Login { provider, identity, scope, timeout_s } => {
-            let asked = Authorization::begin(settings, &identity, &provider, scope);
-            let asked = asked.map_err(|error| refused(&error))?;
-            talk(&format!("open this address: {}", asked.address()));
-            let limit = Duration::from_secs(timeout_s).min(CALLBACK_LIMIT);
-            let identity = asked.finish(limit).map_err(|error| refused(&error))?;
-            vec![CredentialView { identity, provider }]
+            let login = CredentialLogin { provider, identity, scope }.begin(&here)?;
+            talk(&format!("open this address: {}", login.address()));
+            vec![login.finish(Duration::from_secs(timeout_s))?]
         }
-        Verb::List => {
-            let stored = Keyring::new(settings, None).list().map_err(|error| refused(&error))?;
-            let view = |(identity, provider)| CredentialView { identity, provider };
-            stored.into_iter().map(view).collect()
-        }
+        Verb::List => ListCredentials {}.run_here(&here)?.answer,
         Verb::Forget { provider, identity } => {
-            let keyring = Keyring::new(settings, None);
-            if !keyring.forget(&identity, &provider).map_err(|error| refused(&error))? {
-                return Err(Failure::refused(
-                    &format!("there are no tokens of `{identity}` for `{provider}`"),
-                    "`agentic credential list` shows those that there are",
-                ));
-            }
-            vec![CredentialView { identity, provider }]
+            vec![ForgetCredential { provider, identity }.run_here(&here)?.answer]
         }
     };
     context.format.answer(views.as_slice(), |views| {
         views.iter().map(|view| format!("{} {}\n", view.identity, view.provider)).collect()
     });
     Ok(ExitCode::SUCCESS)
-}
-
-fn refused(error: &Error) -> Failure {
-    let hint = match error {
-        Error::Configuration { .. } => "`agentic help credential` says what has to be set",
-        Error::Store { .. } => "check the folder and the key; `agentic help credential` names both",
-        Error::Refused { .. } => "ask again with `agentic credential login`",
-        Error::Credential(_) => "nothing was stored; ask again with `agentic credential login`",
-    };
-    Failure::refused(&error.to_string(), hint)
 }

@@ -1,13 +1,12 @@
 //! `agentic doctor`
 
-use std::process::ExitCode;
-
+use agentic_api::Verb as _;
+use agentic_api::verb::Doctor;
 use agentic_api::view::DoctorView;
-use agentic_session::doctor::{Locks, Replay, Treatment, examine};
 
-use super::Outcome;
+use super::{Outcome, said};
 use crate::context::Context;
-use crate::output::{counted, talk};
+use crate::output::{counted, warn_of};
 
 /// Check and repair: unfinished writes, journals, notes, objects and stale locks
 ///
@@ -28,28 +27,11 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space_as_is()?;
-    let treatment = Treatment {
-        replay: if args.replay { Replay::Always } else { Replay::AsNeeded },
-        locks: if args.break_locks { Locks::Broken } else { Locks::Reported },
-    };
-    let view = DoctorView::from(&examine(&space, treatment)?);
-    context.format.answer(&view, text);
-    if view.read_only {
-        talk("note: nothing can be written here, so nothing was mended");
-    }
-    if view.sound {
-        return Ok(ExitCode::SUCCESS);
-    }
-    talk(&format!("error: {} things are damaged", view.damaged.len()));
-    talk(match args.replay {
-        false => {
-            "hint: `agentic doctor --replay` puts back what journals have; else `agentic fetch` from a clone"
-        }
-        true => {
-            "hint: fetch them from a clone with `agentic fetch`, or restore the files from a backup"
-        }
-    });
-    Ok(ExitCode::from(6))
+    let verb = Doctor { break_locks: args.break_locks, replay: args.replay };
+    let reply = verb.run(&context.caller(&space))?;
+    context.format.answer(&reply.answer, text);
+    warn_of(&reply.notices);
+    Ok(said(&reply.completion))
 }
 
 fn text(view: &DoctorView) -> String {

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::FetchView;
+use agentic_api::Verb as _;
+use agentic_api::verb::Fetch;
 use agentic_model::AgentName;
 
-use super::push::remote;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 
@@ -24,10 +24,10 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let adopt = args.adopt.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let remote = remote(&space, args.remote)?;
-    let fetched = agentic_space::sync::fetch(&space, &remote, &args.adopt)?;
-    context.format.answer(&FetchView::from(&fetched), |view| {
+    let fetched = Fetch { remote: args.remote, adopt }.run(&context.caller(&space))?.answer;
+    context.format.answer(&fetched, |view| {
         let groups = [
             ("adopted", &view.adopted),
             ("moved forward", &view.fast_forwarded),

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::InitView;
+use agentic_api::Verb as _;
+use agentic_api::verb::Init;
 
 use super::Outcome;
 use crate::context::Context;
@@ -24,13 +25,8 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
-    let remotes = match args.remote.is_empty() {
-        true => space.repository().remotes(),
-        false => args.remote,
-    };
-    let changed = agentic_space::sync::init(&space, &remotes)?;
-    let view = InitView { remotes, changed: !changed.is_empty() };
-    context.format.answer(&view, |view| match (view.remotes.is_empty(), view.changed) {
+    let done = Init { remotes: args.remote }.run(&context.caller(&space))?.answer;
+    context.format.answer(&done, |view| match (view.remotes.is_empty(), view.changed) {
         (true, _) => "ready; there are no remotes to set up".to_owned(),
         (false, true) => format!("set up {}", view.remotes.join(", ")),
         (false, false) => format!("{} were set up already", view.remotes.join(", ")),

@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::{KindShowView, KindView};
-use agentic_model::{Kind, KindEntry, KindTree, json};
-use agentic_space::error::KindError;
+use agentic_api::Verb as _;
+use agentic_api::verb::{KindAdd, KindList, KindShow};
+use agentic_api::view::KindView;
+use agentic_model::Kind;
 use clap::Subcommand;
 
 use super::Outcome;
 use crate::context::{Context, read_file_or_stdin};
-use crate::failure::Failure;
-use crate::output::warn_deferred;
+use crate::output::warn_of;
 
 /// List and register kinds of commits and objects
 #[derive(Debug, Subcommand)]
@@ -52,25 +52,27 @@ pub enum Verb {
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     let space = context.space()?;
+    let caller = context.caller(&space);
     match verb {
         Verb::List => {
-            let tree = space.kinds()?;
-            let views: Vec<KindView> = tree.entries().map(KindView::from).collect();
-            context.format.answer(views.as_slice(), |_| draw(&tree));
+            let kinds = KindList {}.run(&caller)?.answer;
+            context.format.answer(kinds.as_slice(), draw);
         }
         Verb::Add { name, parent, message, schema } => {
-            let schema = schema.map(|file| read_schema(&file)).transpose()?;
-            let entry = KindEntry { name, parent: Some(parent), description: message, schema };
-            warn_deferred(&space.register_kind(entry.clone())?);
-            context.format.answer(&KindView::from(&entry), |view| view.name.clone());
+            let schema = schema.map(|file| read_file_or_stdin(&file)).transpose()?;
+            let add = KindAdd {
+                name: name.to_string(),
+                parent: Some(parent.to_string()),
+                description: message,
+                schema: schema.map(|bytes| KindAdd::read_schema(&bytes)).transpose()?,
+            };
+            let reply = add.run(&caller)?;
+            warn_of(&reply.notices);
+            context.format.answer(&reply.answer, |view| view.name.clone());
         }
         Verb::Show { name } => {
-            let tree = space.kinds()?;
-            let root = agentic_model::kind::AGENT_COMMIT;
-            let unknown =
-                || agentic_space::Error::Kind(KindError::Unknown { kind: name.clone(), root });
-            let entry = tree.get(&name).ok_or_else(unknown)?;
-            context.format.answer(&KindShowView::new(entry, &tree), |view| {
+            let shown = KindShow { name: name.to_string() }.run(&caller)?.answer;
+            context.format.answer(&shown, |view| {
                 format!("{}\n{}\n", view.ancestors.join(" < "), view.entry.description)
             });
         }
@@ -78,32 +80,22 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read_schema(file: &str) -> Result<agentic_model::Value, Failure> {
-    let bytes = read_file_or_stdin(file)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let value = json::from_text(&text).map_err(|error| {
-        Failure::schema(&format!("the schema is {error}"), "give a JSON Schema")
-    })?;
-    if matches!(value, agentic_model::Value::Map(_)) {
-        Ok(value)
-    } else {
-        Err(Failure::schema("the schema is not a JSON object", "give a JSON Schema"))
-    }
-}
-
-fn draw(tree: &KindTree) -> String {
-    let mut lines: Vec<(Vec<&str>, &KindEntry)> = tree
-        .entries()
-        .map(|entry| {
-            let mut path: Vec<&str> = tree.ancestors(&entry.name).map(Kind::as_str).collect();
-            path.reverse();
-            (path, entry)
-        })
-        .collect();
+fn draw(kinds: &[KindView]) -> String {
+    let parent = |name: &str| {
+        kinds.iter().find(|kind| kind.name == name).and_then(|kind| kind.parent.as_deref())
+    };
+    let path = |kind| {
+        let up = std::iter::successors(Some(kind), |name: &&str| parent(name));
+        let mut path: Vec<&str> = up.collect();
+        path.reverse();
+        path
+    };
+    let mut lines: Vec<(Vec<&str>, &KindView)> =
+        kinds.iter().map(|kind| (path(kind.name.as_str()), kind)).collect();
     lines.sort_by(|left, right| left.0.cmp(&right.0));
-    let line = |(path, entry): &(Vec<&str>, &KindEntry)| {
-        let name = format!("{}{}", "  ".repeat(path.len() - 1), entry.name);
-        format!("{name:24} {}", entry.description).trim_end().to_owned() + "\n"
+    let line = |(path, kind): &(Vec<&str>, &KindView)| {
+        let name = format!("{}{}", "  ".repeat(path.len() - 1), kind.name);
+        format!("{name:24} {}", kind.description).trim_end().to_owned() + "\n"
     };
     lines.iter().map(line).collect()
 }

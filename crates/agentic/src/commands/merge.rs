@@ -1,15 +1,14 @@
 //! `agentic merge`
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use agentic_api::Verb;
 use agentic_api::verb::Merge;
 use agentic_api::view::{ConflictView, MergeView};
 
-use super::Outcome;
+use super::{Outcome, said};
 use crate::context::Context;
-use crate::output::{counted, talk, warn_of};
+use crate::output::warn_of;
 
 /// Merge an agent's work into another agent or branch
 ///
@@ -42,25 +41,12 @@ pub struct Args {
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
     let Args { agent, into, message, resolve, write_conflicts, trace } = args;
-    let verb = Merge { agent: agent.clone(), into, message, resolve, write_conflicts, trace };
+    let verb = Merge { agent, into, message, resolve, write_conflicts, trace };
     let space = context.space()?;
     let reply = verb.run(&context.caller(&space))?;
     context.format.answer(&reply.answer, text);
     warn_of(&reply.notices);
-    match &reply.answer {
-        MergeView::Merged { .. } | MergeView::UpToDate { .. } => Ok(ExitCode::SUCCESS),
-        MergeView::Conflict { into, conflicts } => {
-            talk(&format!(
-                "error: `{agent}` and `{into}` disagree on {}; nothing was committed",
-                counted(conflicts.len(), "path")
-            ));
-            talk(&format!(
-                "hint: `agentic merge {agent} --into {into} --write-conflicts DIR` writes the merged tree with markers; \
-                 resolve them, then `agentic merge {agent} --into {into} --resolve DIR`"
-            ));
-            Ok(ExitCode::from(3))
-        }
-    }
+    Ok(said(&reply.completion))
 }
 
 fn text(view: &MergeView) -> String {

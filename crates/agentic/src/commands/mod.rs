@@ -44,6 +44,7 @@ use agentic_model::AgentName;
 use crate::cli::{Cli, Verb};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::output::talk;
 
 /// What a verb gives.
 pub type Outcome = Result<ExitCode, Failure>;
@@ -74,7 +75,7 @@ pub fn run(cli: Cli) -> Outcome {
         Verb::Reviewers(args) => relations::run_reviewers(&context, args),
         Verb::Merged(args) => relations::run_merged(&context, args),
         Verb::Providers(args) => providers::run(&context, args),
-        Verb::Allow(args) => allow::run(&context, &args),
+        Verb::Allow(args) => allow::run(&context, args),
         Verb::Push(args) => push::run(&context, args),
         Verb::Fetch(args) => fetch::run(&context, args),
         Verb::Run(args) => run::run(&context, *args),
@@ -100,6 +101,18 @@ pub fn ended(completion: Completion) -> Outcome {
         Completion::Whole | Completion::Held => Ok(ExitCode::from(completion.exit_code())),
         Completion::Short(refusal) => Err(refusal.into()),
     }
+}
+
+/// Says in plain lines why an answer is a short one, and returns the exit code.
+pub fn said(completion: &Completion) -> ExitCode {
+    match completion {
+        Completion::Whole | Completion::Held => {}
+        Completion::Short(refusal) => {
+            talk(&format!("error: {}", refusal.message));
+            talk(&format!("hint: {}", refusal.hint));
+        }
+    }
+    ExitCode::from(completion.exit_code())
 }
 
 /// Parses the name of an agent for clap.

@@ -2,14 +2,15 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::{CidView, PutView};
-use agentic_model::{AgentName, Object, Value, json};
+use agentic_api::verb::{ObjectCid, ObjectGet, ObjectPut, ObjectSource};
+use agentic_api::{LocalVerb as _, Verb as _};
+use agentic_model::AgentName;
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};
 use crate::context::{Context, read_file_or_stdin};
 use crate::failure::Failure;
-use crate::output::{print_bytes, print_raw, warn_deferred};
+use crate::output::{print_bytes, print_raw, warn_of};
 
 /// Store and read typed objects
 #[derive(Debug, Subcommand)]
@@ -58,37 +59,34 @@ pub enum Verb {
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     match verb {
         Verb::Put { file, agent, cbor } => {
-            let object = read(&file, cbor)?;
+            let agent = agent.map(|agent| agent.to_string());
+            let put = ObjectPut { object: read(&file, cbor)?, agent };
             let space = context.space()?;
-            let agent = context.agent(&space, agent.as_ref())?;
-            warn_deferred(&space.put_object(&agent, &object)?);
-            context.format.answer(&PutView::new(&object, &agent), |view| view.cid.clone());
+            let reply = put.run(&context.caller(&space))?;
+            warn_of(&reply.notices);
+            context.format.answer(&reply.answer, |view| view.cid.clone());
         }
         Verb::Get { cid, cbor } => {
-            let space = context.space()?;
-            let object = space.object(space.find_object(&cid)?)?;
+            let (get, space) = (ObjectGet { cid }, context.space()?);
+            let caller = context.caller(&space);
             match cbor {
-                true => print_bytes(object.bytes()),
-                false => print_raw(&json::to_text(&Value::Map(object.map().clone()))),
+                true => print_bytes(get.read(&caller)?.bytes()),
+                false => print_raw(&get.run(&caller)?.answer.0.to_string()),
             }
         }
         Verb::Cid { file, cbor } => {
-            let object = read(&file, cbor)?;
-            context.format.answer(&CidView::from(&object), |view| view.cid.clone());
+            let cid = ObjectCid { object: read(&file, cbor)? };
+            let found = cid.run_here(&context.surroundings())?.answer;
+            context.format.answer(&found, |view| view.cid.clone());
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(file: &str, cbor: bool) -> Result<Object, Failure> {
+fn read(file: &str, cbor: bool) -> Result<ObjectSource, Failure> {
     let bytes = read_file_or_stdin(file)?;
-    let refuse = |error: agentic_model::object::ObjectError| agentic_session::Error::from(error);
-    if cbor {
-        return Ok(Object::decode(&bytes).map_err(refuse)?);
-    }
-    let hint = "give a JSON map such as {\"type\": \"plan\", \"steps\": []}";
-    let text = std::str::from_utf8(&bytes)
-        .map_err(|_| Failure::schema("the object is not UTF-8 text", hint))?;
-    let value = json::from_text(text).map_err(|error| Failure::schema(&error.to_string(), hint))?;
-    Ok(Object::from_value(value).map_err(refuse)?)
+    Ok(match cbor {
+        true => ObjectSource::Canonical(bytes),
+        false => ObjectSource::of_json(&bytes)?,
+    })
 }

@@ -1,15 +1,11 @@
 //! `agentic providers`
 
-use std::process::ExitCode;
-
+use agentic_api::LocalVerb as _;
+use agentic_api::verb::ListProviders;
 use agentic_api::view::ProviderView;
-use agentic_providers::configuration::Configuration;
-use agentic_providers::host::CancelFlag;
-use agentic_providers::listing::{self, Listed, Origin};
 
-use super::Outcome;
+use super::{Outcome, ended};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// List the models and servers of tools that programs can use
 ///
@@ -30,46 +26,10 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let configuration = Configuration::find(&context.directory)?;
-    let chosen = choose(&configuration, &args.names)?;
-    let mut failed = None;
-    let mut views = Vec::new();
-    for listed in &chosen {
-        let mut view = ProviderView::from(listed);
-        if args.probe {
-            let probe = listed.probe(&configuration, &CancelFlag::new());
-            view.probe = Some(probe.into());
-            let is_wanted = listed.origin != Origin::Environment || listed.is_default;
-            let is_bad = view.probe.as_ref().is_some_and(|probe| !probe.ok);
-            if is_wanted && is_bad && failed.is_none() {
-                failed = Some(listed.name.clone());
-            }
-        }
-        views.push(view);
-    }
-    context.format.answer(views.as_slice(), |views| views.iter().map(line).collect());
-    match failed {
-        None => Ok(ExitCode::SUCCESS),
-        Some(name) => Err(Failure::refused(
-            &format!("`{name}` does not answer"),
-            "the list says why; keys and addresses stand in `agentic.toml` and the environment",
-        )),
-    }
-}
-
-fn choose(configuration: &Configuration, names: &[String]) -> Result<Vec<Listed>, Failure> {
-    if names.is_empty() {
-        return Ok(listing::list(configuration));
-    }
-    let one = |name: &String| {
-        listing::find(configuration, name).ok_or_else(|| {
-            Failure::refused(
-                &format!("there is no provider `{name}`"),
-                "`agentic providers` lists them; an address is like `openai://NAME`",
-            )
-        })
-    };
-    names.iter().map(one).collect()
+    let verb = ListProviders { names: args.names, probe: args.probe };
+    let reply = verb.run_here(&context.surroundings())?;
+    context.format.answer(reply.answer.as_slice(), |views| views.iter().map(line).collect());
+    ended(reply.completion)
 }
 
 /// Writes a provider on one line, and why it does not answer on a second.

@@ -2,14 +2,12 @@
 
 use std::process::ExitCode;
 
-use agentic_api::view::PushView;
+use agentic_api::Verb as _;
+use agentic_api::verb::Push;
 use agentic_model::AgentName;
-use agentic_session::SessionSpace;
-use agentic_space::sync::{Scope, push};
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
-use crate::failure::Failure;
 
 /// Push branches and notes of agents, and the registry of kinds, in one atomic push
 ///
@@ -30,34 +28,11 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let agents = args.agents.iter().map(AgentName::to_string).collect();
     let space = context.space()?;
-    let remote = remote(&space, args.remote)?;
-    let scope = match args.agents.as_slice() {
-        [] => Scope::All,
-        named => Scope::Named(named),
-    };
-    let pushed = push(&space, &remote, scope)?;
-    context.format.answer(&PushView::from(&pushed), |view| {
-        view.pushed.iter().map(|name| format!("{name}\n")).collect()
-    });
+    let pushed = Push { agents, remote: args.remote }.run(&context.caller(&space))?.answer;
+    context
+        .format
+        .answer(&pushed, |view| view.pushed.iter().map(|name| format!("{name}\n")).collect());
     Ok(ExitCode::SUCCESS)
-}
-
-/// Chooses the remote: the one that was named, else the only one, else `origin`.
-pub fn remote(space: &SessionSpace, named: Option<String>) -> Result<String, Failure> {
-    if let Some(remote) = named {
-        return Ok(remote);
-    }
-    let remotes = space.repository().remotes();
-    match remotes.as_slice() {
-        [] => {
-            Err(Failure::refused("there is no remote", "add one with `git remote add origin URL`"))
-        }
-        [only] => Ok(only.clone()),
-        several if several.iter().any(|remote| remote == "origin") => Ok("origin".to_owned()),
-        several => Err(Failure::usage(
-            "there are several remotes",
-            &format!("name one of {} with `--remote`", several.join(", ")),
-        )),
-    }
 }

@@ -1,12 +1,12 @@
 //! `agentic relations`, `sub-agents`, `reviewers` and `merged`
 
-use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use agentic_api::Verb;
+use agentic_api::verb::{ListRelations, MergedAgents, Reviewers, SubAgents};
 use agentic_api::view::RelationView;
 use agentic_model::edge::Party;
 use agentic_model::{AgentName, Kind};
-use agentic_space::relations::{MERGED_INTO, REVIEWS, SUB_AGENT_OF};
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
@@ -63,15 +63,10 @@ pub struct MergedArgs {
 
 /// Runs `relations`.
 pub fn run(context: &Context, args: Args) -> Outcome {
+    let (of, kind) = (args.of.map(|of| of.to_string()), args.kind.map(|kind| kind.to_string()));
     let space = context.space()?;
-    let relations = space.relations()?;
-    let views: Vec<RelationView> = relations
-        .facts()
-        .filter(|fact| args.of.as_ref().is_none_or(|of| fact.source == *of || fact.target == *of))
-        .filter(|fact| args.kind.as_ref().is_none_or(|kind| fact.relation == *kind))
-        .map(RelationView::from)
-        .collect();
-    context.format.answer(views.as_slice(), |views| {
+    let found = ListRelations { of, kind }.run(&context.caller(&space))?.answer;
+    context.format.answer(found.as_slice(), |views| {
         let line =
             |view: &RelationView| format!("{} {} {}\n", view.source, view.relation, view.target);
         views.iter().map(line).collect()
@@ -81,35 +76,22 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 
 /// Runs `sub-agents`.
 pub fn run_sub_agents(context: &Context, args: SubAgentsArgs) -> Outcome {
-    let space = context.space()?;
-    space.head(&args.agent)?;
-    let relations = space.relations()?;
-    let target = Party::Agent(args.agent);
-    let found = match args.all {
-        true => relations.sources_closure(SUB_AGENT_OF, &target),
-        false => relations.sources(SUB_AGENT_OF, &target),
-    };
-    names(context, &found)
+    names(context, SubAgents { agent: args.agent.to_string(), all: args.all })
 }
 
 /// Runs `reviewers`.
 pub fn run_reviewers(context: &Context, args: ReviewersArgs) -> Outcome {
-    sources(context, REVIEWS, args.agent)
+    names(context, Reviewers { agent: args.agent.to_string() })
 }
 
 /// Runs `merged`.
 pub fn run_merged(context: &Context, args: MergedArgs) -> Outcome {
-    sources(context, MERGED_INTO, args.agent)
+    names(context, MergedAgents { agent: args.agent.to_string() })
 }
 
-fn sources(context: &Context, relation: &str, agent: AgentName) -> Outcome {
+fn names(context: &Context, verb: impl Verb<Answer = Vec<String>>) -> Outcome {
     let space = context.space()?;
-    space.head(&agent)?;
-    names(context, &space.relations()?.sources(relation, &Party::Agent(agent)))
-}
-
-fn names(context: &Context, parties: &BTreeSet<Party>) -> Outcome {
-    let names: Vec<String> = parties.iter().map(Party::to_string).collect();
+    let names = verb.run(&context.caller(&space))?.answer;
     context
         .format
         .answer(names.as_slice(), |names| names.iter().map(|name| format!("{name}\n")).collect());

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use agentic_api::view::{WorktreeAddView, WorktreeRemoveView, WorktreeSyncView, WorktreeView};
+use agentic_api::Verb as _;
+use agentic_api::verb::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
+use agentic_api::view::WorktreeView;
 use agentic_model::AgentName;
-use agentic_space::worktree::{self, Work};
 use clap::Subcommand;
 
 use super::{Outcome, agent_name};
@@ -56,68 +57,36 @@ pub enum Verb {
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     let space = context.space()?;
+    let caller = context.caller(&space);
+    let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
         Verb::Add { agent, dir } => {
-            let agent = context.agent(&space, agent.as_ref())?;
-            let path = dir.map(|dir| context.directory.join(dir));
-            let path = path.unwrap_or_else(|| worktree::default_path(&space, &agent));
-            let added = worktree::add(&space, &agent, &path)?;
-            let view = WorktreeAddView {
-                agent: agent.to_string(),
-                path: added.path.display().to_string(),
-                base: space.head(&agent)?.to_string(),
-            };
-            context.format.answer(&view, |view| view.path.clone());
+            let added = WorktreeAdd { agent: named(agent), folder: dir }.run(&caller)?.answer;
+            context.format.answer(&added, |view| view.path.clone());
         }
-        Verb::List => list(context, &space)?,
+        Verb::List => {
+            let found = WorktreeList {}.run(&caller)?.answer;
+            context.format.answer(found.as_slice(), |views| views.iter().map(line).collect());
+        }
         Verb::Sync { agent } => {
-            let agent = context.agent(&space, agent.as_ref())?;
-            let synced = worktree::sync(&space, &agent)?;
-            let view = WorktreeSyncView {
-                agent: agent.to_string(),
-                path: synced.path.display().to_string(),
-                from: synced.from.to_string(),
-                to: synced.to.to_string(),
-            };
-            context.format.answer(&view, |view| format!("{} {}", view.agent, &view.to[..10]));
+            let synced = WorktreeSync { agent: named(agent) }.run(&caller)?.answer;
+            context.format.answer(&synced, |view| format!("{} {}", view.agent, &view.to[..10]));
         }
         Verb::Remove { agent, force } => {
-            let work = if force { Work::Discarded } else { Work::Kept };
-            let path = worktree::remove(&space, &agent, work)?;
-            let view =
-                WorktreeRemoveView { agent: agent.to_string(), path: path.display().to_string() };
-            context.format.answer(&view, |view| format!("removed {}", view.path));
+            let agent = agent.to_string();
+            let removed = WorktreeRemove { agent, force }.run(&caller)?.answer;
+            context.format.answer(&removed, |view| format!("removed {}", view.path));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(
-    context: &Context,
-    space: &agentic_session::SessionSpace,
-) -> Result<(), crate::failure::Failure> {
-    let mut views = Vec::new();
-    for found in space.agent_worktrees()? {
-        views.push(WorktreeView {
-            agent: found.agent.to_string(),
-            path: found.worktree.path.display().to_string(),
-            base: found.base.to_string(),
-            head: found.head.to_string(),
-            clean: found.worktree.is_pristine()?,
-            stale: found.base != found.head,
-        });
-    }
-    context.format.answer(views.as_slice(), |views| {
-        let line = |view: &WorktreeView| {
-            let state = match (view.clean, view.stale) {
-                (true, false) => "clean",
-                (false, false) => "changed",
-                (true, true) => "stale",
-                (false, true) => "changed, stale",
-            };
-            format!("{} {} {state}\n", view.agent, view.path)
-        };
-        views.iter().map(line).collect()
-    });
-    Ok(())
+fn line(view: &WorktreeView) -> String {
+    let state = match (view.clean, view.stale) {
+        (true, false) => "clean",
+        (false, false) => "changed",
+        (true, true) => "stale",
+        (false, true) => "changed, stale",
+    };
+    format!("{} {} {state}\n", view.agent, view.path)
 }

@@ -1,0 +1,143 @@
+//! All verbs: what a surface that speaks JSON sends, and what it gets.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::verb::{self, Reply, Verb};
+use crate::{Caller, Refusal};
+
+/// Makes the verbs of one list: what each takes, and how it is called. What each answers, it says
+/// itself.
+macro_rules! commands {
+    ($($(#[$doc:meta])* $verb:ident($takes:ty) = $name:literal,)*) => {
+        /// Any verb.
+        #[derive(Debug, Clone, Deserialize, JsonSchema)]
+        #[serde(tag = "verb")]
+        pub enum Command {
+            $($(#[$doc])* #[serde(rename = $name)] $verb($takes),)*
+        }
+
+        impl Command {
+            /// The names of all verbs.
+            pub const NAMES: &'static [&'static str] = &[$($name,)*];
+        }
+
+        /// The answer of any verb.
+        #[derive(Debug, Serialize, JsonSchema)]
+        #[serde(untagged)]
+        // size: there is one at a time, on its way to whoever asked.
+        #[allow(clippy::large_enum_variant)]
+        pub enum Answer {
+            $(#[doc = concat!("Of `", $name, "`.")] $verb(<$takes as Verb>::Answer),)*
+        }
+
+        impl Verb for Command {
+            type Answer = Answer;
+
+            fn run(self, caller: &Caller<'_>) -> Result<Reply<Answer>, Refusal> {
+                Ok(match self {
+                    $(Command::$verb(verb) => verb.run(caller)?.map(Answer::$verb),)*
+                })
+            }
+        }
+    };
+}
+
+commands! {
+    /// Set up remotes, so that plain `git fetch` brings notes along.
+    Init(verb::Init) = "init",
+    /// Make an agent.
+    Spawn(verb::Spawn) = "spawn",
+    /// Commit what an agent did.
+    Commit(verb::Commit) = "commit",
+    /// Merge an agent's work.
+    Merge(verb::Merge) = "merge",
+    /// Append an entry to the pending trace.
+    TraceAdd(verb::TraceAdd) = "trace-add",
+    /// Show the pending entries.
+    TracePending(verb::TracePending) = "trace-pending",
+    /// Show a trace.
+    TraceShow(verb::TraceShow) = "trace-show",
+    /// Bind the pending entries to a commit.
+    TraceAttach(verb::TraceAttach) = "trace-attach",
+    /// List the traces that a commit has had.
+    TraceHistory(verb::TraceHistory) = "trace-history",
+    /// List an agent's own commits.
+    Log(verb::Log) = "log",
+    /// Show a commit, an object or an agent.
+    Show(verb::Show) = "show",
+    /// List the agents.
+    Agents(verb::Agents) = "agents",
+    /// Fold agents away.
+    Archive(verb::Archive) = "archive",
+    /// Bring agents back.
+    Restore(verb::Restore) = "restore",
+    /// List archived agents.
+    ListArchive(verb::ListArchive) = "list-archive",
+    /// Show the family of agents.
+    Tree(verb::Tree) = "tree",
+    /// Find the best common ancestor of two agents.
+    ForkPoint(verb::ForkPoint) = "fork-point",
+    /// Show what an agent was asked to do.
+    Briefing(verb::ShowBriefing) = "briefing",
+    /// Check an agent's branch out in a folder.
+    WorktreeAdd(verb::WorktreeAdd) = "worktree-add",
+    /// List the worktrees of agents.
+    WorktreeList(verb::WorktreeList) = "worktree-list",
+    /// Bring a worktree to its agent's head.
+    WorktreeSync(verb::WorktreeSync) = "worktree-sync",
+    /// Remove an agent's worktree.
+    WorktreeRemove(verb::WorktreeRemove) = "worktree-remove",
+    /// Store an object with an agent.
+    ObjectPut(verb::ObjectPut) = "object-put",
+    /// Read an object.
+    ObjectGet(verb::ObjectGet) = "object-get",
+    /// Tell the id of an object without storing it.
+    ObjectCid(verb::ObjectCid) = "object-cid",
+    /// List all kinds.
+    KindList(verb::KindList) = "kind-list",
+    /// Register a kind.
+    KindAdd(verb::KindAdd) = "kind-add",
+    /// Show one kind.
+    KindShow(verb::KindShow) = "kind-show",
+    /// Assert or retract a relation.
+    Relate(verb::Relate) = "relate",
+    /// List what holds between agents.
+    Relations(verb::ListRelations) = "relations",
+    /// List the agents that were forked from an agent.
+    SubAgents(verb::SubAgents) = "sub-agents",
+    /// List who reviews an agent.
+    Reviewers(verb::Reviewers) = "reviewers",
+    /// List the agents whose work was merged into an agent.
+    Merged(verb::MergedAgents) = "merged",
+    /// Push agents.
+    Push(verb::Push) = "push",
+    /// Fetch agents.
+    Fetch(verb::Fetch) = "fetch",
+    /// List what waits for a human.
+    Pending(verb::PendingHolds) = "pending",
+    /// Show one open hold whole.
+    Question(verb::HoldQuestion) = "question",
+    /// Hand out what waits for a human in the form of another protocol.
+    HandOut(verb::HandOutHolds) = "hand-out",
+    /// Answer a hold.
+    Decide(verb::Decide) = "decide",
+    /// Decide as a client of another protocol answered.
+    DecideFrom(verb::DecideFrom) = "decide-from",
+    /// List the models and servers of tools that programs can use.
+    Providers(verb::ListProviders) = "providers",
+    /// Look at what configuration opens that came with the repository.
+    AllowExamine(verb::ExamineConfiguration) = "allow-examine",
+    /// Let a file of configuration count.
+    Allow(verb::AllowConfiguration) = "allow",
+    /// List what was allowed.
+    AllowList(verb::ListAllowances) = "allow-list",
+    /// Take back what was allowed.
+    AllowRevoke(verb::RevokeAllowance) = "allow-revoke",
+    /// Check and repair.
+    Doctor(verb::Doctor) = "doctor",
+    /// List whose tokens there are.
+    CredentialList(verb::ListCredentials) = "credential-list",
+    /// Remove somebody's tokens.
+    CredentialForget(verb::ForgetCredential) = "credential-forget",
+}

@@ -1,0 +1,100 @@
+//! Other repositories: setting them up, pushing to them, fetching from them.
+
+use agentic_model::AgentName;
+use agentic_session::SessionSpace;
+use agentic_space::sync::{Scope, fetch, init, push};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::caller::agent_name;
+use crate::verb::{Reply, Verb};
+use crate::view::{FetchView, InitView, PushView};
+use crate::{Caller, Refusal};
+
+/// Set up remotes, so that plain `git fetch` brings notes along. Safe to repeat.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Init {
+    /// The remotes; all of them without.
+    pub remotes: Vec<String>,
+}
+
+impl Verb for Init {
+    type Answer = InitView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<InitView>, Refusal> {
+        let remotes = match self.remotes.is_empty() {
+            true => caller.space.repository().remotes(),
+            false => self.remotes,
+        };
+        let changed = init(caller.space, &remotes)?;
+        Ok(Reply::plain(InitView { remotes, changed: !changed.is_empty() }))
+    }
+}
+
+/// Push branches and notes of agents, and the registry of kinds, in one atomic push.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Push {
+    /// The agents; all of them, and the archive, without.
+    pub agents: Vec<String>,
+    /// The remote; the only one, or `origin`, without.
+    pub remote: Option<String>,
+}
+
+impl Verb for Push {
+    type Answer = PushView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<PushView>, Refusal> {
+        let agents = names(&self.agents)?;
+        let remote = chosen_remote(caller.space, self.remote)?;
+        let scope = match agents.as_slice() {
+            [] => Scope::All,
+            named => Scope::Named(named),
+        };
+        Ok(Reply::plain(PushView::from(&push(caller.space, &remote, scope)?)))
+    }
+}
+
+/// Fetch, unite notes, and move agents forward that have not diverged.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Fetch {
+    /// The remote; the only one, or `origin`, without.
+    pub remote: Option<String>,
+    /// Agents of the remote that are taken over.
+    pub adopt: Vec<String>,
+}
+
+impl Verb for Fetch {
+    type Answer = FetchView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<FetchView>, Refusal> {
+        let adopt = names(&self.adopt)?;
+        let remote = chosen_remote(caller.space, self.remote)?;
+        Ok(Reply::plain(FetchView::from(&fetch(caller.space, &remote, &adopt)?)))
+    }
+}
+
+fn names(texts: &[String]) -> Result<Vec<AgentName>, Refusal> {
+    texts.iter().map(|text| agent_name(text)).collect()
+}
+
+/// Chooses the remote: the one that was named, else the only one, else `origin`.
+fn chosen_remote(space: &SessionSpace, named: Option<String>) -> Result<String, Refusal> {
+    if let Some(remote) = named {
+        return Ok(remote);
+    }
+    let remotes = space.repository().remotes();
+    match remotes.as_slice() {
+        [] => {
+            Err(Refusal::refused("there is no remote", "add one with `git remote add origin URL`"))
+        }
+        [only] => Ok(only.clone()),
+        several if several.iter().any(|remote| remote == "origin") => Ok("origin".to_owned()),
+        several => Err(Refusal::usage(
+            "there are several remotes",
+            &format!("name one of {} with `--remote`", several.join(", ")),
+        )),
+    }
+}
