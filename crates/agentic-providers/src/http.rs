@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::http::{HeaderMap, Method, Request, Uri};
 use ureq::unversioned::resolver::{DefaultResolver, Resolver};
 use ureq::unversioned::transport::DefaultConnector;
@@ -27,6 +28,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 const LIMIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 /// The most bytes of the headers of a reply.
 const HEADER_BYTES_MAX: usize = 64 << 10;
+
+/// What does not stand for itself in a query: everything but RFC 3986's unreserved characters.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Why an exchange came to nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -269,13 +273,5 @@ pub(crate) fn is_loopback(uri: &Uri) -> bool {
 
 /// Writes a text so that it can stand in a query or a form.
 pub(crate) fn percent_encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
+    utf8_percent_encode(text, RESERVED).to_string()
 }

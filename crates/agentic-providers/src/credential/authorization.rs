@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use agentic_plan::{CredentialError, CredentialSecret};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use percent_encoding::percent_decode_str;
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
@@ -208,27 +209,9 @@ fn random() -> Result<String> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
+/// Decodes a value of a query, in which a plus stands for a blank.
 fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
-        let byte = match tail {
-            [high, low, ..] => digit(high).zip(digit(low)).map(|(high, low)| high << 4 | low),
-            _ => None,
-        };
-        match (first, byte) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                rest = &tail[2..];
-                continue;
-            }
-            (b'+', _) => out.push(b' '),
-            (first, _) => out.push(*first),
-        }
-        rest = tail;
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
 }
 
 fn no_address(error: std::io::Error) -> Error {
