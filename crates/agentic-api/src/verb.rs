@@ -13,6 +13,8 @@ mod decide;
 mod doctor;
 mod kind;
 mod log;
+mod long_changes;
+mod long_text;
 mod merge;
 mod object;
 mod pending;

@@ -74,6 +74,9 @@ fn remake(
             Edit::Write { content, mode } => {
                 TreeChange::Set { mode, blob: scratch.write_blob(&content)? }
             }
+            Edit::WriteSpooled { content, mode } => {
+                TreeChange::Set { mode, blob: scratch.write_blob(&content.read()?)? }
+            }
             Edit::Delete => TreeChange::Remove,
         };
         edit.insert(path.into_bytes(), change);

@@ -13,8 +13,8 @@ mod retry;
 mod source;
 
 use agentic_model::{AgentName, Oid};
-pub use agentic_store::git::FileMode;
 use agentic_store::git::Worktree;
+pub use agentic_store::git::{FileMode, SpoolWriter, SpooledContent};
 use agentic_store::{Durability, Stream};
 
 pub(crate) use self::chain::BoundTrace;

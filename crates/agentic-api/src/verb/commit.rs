@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs::canonicalize;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use agentic_model::{AgentName, Map, Oid, json};
+use agentic_session::SessionSpace;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, FileMode, Source, commit};
 use agentic_space::error::{BranchError, Error as SpaceError, WorktreeError};
 use base64::Engine as _;
@@ -15,12 +17,19 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::verb::log::kind_name;
+use crate::verb::long_changes::{LongChanges, TextSifter};
+use crate::verb::long_text::not_utf8;
 use crate::verb::{Reply, Verb, value};
 use crate::view::CommitView;
 use crate::{Caller, Notice, Refusal};
 
+/// How many bytes of changes are kept in memory, in bytes; more are looked through for long contents.
+const EDITS_BYTES_MAX: u64 = 16 << 20;
+/// How much is read at a time beyond, in bytes.
+const PART_BYTES: usize = 64 << 10;
 /// What a map of changes looks like, for whoever gave something else.
-const EDITS_HINT: &str = "give a JSON map such as {\"src/a.rs\": \"text\", \"old\": null}";
+pub(super) const EDITS_HINT: &str =
+    "give a JSON map such as {\"src/a.rs\": \"text\", \"old\": null}";
 
 /// Commit what an agent did. A refusal leaves nothing.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -60,6 +69,9 @@ pub enum CommitSource {
     /// Changes: by path `"text"`, `{"base64": …}`, `{"text": …, "executable": true}`,
     /// `{"symlink": …}` or null, which deletes.
     Edits(#[schemars(with = "BTreeMap<String, Json>")] serde_json::Map<String, Json>),
+    /// Such changes, with contents that are too long to be kept in memory.
+    #[serde(skip)]
+    LongEdits(LongChanges),
 }
 
 impl CommitSource {
@@ -68,17 +80,47 @@ impl CommitSource {
     /// # Errors
     /// Fails when they are no JSON map; what the changes are is looked at when the verb runs.
     pub fn of_edits(bytes: Vec<u8>) -> Result<CommitSource, Refusal> {
-        let text = String::from_utf8(bytes).map_err(|_| {
-            let hint = "put other bytes into {\"base64\": …}";
-            Refusal::schema("standard input is not UTF-8", hint)
-        })?;
-        let map = json::parse(&text)
-            .map_err(|error| Refusal::schema(&format!("standard input is {error}"), EDITS_HINT))?;
-        let Json::Object(map) = map else {
-            return Err(Refusal::schema("standard input is not a JSON map", EDITS_HINT));
-        };
-        Ok(CommitSource::Edits(map))
+        Ok(CommitSource::Edits(map_of(bytes)?))
     }
+
+    /// Reads changes from a stream. Where they are many, long contents among them go to the disk while
+    /// they are read.
+    ///
+    /// # Errors
+    /// Fails as [`CommitSource::of_edits`] does, and when the stream or the disk does.
+    pub fn of_stream(stream: &mut dyn Read, space: &SessionSpace) -> Result<CommitSource, Refusal> {
+        let failed = |error| Refusal::io("read standard input", &error);
+        let mut begin = Vec::new();
+        let few = Read::take(&mut *stream, EDITS_BYTES_MAX).read_to_end(&mut begin);
+        let few = few.map_err(failed)?;
+        if (few as u64) < EDITS_BYTES_MAX {
+            return CommitSource::of_edits(begin);
+        }
+        let mut sifter = TextSifter::new(space);
+        sifter.take(&begin)?;
+        drop(begin);
+        let mut part = vec![0; PART_BYTES];
+        loop {
+            let n_read = stream.read(&mut part).map_err(failed)?;
+            if n_read == 0 {
+                break;
+            }
+            sifter.take(&part[..n_read])?;
+        }
+        let (kept, texts) = sifter.finish();
+        Ok(CommitSource::LongEdits(LongChanges::new(map_of(kept)?, texts)))
+    }
+}
+
+/// Reads a map of changes.
+fn map_of(bytes: Vec<u8>) -> Result<serde_json::Map<String, Json>, Refusal> {
+    let text = String::from_utf8(bytes).map_err(|_| not_utf8())?;
+    let map = json::parse(&text)
+        .map_err(|error| Refusal::schema(&format!("standard input is {error}"), EDITS_HINT))?;
+    let Json::Object(map) = map else {
+        return Err(Refusal::schema("standard input is not a JSON map", EDITS_HINT));
+    };
+    Ok(map)
 }
 
 impl Verb for Commit {
@@ -90,6 +132,7 @@ impl Verb for Commit {
         let is_expected = self.expect.is_some();
         let source = match self.source {
             CommitSource::Edits(map) => Source::Edits(edits(map)?),
+            CommitSource::LongEdits(changes) => Source::Edits(long_edits(caller, changes)?),
             CommitSource::Folder(folder) => snapshot(caller, &agent, &folder, is_expected)?,
             CommitSource::Paths(paths) => in_worktree(caller, &paths)?,
             CommitSource::Worktree => match caller.space.worktree_of(&agent) {
@@ -181,14 +224,52 @@ fn in_worktree(caller: &Caller<'_>, paths: &[PathBuf]) -> Result<Source, Refusal
 }
 
 fn edits(map: serde_json::Map<String, Json>) -> Result<BTreeMap<String, Edit>, Refusal> {
-    let one = |(path, change)| match edit(change) {
+    let one = |(path, change): (String, Json)| match edit(change) {
         Some(edit) => Ok((path, edit)),
-        None => {
-            let message = format!("the change of `{path}` is none that is known");
-            Err(Refusal::schema(&message, EDITS_HINT))
-        }
+        None => Err(unknown_change(&path)),
     };
     map.into_iter().map(one).collect()
+}
+
+fn unknown_change(path: &str) -> Refusal {
+    let message = format!("the change of `{path}` is none that is known");
+    Refusal::schema(&message, EDITS_HINT)
+}
+
+/// Does the same where contents wait on the disk.
+fn long_edits(
+    caller: &Caller<'_>,
+    mut changes: LongChanges,
+) -> Result<BTreeMap<String, Edit>, Refusal> {
+    let mut edits = BTreeMap::new();
+    for (path, change) in std::mem::take(&mut changes.map) {
+        if changes.is_mark(&path) {
+            return Err(Refusal::schema("a path is too long", EDITS_HINT));
+        }
+        let long = changes.edit(caller.space, &change)?;
+        // Of its form it is looked at as if it were short.
+        let short = edit(without_long(&changes, change)).ok_or_else(|| unknown_change(&path))?;
+        edits.insert(path, long.unwrap_or(short));
+    }
+    Ok(edits)
+}
+
+/// Returns a change as it would be if its contents were empty.
+fn without_long(changes: &LongChanges, change: Json) -> Json {
+    match change {
+        Json::String(text) if changes.is_mark(&text) => Json::String(String::new()),
+        Json::Object(mut form) => {
+            for value in form.values_mut() {
+                *value = without_long(changes, value.take());
+            }
+            Json::Object(form)
+        }
+        other @ (Json::Null
+        | Json::Bool(_)
+        | Json::Number(_)
+        | Json::String(_)
+        | Json::Array(_)) => other,
+    }
 }
 
 fn edit(change: Json) -> Option<Edit> {

@@ -7,6 +7,9 @@ use agentic_api::verb::{Commit, CommitSource, EntryBody, Log, LogTraces, Place, 
 use agentic_api::{Caller, Notice, Verb};
 use agentic_model::Value;
 use agentic_model::guidance::ErrorClass;
+use agentic_testkit::Sandbox;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value as Json, from_value, json};
 
 use crate::place::{as_agent, named, place, refusal, write};
@@ -189,4 +192,59 @@ fn a_commit_without_an_agent_or_with_a_bad_name_is_wrong_usage() {
     let text = json!({"message": "m", "fields": {"n": 1}, "source": {"edits": {"a": "b"}}});
     let verb: Commit = from_value(text).expect("a commit");
     assert_eq!(verb.fields.get("n"), Some(&Value::Int(1)));
+}
+
+fn git(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    sandbox.git(sandbox.start(), arguments).expect("git knows it")
+}
+
+#[test]
+fn long_contents_are_committed_as_short_ones_are() {
+    let (sandbox, space) = place();
+    let caller = as_agent("alice", &space, &sandbox);
+    named("alice").run(&caller).expect("the name is free");
+    let line = "a line with \"quotes\", ä, € and 😀\n";
+    let long = line.repeat(300_000);
+    let bytes: Vec<u8> = (0..3_000_000_u32).map(|at| (at / 7 % 251) as u8).collect();
+    let encoded = BASE64.encode(&bytes);
+    let changes = json!({
+        "long": &long,
+        "run": {"executable": true, "text": &long},
+        "bytes": {"base64": encoded},
+        "short": "x",
+        "gone": null,
+    });
+    let text = changes.to_string();
+    assert!(text.len() > 16 << 20, "it is not kept in memory");
+    let source = CommitSource::of_stream(&mut text.as_bytes(), &space).expect("a map");
+    assert!(matches!(source, CommitSource::LongEdits(_)));
+    let verb = Commit { message: "Long".to_owned(), source, ..Commit::default() };
+    let commit = verb.run(&caller).expect("there is room").answer.commit;
+    let names = git(&sandbox, &["ls-tree", &commit]);
+    assert!(names.contains("100755 blob") && names.contains("\tshort"), "{names}");
+    assert_eq!(git(&sandbox, &["show", &format!("{commit}:long")]), long);
+    assert_eq!(git(&sandbox, &["show", &format!("{commit}:run")]), long);
+    let size = git(&sandbox, &["cat-file", "-s", &format!("{commit}:bytes")]);
+    assert_eq!(size.trim(), bytes.len().to_string());
+
+    let refused = |text: String| {
+        let source = CommitSource::of_stream(&mut text.as_bytes(), &space);
+        let run = |source| Commit { source, ..Commit::default() }.run(&caller);
+        refusal(source.and_then(run)).class
+    };
+    let long = "x".repeat(17 << 20);
+    for broken in [
+        format!("{{\"{long}\": null}}"),
+        format!("{{\"a\": {{\"base64\": \"{long}!\"}}}}"),
+        format!("{{\"a\": {{\"text\": \"{long}\", \"symlink\": \"b\"}}}}"),
+        format!("{{\"a\": [\"{long}\"]}}"),
+        format!("{{\"a\": \"{long}\\q\"}}"),
+        format!("{{\"a\": \"{long}\", "),
+        format!("{{\"a\": \"{long}"),
+    ] {
+        assert_eq!(refused(broken), ErrorClass::Schema);
+    }
+    let begun = space.repository().layout().begun_packs();
+    let left = fs::read_dir(begun).expect("readable").count();
+    assert_eq!(left, 0, "nothing waits any more");
 }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use agentic_model::{AgentName, Cid, Kind, Map, Oid};
-use agentic_store::git::{FileMode, Worktree};
+use agentic_store::git::{FileMode, SpooledContent, Worktree};
 
 use crate::written::Written;
 
@@ -122,6 +123,13 @@ pub enum Edit {
     Write {
         /// The content; of a link, its target.
         content: Vec<u8>,
+        /// What sort of file.
+        mode: FileMode,
+    },
+    /// It has this content, which is too long to be kept in memory.
+    WriteSpooled {
+        /// The content.
+        content: Arc<SpooledContent>,
         /// What sort of file.
         mode: FileMode,
     },

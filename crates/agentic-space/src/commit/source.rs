@@ -114,6 +114,14 @@ fn tree_edit(
             Edit::Write { content, mode } => {
                 TreeChange::Set { mode: *mode, blob: blobs.write(content)? }
             }
+            Edit::WriteSpooled { content, mode }
+                if *mode == FileMode::Link || path == ".gitmodules" =>
+            {
+                TreeChange::Set { mode: *mode, blob: scratch.write_blob(&content.read()?)? }
+            }
+            Edit::WriteSpooled { content, mode } => {
+                TreeChange::Set { mode: *mode, blob: blobs.write_spooled(content)? }
+            }
             Edit::Delete => TreeChange::Remove,
         };
         changes.insert(path.clone().into_bytes(), change);

@@ -200,7 +200,7 @@ impl Scratch {
         Some(self.inner.find_header(to_id(oid)).ok()?.size())
     }
 
-    fn pack_folder(&self) -> Result<PackFolder> {
+    pub(super) fn pack_folder(&self) -> Result<PackFolder> {
         let common_dir = super::repository::absolute(self.inner.common_dir())?;
         let begun = Layout::new(&common_dir).begun_packs();
         let placed = common_dir.join("objects").join("pack");

@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use agentic_api::Verb as _;
 use agentic_api::verb::{Commit, CommitSource};
 use agentic_model::{AgentName, Kind, Map, Value, json};
+use agentic_session::SessionSpace;
 
 use super::{Outcome, agent_name};
-use crate::context::{Context, read_stdin};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::output::{tell_recovered, warn_of};
 
@@ -58,7 +59,7 @@ pub struct Args {
 pub fn run(context: &Context, args: Args) -> Outcome {
     let space = context.space()?;
     let verb = Commit {
-        source: source(&args)?,
+        source: source(&space, &args)?,
         message: args.message,
         agent: args.agent.map(|agent| agent.to_string()),
         kind: args.kind.map(|kind| kind.to_string()),
@@ -75,9 +76,9 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn source(args: &Args) -> Result<CommitSource, Failure> {
+fn source(space: &SessionSpace, args: &Args) -> Result<CommitSource, Failure> {
     Ok(match &args.tree {
-        None if args.stdin => CommitSource::of_edits(read_stdin()?)?,
+        None if args.stdin => CommitSource::of_stream(&mut std::io::stdin().lock(), space)?,
         None if args.path.is_empty() => CommitSource::Worktree,
         None => CommitSource::Paths(args.path.clone()),
         Some(folder) => CommitSource::Folder(folder.clone()),
