@@ -12,7 +12,7 @@ use std::process::Command;
 
 use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature};
-use agentic_store::git::{Notes, Repository, Upkeep};
+use agentic_git::{Notes, Repository, Upkeep};
 use agentic_store::journal::{
     Content, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };

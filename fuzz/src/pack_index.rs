@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentic_store::git::PackOffsets;
+use agentic_git::PackOffsets;
 use gix::ObjectId;
 use gix::hash::Kind;
 use gix::odb::pack;

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use agentic_git::FileMode;
 use agentic_session::{Options, SessionSpace};
 use agentic_space::AgentBranch;
 use agentic_space::commit::{Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_space::model::{AgentName, Briefing, Kind, Map};
 use agentic_space::spawn::{Origin, spawn};
-use agentic_store::git::FileMode;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("."), PathBuf::from);

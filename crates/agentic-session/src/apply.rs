@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use agentic_git::Writer;
 use agentic_model::{AgentName, Oid};
 use agentic_replay::record::{EscalateRecord, VoteRecord};
 use agentic_replay::{By, Hold, Note};
-use agentic_store::Writer;
 
 use super::consequence::{Consequence, consequence};
 use super::drive::Driver;

@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
+use agentic_git::{deflate, inflate};
 use agentic_model::{Value, canonical};
 use agentic_replay::{HashedRecord, join_records, part_records};
-use agentic_store::git::{deflate, inflate};
 use agentic_store::journal::Log;
 
 use super::folder::Folder;

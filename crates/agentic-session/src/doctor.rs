@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use agentic_git::Repository;
 use agentic_model::{AgentName, Object};
-use agentic_store::git::Repository;
 use agentic_store::recovery::{self, Checkpoint};
 use agentic_store::{Mended, Recovered};
 use agentic_store::{Stream, Writer, journal};
@@ -93,7 +93,7 @@ pub fn examine(space: &SessionSpace, treatment: Treatment) -> Result<Report> {
         let replayed = recovery::replay(space.repository(), &streams, space.now());
         let replayed = report.unless_damaged(replayed).unwrap_or_default();
         report.mended.extend(replayed);
-        let followed = recovery::catch_up(space.repository(), space.now());
+        let followed = agentic_git::follow::catch_up(space.repository(), space.now());
         let followed = report.unless_damaged(followed).unwrap_or_default();
         report.mended.extend(followed);
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agentic_git::FileMode;
 use agentic_lang_context::OWN_FLOW;
 use agentic_lang_pipeline::part_of;
 use agentic_lang_pipeline::run::AgentCall;
@@ -13,7 +14,6 @@ use agentic_replay::{
 use agentic_space::commit::{Asker, Capture, Draft, Edit, Emptiness, Source, commit};
 use agentic_space::error::AgentError;
 use agentic_space::spawn::{Origin, spawn_for};
-use agentic_store::git::FileMode;
 
 use super::begin::{Begin, KeySource};
 use super::children::{Child, adopted, begins_a_session, close_policy, run_id, runs_a_flow};

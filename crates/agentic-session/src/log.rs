@@ -1,11 +1,11 @@
 //! The log: an agent's own commits, with what counts of their claims.
 
+use agentic_git::CommitInfo;
 use agentic_model::commit::{Claims, OpenFields, subject};
 use agentic_model::trace::cid_in_note;
 use agentic_model::{AgentName, Cid, Kind, Map, Object, Oid, Value, trailer};
 use agentic_space::agent::kind_on;
 use agentic_space::error::AgentError;
-use agentic_store::git::CommitInfo;
 
 use crate::{AgentBranch, Error, Result, SessionSpace, trust};
 

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentic_git::CommitInfo;
 use agentic_model::{Cid, Oid, Value};
 use agentic_replay::record::{
     AnswerRecord, AskRecord, Outcome, PermitRecord, PermitScope, RETRY, VoteRecord,
@@ -15,7 +16,6 @@ use agentic_replay::{
     Answer, Body, By, Coverage, Failure, Handling, HoldReason, Journal, Path, Record, RequestId,
     SessionId, Stored, settle,
 };
-use agentic_store::git::CommitInfo;
 
 use super::consequence::{Consequence, consequence};
 use super::folder::{Folder, Values, damaged};

@@ -6,12 +6,12 @@
 
 use std::path::Path as FilePath;
 
+use agentic_git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{Instant, Kind, Oid, Person, Signature, Value};
 use agentic_replay::{Answer, AskedRequest, SessionId, Summary};
 use agentic_space::commit::Edit;
 use agentic_store::error::GitError;
-use agentic_store::git::{Repository, TreeChange, TreeEdit, run_git};
 use agentic_store::journal::{GitKind, GitObject};
 
 use super::effect::edits;

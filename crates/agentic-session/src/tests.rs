@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use agentic_flow::Rhai;
+use agentic_git::run_git;
 use agentic_model::{AgentName, Briefing, Value};
 use agentic_replay::{Engine, Kinds, Language, Opening, Session};
 use agentic_space::spawn::{Origin, spawn};
 use agentic_store::Durability;
-use agentic_store::git::run_git;
 use agentic_store::journal::Log;
 
 use super::folder::Folder;

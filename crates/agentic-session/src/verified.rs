@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
+use agentic_git::Repository;
 use agentic_model::Oid;
 use agentic_space::locked;
-use agentic_store::git::Repository;
 
 use crate::Result;
 

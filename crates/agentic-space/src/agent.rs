@@ -1,8 +1,8 @@
 //! Agents: which there are, where each begins and ends, and what it was asked to do.
 
+use agentic_git::CommitInfo;
 use agentic_model::commit::{Claims, subject};
 use agentic_model::{AgentName, Briefing, Cid, Instant, Kind, Object, Oid};
-use agentic_store::git::CommitInfo;
 use agentic_store::{Stream, journal};
 
 use crate::error::{AgentError, BranchError, LookupError};
@@ -64,7 +64,7 @@ impl Space {
     /// Fails when refs cannot be read.
     pub fn agent_names(&self) -> Result<Vec<(AgentName, Oid)>> {
         let refs = self.repository().list_refs("refs/heads/agents/")?;
-        let named = |found: agentic_store::git::RefName| {
+        let named = |found: agentic_git::RefName| {
             Some((AgentName::from_branch_ref(&found.name)?, found.target))
         };
         let agents: Vec<(AgentName, Oid)> = refs.into_iter().filter_map(named).collect();

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentic_git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_model::AgentName;
 use agentic_store::error::RefError;
-use agentic_store::git::{ARCHIVE_REF, ArchiveEntry, PACKED_REFS, archive_order};
 use agentic_store::journal::{Archived, BranchMove, Fold, Transaction};
 use agentic_store::recovery::keep_notes;
 use agentic_store::{Lock, Stream, Writer, drop_journal};

@@ -12,9 +12,9 @@ mod draft;
 mod retry;
 mod source;
 
+use agentic_git::Worktree;
+pub use agentic_git::{FileMode, SpoolWriter, SpooledContent};
 use agentic_model::{AgentName, Oid};
-use agentic_store::git::Worktree;
-pub use agentic_store::git::{FileMode, SpoolWriter, SpooledContent};
 use agentic_store::{Durability, Stream};
 
 pub(crate) use self::chain::BoundTrace;

@@ -3,10 +3,10 @@
 //! Where only its index is behind, that is brought up to date at once. Files are written by git,
 //! which runs programs of the user's for it: the branch's lock is given back first.
 
+use agentic_git::{IndexUpdate, Worktree};
+use agentic_git::{WorktreeLock, Writer, follow};
 use agentic_model::Oid;
-use agentic_store::git::{IndexUpdate, Worktree};
 use agentic_store::journal::Follow;
-use agentic_store::{WorktreeLock, Writer, follow};
 
 use crate::branch::short;
 use crate::error::WorktreeError;
@@ -105,7 +105,7 @@ impl Following {
     ) -> agentic_store::Result<()> {
         match self {
             Following::Index(worktree, updates) => {
-                writer.follow(&worktree, || {
+                writer.follow(&worktree.git_dir, || {
                     let here = space.repository().at_worktree(&worktree)?;
                     let tree_of = |commit| here.read_commit(commit).map(|commit| commit.tree);
                     here.update_index(&updates, tree_of(from)?, tree_of(to)?)?;

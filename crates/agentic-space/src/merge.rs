@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use agentic_git::Writer;
+use agentic_git::{Conflict, PackedBlobs, Scratch, Snapshot, SnapshotSource};
 use agentic_model::commit::{Claims, CommitData};
 use agentic_model::edge::{EdgeEvent, Party};
 use agentic_model::{AgentName, Cid, Edge, Kind, Map, Oid};
-use agentic_store::git::{Conflict, PackedBlobs, Scratch, Snapshot, SnapshotSource};
+use agentic_store::Stream;
 use agentic_store::journal::{BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction};
-use agentic_store::{Stream, Writer};
 
 use crate::commit::{BoundTrace, Capture, RACES_MAX};
 use crate::error::{BranchError, RemoteError};
@@ -350,7 +351,7 @@ fn notes_edit(
     Ok((Some(edit), bound.taken, Some(bound.cid)))
 }
 
-fn write_conflicts(scratch: &agentic_store::git::Scratch, tree: Oid, folder: &Path) -> Result<()> {
+fn write_conflicts(scratch: &agentic_git::Scratch, tree: Oid, folder: &Path) -> Result<()> {
     let is_empty = std::fs::read_dir(folder).map_or(true, |mut entries| entries.next().is_none());
     if !is_empty {
         return Err(Error::Remote(RemoteError::NotEmpty { path: folder.to_owned() }));

@@ -7,9 +7,9 @@
 //! What a session commits is never signed: it must be possible to make it again, byte for byte,
 //! from the session's records.
 
+use agentic_git::Repository;
 use agentic_model::Oid;
 use agentic_model::commit::CommitData;
-use agentic_store::git::Repository;
 use agentic_store::journal::{GitKind, GitObject};
 
 use crate::commit::Asker;

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock};
 
+use agentic_git::Writer;
+use agentic_git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
 use agentic_model::{AgentName, Instant, Oid, Person, Signature, Zone};
-use agentic_store::git::{CommitInfo, Repository, SharedRepository, leads_to, local_zone};
-use agentic_store::{Durability, Stream, Writer, journal};
+use agentic_store::{Durability, Stream, journal};
 use agentic_store::{Recovered, recovery};
 use thread_local::ThreadLocal;
 

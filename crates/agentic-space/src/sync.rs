@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use agentic_git::{ARCHIVE_REF, RefMove};
 use agentic_model::{AgentName, Oid};
-use agentic_store::git::{ARCHIVE_REF, RefMove};
 use agentic_store::journal::{BranchMove, Transaction};
 use agentic_store::{Stream, Writer};
 

@@ -1,9 +1,10 @@
 //! Traces: what an agent saw and said, appended as it happens, bound to the commit it led to.
 
+use agentic_git::Writer;
 use agentic_model::trace::{TRACE_BYTES_MAX, cid_in_note, split_entry};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Entry, Instant, Kind, Object, Oid};
 use agentic_store::journal::{self, NotesEdit, Transaction};
-use agentic_store::{PendingAside, Stream, Writer};
+use agentic_store::{PendingAside, Stream};
 
 use crate::commit::BoundTrace;
 use crate::error::CommitError;
@@ -202,7 +203,7 @@ impl Space {
         for name in self.notes_refs_for(commit)? {
             let versions = self.repository().notes(&name)?.history(commit)?;
             if !versions.is_empty() {
-                let binding = |version: agentic_store::git::NoteVersion| Binding {
+                let binding = |version: agentic_git::NoteVersion| Binding {
                     cid: version.text.as_deref().and_then(cid_in_note),
                     at: version.note_commit.at,
                     note_commit: version.note_commit.oid,

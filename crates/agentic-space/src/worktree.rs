@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use agentic_git::WorktreeLock;
+use agentic_git::{Checkout, Snapshot, SnapshotSource, Worktree};
 use agentic_model::{AgentName, Oid};
 use agentic_store::error::RefError;
-use agentic_store::git::{Checkout, Snapshot, SnapshotSource, Worktree};
-use agentic_store::{Durability, Lock, WorktreeLock};
+use agentic_store::{Durability, Lock};
 
 use crate::error::WorktreeError;
 use crate::{Error, Result, Space};

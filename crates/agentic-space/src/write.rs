@@ -8,10 +8,11 @@
 //! | [`DecidedWrite`] | The record is durable. Objects, branch and notes are visible, or the next command makes them so. |
 //! | [`MovedBranch`] | The lock is given back, and the worktree has followed its branch. |
 
+use agentic_git::PackedBlobs;
+use agentic_git::{WorktreeLock, Writer};
 use agentic_model::{AgentName, Oid};
-use agentic_store::git::PackedBlobs;
 use agentic_store::journal::{Taken, Transaction};
-use agentic_store::{Durability, Stream, WorktreeLock, Writer};
+use agentic_store::{Durability, Stream};
 
 use crate::branch::short;
 use crate::following::{Following, reserve};

@@ -53,7 +53,7 @@ pub fn replace(path: &Path, content: &[u8], persistence: Persistence) -> Result<
 ///
 /// # Errors
 /// Fails when it is there and cannot be removed.
-pub(crate) fn remove(path: &Path) -> Result<()> {
+pub fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(Error::io("remove", path)(error))

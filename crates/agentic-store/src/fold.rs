@@ -5,8 +5,7 @@
 
 use agentic_model::Oid;
 
-use crate::git::PACKED_REFS;
-use crate::ground::GroundStore;
+use crate::ground::{GroundStore, PACKED_REFS};
 use crate::journal::{Archived, Fold, Transaction};
 use crate::{Result, fault};
 

@@ -1,8 +1,8 @@
 //! Ground state behind traits: what the order of writes asks of git, and nothing else of it.
 //!
-//! There are two implementations. [`Repository`](crate::git::Repository) keeps everything as git does;
+//! There are two implementations. `Repository` of `agentic-git` keeps everything as git does;
 //! [`MemoryRepository`](crate::memory::MemoryRepository) keeps it in maps. The same cases run on both
-//! (`ground/tests.rs`). [`FailingAt`](crate::failing::FailingAt) makes any of them fail at a step.
+//! (`cases.rs`). [`FailingAt`](crate::failing::FailingAt) makes any of them fail at a step.
 //! Calls are dispatched statically: a write costs what it did without the traits.
 
 mod notes;
@@ -14,11 +14,10 @@ use std::path::Path;
 
 use agentic_model::{AgentName, Instant, Person};
 
-pub(crate) use self::notes::unite_lines;
-pub use self::notes::{Notes, NotesGap, Upkeep};
+pub use self::notes::{Notes, NotesGap, Upkeep, unite_lines};
 pub use self::objects::{AuthoredMessage, Objects, Written};
 pub use self::packs::Packs;
-pub use self::refs::{Occupation, RefMove, RefName, RefState, Refs};
+pub use self::refs::{Occupation, PACKED_REFS, RefMove, RefName, RefState, Refs};
 use crate::Result;
 use crate::journal::{Archived, Transaction};
 use crate::layout::{Layout, Stream};
@@ -82,6 +81,3 @@ pub trait GroundStore: Refs + Objects + Notes + Packs {
     /// Fails when the archive is damaged.
     fn find_archived(&self, agent: &AgentName) -> Result<Option<Archived>>;
 }
-
-#[cfg(test)]
-mod tests;

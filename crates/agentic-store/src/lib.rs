@@ -1,30 +1,28 @@
-//! Where bytes live: git objects and refs through gix, and the journals beside them.
+//! Journals, locks, recovery, and the order in which writes become visible.
 //!
-//! This crate owns every write to disk and the order in which writes become visible. It knows
-//! nothing of verbs. Ground state is git's objects and refs and the journals; everything else under
+//! It knows nothing of verbs, and of git only what the traits of [`ground`] say: `agentic-git` answers
+//! them, and so does [`memory`]. Ground state is objects, refs and the journals; everything else under
 //! `agentic/` may be deleted.
 
 pub mod boot;
+#[cfg(any(test, feature = "cases"))]
+pub mod cases;
 pub mod error;
 pub mod failing;
 pub mod fault;
 pub mod file;
 mod fold;
-pub mod follow;
-pub mod git;
 pub mod ground;
 pub mod journal;
-mod layout;
-mod lock;
+pub mod layout;
+pub mod lock;
 pub mod memory;
 pub mod open_files;
 pub mod recovery;
-mod report;
+pub mod report;
 pub mod secret;
-mod trail;
 mod user;
-mod worktree_lock;
-mod writer;
+pub mod writer;
 
 pub use crate::error::{Error, Result};
 pub use crate::journal::{Durability, Journal};
@@ -33,10 +31,9 @@ pub use crate::lock::Lock;
 pub use crate::recovery::drop_journal;
 pub use crate::report::{Finding, Mended, Recovered};
 pub use crate::user::user_id;
-pub use crate::worktree_lock::WorktreeLock;
 pub use crate::writer::{Fate, Outcome, PendingAside, Writer, WriterSlot, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.
-pub(crate) fn hash_hex(bytes: &[u8]) -> String {
+pub fn hash_hex(bytes: &[u8]) -> String {
     blake3::hash(bytes).to_hex().to_string()
 }

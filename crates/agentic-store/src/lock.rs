@@ -126,7 +126,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails as [`Lock::take`] does.
-    pub(crate) fn take_of(path: &Path, subject: String, git_dir: &Path) -> Result<Lock> {
+    pub fn take_of(path: &Path, subject: String, git_dir: &Path) -> Result<Lock> {
         let opened = LockFile::open(path)?;
         LockFile { subject: Some(subject), ..opened }.take(git_dir)
     }
@@ -140,7 +140,7 @@ impl Lock {
     }
 
     /// Returns where the lock file is.
-    pub(crate) fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         &self.opened.path
     }
 
@@ -148,7 +148,7 @@ impl Lock {
     ///
     /// # Errors
     /// Fails when the process may open no more files.
-    pub(crate) fn share(&self) -> Result<File> {
+    pub fn share(&self) -> Result<File> {
         let LockFile { file, path, .. } = &self.opened;
         file.try_clone().map_err(Error::io("open", path))
     }

@@ -25,7 +25,6 @@ pub use self::keep::{keep, keep_notes, keep_objects_of, lacks};
 pub use self::replay::replay;
 pub use self::retire::drop_journal;
 pub use self::salvage::salvage;
-pub use crate::follow::catch_up;
 pub use crate::journal::KEEP_MILLIS;
 
 /// Brings everything to a sound state: finishes writes whose process died, and after a restart of

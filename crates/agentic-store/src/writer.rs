@@ -14,10 +14,10 @@ mod unfinished;
 mod visibility;
 
 use std::cell::RefCell;
+use std::path::Path;
 
 use agentic_model::{Entry, Instant, Oid};
 
-use crate::git::{Repository, Worktree};
 use crate::ground::{GroundStore, RefMove};
 use crate::journal::{self, Compared, Durability, Follow, Journal, Standing, Transaction};
 use crate::layout::Stream;
@@ -32,7 +32,7 @@ use self::mark::remove_mark;
 pub use self::succession::{Fate, PendingAside, pending_aside};
 
 /// The right to write to one stream, with its journal.
-pub struct Writer<'a, G: GroundStore = Repository> {
+pub struct Writer<'a, G: GroundStore> {
     repository: &'a G,
     stream: Stream,
     /// Held until the writer is dropped.
@@ -240,18 +240,14 @@ impl<G: GroundStore> Writer<'_, G> {
         }
     }
 
-    /// Brings the index of a worktree to where its branch is now. No program may run meanwhile. If the
+    /// Brings the index of a worktree, given its git directory, to where its branch is now. No program may run meanwhile. If the
     /// process dies, the next one removes the lock that git would find on that index.
     ///
     /// # Errors
     /// Fails when another program holds that lock, and as `bring` does.
-    pub fn follow(
-        &mut self,
-        worktree: &Worktree,
-        bring: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
+    pub fn follow(&mut self, git_dir: &Path, bring: impl FnOnce() -> Result<()>) -> Result<()> {
         fault::point("before-follow")?;
-        let folders = (self.repository.common_dir(), worktree.git_dir.as_path());
+        let folders = (self.repository.common_dir(), git_dir);
         self.lock().announced_index(folders, bring)?;
         fault::point("after-follow")
     }
@@ -328,6 +324,3 @@ fn names_of(transaction: &Transaction) -> Vec<String> {
     let notes = transaction.notes.iter().map(|notes| notes.name.clone());
     branch.chain(notes).chain(transaction.fold.iter().flat_map(fold::names)).collect()
 }
-
-#[cfg(test)]
-mod tests;

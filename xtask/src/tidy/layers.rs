@@ -6,7 +6,7 @@ use crate::workspace::{DependencyOrigin, DependencyRole, TidyWorkspace};
 const LAYERS: [&[&str]; 10] = [
     &["agentic-model", "agentic-diag"],
     &["agentic-relations", "agentic-replay", "agentic-flow", "agentic-plan"],
-    &["agentic-store", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
+    &["agentic-store", "agentic-git", "agentic-providers", "agentic-lang-*", "agentic-temporal"],
     &["agentic-space"],
     &["agentic-session"],
     &["agentic-federation", "agentic-testkit"],
@@ -15,8 +15,10 @@ const LAYERS: [&[&str]; 10] = [
     &["agentic"],
     &["xtask"],
 ];
-/// The one pair inside a layer: a flow is a Program, and `agentic-replay` says what a Program is.
-const BESIDE: [(&str, &str); 1] = [("agentic-flow", "agentic-replay")];
+/// The pairs inside a layer: a flow is a Program, and `agentic-replay` says what a Program is; git is one
+/// form of ground state, and `agentic-store` says what that is.
+const BESIDE: [(&str, &str); 2] =
+    [("agentic-flow", "agentic-replay"), ("agentic-git", "agentic-store")];
 
 /// Tests may look up: what only tests need is no layer of the product.
 pub fn check(workspace: &TidyWorkspace) -> Vec<String> {

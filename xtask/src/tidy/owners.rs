@@ -13,7 +13,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("clap_mangen", &["agentic"]),
     ("corosensei", &["agentic-flow"]),
     ("datafrog", &["agentic-relations"]),
-    ("gix", &["agentic-store"]),
+    ("gix", &["agentic-git"]),
     ("hyper", &["agentic-providers"]),
     ("indicatif", &["agentic"]),
     ("ipld-core", &["agentic-model"]),

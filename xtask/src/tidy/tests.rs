@@ -88,11 +88,11 @@ fn files_that_import_each_other_are_few() {
 #[test]
 fn heavy_crates_have_one_owner() {
     let rule = |packages: &[Package]| owners::check(&tree(packages, &[]));
-    check_rule(rule(&[package("agentic-store", &["gix:outside", "tempfile:outside"])]), &[]);
+    check_rule(rule(&[package("agentic-git", &["gix:outside", "tempfile:outside"])]), &[]);
     check_rule(rule(&[package("agentic-space", &["gix:outside,test"])]), &[]);
     check_rule(
         rule(&[package("agentic-space", &["gix:outside"])]),
-        &["owners: `agentic-space` builds on `gix`, which belongs to `agentic-store`"],
+        &["owners: `agentic-space` builds on `gix`, which belongs to `agentic-git`"],
     );
     check_rule(
         rule(&[package("agentic-space", &["anyhow:outside"])]),
@@ -141,7 +141,7 @@ fn names_that_say_nothing_are_found() {
 
 #[test]
 fn dependencies_are_explained_and_counted() {
-    let crates = [package("agentic-store", &["gix:outside", "agentic-model"])];
+    let crates = [package("agentic-git", &["gix:outside", "agentic-model"])];
     let rule = |text: &str, lock: &str| {
         dependencies::check(&tree(&crates, &[("DEPENDENCIES.md", text), ("Cargo.lock", lock)]))
     };

@@ -1,6 +1,6 @@
 //! The archive as JSON.
 
-use agentic_store::git::ArchiveEntry;
+use agentic_git::ArchiveEntry;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use agentic_git::Conflict;
 use agentic_model::{Value, json};
 use agentic_session::log::{Found, Logged};
 use agentic_space::commit::Committed;
 use agentic_space::merge::{Merged, Target};
-use agentic_store::git::Conflict;
 use schemars::JsonSchema;
 use serde::Serialize;
 

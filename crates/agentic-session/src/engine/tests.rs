@@ -5,6 +5,7 @@ mod memory;
 
 use std::sync::Arc;
 
+use agentic_git::run_git;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_lang_pipeline::compile;
 use agentic_lang_pipeline::run::{BlockOrder, RunResult};
@@ -15,7 +16,6 @@ use agentic_replay::engine::{
     Attendance, Cancellation, DurableEngine, EngineError, RunDecision, RunStart,
 };
 use agentic_replay::record::CancelMode;
-use agentic_store::git::run_git;
 
 use self::memory::Memory;
 use super::Embedded;

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use agentic_git::Writer;
+use agentic_git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_model::commit::{Claims, CommitData, OpenFields};
 use agentic_model::{AgentName, Cid, ConsoleTrace, Kind, Object, Oid};
 use agentic_store::Stream;
-use agentic_store::Writer;
-use agentic_store::git::{IndexUpdate, PackedBlobs, Scratch};
 use agentic_store::journal::{
     self, BranchMove, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentic_git::{FileMode, SpooledContent, Worktree};
 use agentic_model::{AgentName, Cid, Kind, Map, Oid};
-use agentic_store::git::{FileMode, SpooledContent, Worktree};
 
 use crate::written::Written;
 

@@ -1,8 +1,9 @@
 //! Commits that are tried again although a crash has only interrupted them.
 
+use agentic_git::Writer;
 use agentic_model::{Kind, Oid};
+use agentic_store::Finding;
 use agentic_store::Mended;
-use agentic_store::{Finding, Writer};
 
 use super::{Committed, Draft};
 use crate::written::Written;

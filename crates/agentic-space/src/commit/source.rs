@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use agentic_model::{AgentName, Oid};
-use agentic_store::git::{
+use agentic_git::{
     FileMode, IndexUpdate, PackedBlobs, Scratch, Snapshot, SnapshotSource, TreeChange, TreeEdit,
     Worktree, check_path,
 };
+use agentic_model::{AgentName, Oid};
 use agentic_store::journal::GitObject;
 
 use super::draft::{Edit, Source};

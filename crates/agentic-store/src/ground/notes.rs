@@ -29,7 +29,7 @@ pub struct NotesGap {
 
 impl NotesGap {
     /// Nothing lacks.
-    pub(crate) fn none(name: &str) -> NotesGap {
+    pub fn none(name: &str) -> NotesGap {
         let edit = NotesEdit { name: name.to_owned(), notes: Vec::new(), objects: Vec::new() };
         NotesGap { edit, removed: Vec::new() }
     }
@@ -98,7 +98,7 @@ pub trait Notes {
 }
 
 /// Keeps the lines of `ours`, and appends those of `theirs` that it lacks.
-pub(crate) fn unite_lines(ours: &str, theirs: &str) -> String {
+pub fn unite_lines(ours: &str, theirs: &str) -> String {
     let mut lines: Vec<&str> = ours.lines().collect();
     for line in theirs.lines() {
         if line.is_empty() || !lines.contains(&line) {

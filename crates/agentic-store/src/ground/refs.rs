@@ -5,6 +5,9 @@ use agentic_model::{Oid, Signature};
 use crate::Result;
 use crate::journal::BranchMove;
 
+/// The file in which git keeps many refs; it is rewritten when one of them goes.
+pub const PACKED_REFS: &str = "packed-refs";
+
 /// What became of a request to move a ref.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a lost race must be handled"]

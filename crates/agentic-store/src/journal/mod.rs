@@ -35,7 +35,7 @@ pub use self::read::{
 };
 pub use self::record::{Body, Record, RecordHash, Standing};
 pub use self::salvage::{Salvage, salvage};
-pub(crate) use self::segment::sync_directory;
+pub use self::segment::sync_directory;
 pub use self::succession::{Heritage, begin_beside, change_names, discard, take_place};
 pub use self::transaction::{
     BranchMove, Content, DECIDE, Follow, GitKind, GitObject, KeptObject, NotesEdit,

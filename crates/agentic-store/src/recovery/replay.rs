@@ -37,7 +37,7 @@ struct Edits {
     tips: Vec<Oid>,
 }
 
-/// Replays the journals of some streams. Worktrees follow by [`catch_up`](super::catch_up) then.
+/// Replays the journals of some streams. Worktrees follow by [`GroundStore::catch_up`] then.
 ///
 /// # Errors
 /// Fails when a journal is damaged or the repository cannot be written.
