@@ -22,12 +22,20 @@ impl Language for Rhai {
         crate::LANGUAGE
     }
 
+    fn summary(&self) -> &'static str {
+        "Scripts: `.rhai`"
+    }
+
     fn semantics(&self) -> u32 {
         SEMANTICS
     }
 
     fn semantics_oldest(&self) -> u32 {
         SEMANTICS_OLDEST
+    }
+
+    fn claims(&self, extension: &str, _text: &[u8]) -> bool {
+        extension == "rhai"
     }
 
     /// Scripts make no kinds of their own.

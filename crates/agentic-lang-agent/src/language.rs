@@ -27,8 +27,16 @@ impl Language for AgentLang {
         LANGUAGE
     }
 
+    fn summary(&self) -> &'static str {
+        "Typed tasks, agents, pipelines and workflows: `.agent`"
+    }
+
     fn semantics(&self) -> u32 {
         SEMANTICS_VERSION
+    }
+
+    fn claims(&self, extension: &str, _text: &[u8]) -> bool {
+        extension == "agent"
     }
 
     fn add_kinds(&self, _flow: &Object, kinds: &mut Kinds) -> Result<(), ProgramFault> {

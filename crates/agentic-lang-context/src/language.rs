@@ -34,12 +34,20 @@ impl Language for ContextLanguage {
         LANGUAGE
     }
 
+    fn summary(&self) -> &'static str {
+        "Agents that declare what a model may see: `.as`"
+    }
+
     fn semantics(&self) -> u32 {
         SEMANTICS_VERSION
     }
 
     fn semantics_oldest(&self) -> u32 {
         SEMANTICS_OLDEST
+    }
+
+    fn claims(&self, extension: &str, _text: &[u8]) -> bool {
+        extension == "as"
     }
 
     fn add_kinds(&self, flow: &Object, kinds: &mut Kinds) -> Result<(), ProgramFault> {

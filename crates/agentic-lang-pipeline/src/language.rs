@@ -29,6 +29,11 @@ const PART_KIND: &str = "behaviour-part";
 /// How many plans of one program are kept, each with its source map.
 const PLANS_KEPT_MAX: usize = 64;
 
+/// The words that a file of the language begins with.
+const FIRST_WORDS: [&[u8]; 2] = [b"memory", b"temporal"];
+/// What begins a remark in front of the first word.
+const REMARKS: [&[u8]; 2] = [b"//", b"--"];
+
 /// The language of calls that are joined to plans.
 #[derive(Debug, Clone, Copy)]
 pub struct PipelineLanguage;
@@ -38,12 +43,20 @@ impl Language for PipelineLanguage {
         LANGUAGE
     }
 
+    fn summary(&self) -> &'static str {
+        "Calls joined by `>=>` and `<*>`: `.as` that begins with `memory` or `temporal`"
+    }
+
     fn semantics(&self) -> u32 {
         SEMANTICS_VERSION
     }
 
     fn semantics_oldest(&self) -> u32 {
         SEMANTICS_OLDEST
+    }
+
+    fn claims(&self, extension: &str, text: &[u8]) -> bool {
+        extension == "as" && FIRST_WORDS.contains(&first_word(text))
     }
 
     fn add_kinds(&self, _flow: &Object, kinds: &mut Kinds) -> Result<(), ProgramFault> {
@@ -218,4 +231,20 @@ fn compiled(pinned: &PinnedProgram<'_>) -> Result<Compiled, ProgramFault> {
     compile(&source(pinned)?, registry).map_err(|findings| {
         ProgramFault::found(findings.first().map(|finding| finding.diagnostic.message.as_str()))
     })
+}
+
+/// Returns the first word behind a byte-order mark, blanks and remarks.
+fn first_word(bytes: &[u8]) -> &[u8] {
+    let mut rest = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    loop {
+        rest = rest.trim_ascii_start();
+        if !REMARKS.iter().any(|remark| rest.starts_with(remark)) {
+            break;
+        }
+        let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        rest = &rest[end..];
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let end = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
+    &rest[..end]
 }

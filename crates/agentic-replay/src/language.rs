@@ -22,12 +22,23 @@ pub trait Language: Debug + Send + Sync {
     /// Returns its name, as programs are pinned with it.
     fn name(&self) -> &'static str;
 
+    /// Says in a line what its programs are, for people; nothing where there is nothing to say.
+    fn summary(&self) -> &'static str {
+        ""
+    }
+
     /// Returns the version of its meaning. Every change that can alter a request raises it.
     fn semantics(&self) -> u32;
 
     /// Returns the oldest version that programs can still be held to.
     fn semantics_oldest(&self) -> u32 {
         self.semantics()
+    }
+
+    /// Says whether a file is a program of the language, by how its name ends and how its text begins.
+    /// Of several languages that say so the first of a list has it.
+    fn claims(&self, _extension: &str, _text: &[u8]) -> bool {
+        false
     }
 
     /// Tells which kinds of requests a program makes, and what a crash may do to their effects.
@@ -78,6 +89,11 @@ pub trait Language: Debug + Send + Sync {
 pub type Places = Box<dyn Fn(&Path) -> Option<Place>>;
 
 impl dyn Language {
+    /// Says whether this is a language, which its name tells.
+    pub fn is(&self, other: &dyn Language) -> bool {
+        self.name() == other.name()
+    }
+
     /// Returns what runs programs that begin now.
     pub fn engine(&self) -> Engine {
         Engine { language: self.name().to_owned(), semantics: self.semantics() }

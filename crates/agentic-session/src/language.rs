@@ -4,6 +4,7 @@
 //! its programs ask. Nothing else here knows a language by name.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use agentic_flow::Rhai;
 use agentic_lang_agent::{AgentLang, Agents};
@@ -86,6 +87,17 @@ impl AgentLangFlow {
 /// Fails when the source is too long for an object.
 pub fn flow_object(source: &str) -> Result<Object> {
     Ok(behaviour(agentic_flow::LANGUAGE, source, [])?)
+}
+
+/// Lists all languages that sessions run.
+pub fn languages() -> impl Iterator<Item = &'static dyn Language> {
+    LANGUAGES.iter().map(|registered| registered.language)
+}
+
+/// Finds the language that a file is a program of, by its name and how its text begins.
+pub fn language_of_file(file: &str, text: &[u8]) -> Option<&'static dyn Language> {
+    let extension = Path::new(file).extension()?.to_str()?;
+    languages().find(|language| language.claims(extension, text))
 }
 
 /// Finds the language of a program, and who performs what it asks.

@@ -93,7 +93,7 @@ pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::error::{Error, Result};
 pub use self::executor::{Carrier, Executor};
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
-pub use self::language::{AgentLangFlow, agents_of, flow_object};
+pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
 pub use self::memory::Memory;
 pub use self::observer::{Interest, Observer, Pause, Presence, Question, ReplyPiece, RunEvent};
 pub use self::overtaken::{Overtaken, decisions, overtaken};

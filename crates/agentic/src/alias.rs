@@ -11,9 +11,9 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+use agentic_lang_pipeline::PipelineLanguage;
+use agentic_session::language_of_file;
 use clap::error::{ContextKind, ContextValue};
-
-use crate::language::Language;
 
 /// The name under which programs of the context and the pipeline language run.
 const SCRIPT: &str = "agentscript";
@@ -154,7 +154,8 @@ fn is_pipeline(file: &OsStr) -> bool {
     if let Ok(file) = std::fs::File::open(file) {
         let _ = file.take(HEAD_BYTES_MAX).read_to_end(&mut head);
     }
-    matches!(Language::of(&file.to_string_lossy(), &head), Ok(Language::Pipeline))
+    language_of_file(&file.to_string_lossy(), &head)
+        .is_some_and(|language| language.is(&PipelineLanguage))
 }
 
 #[cfg(test)]

@@ -5,15 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentic_diag::{Diagnostic, Source};
-use agentic_lang_context::Calls;
-use agentic_lang_pipeline::Findings;
+use agentic_flow::Rhai;
+use agentic_lang_agent::AgentLang;
+use agentic_lang_context::{Calls, ContextLanguage};
+use agentic_lang_pipeline::{Findings, PipelineLanguage};
 use agentic_model::Value;
 use agentic_plan::Registry;
+use agentic_replay::Language;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::import::ImportRoots;
-use crate::language::Language;
 use crate::program::{Checked, Program};
 
 /// What became of laying a program out anew.
@@ -32,71 +34,120 @@ pub struct ContextProgram {
     pub files: BTreeMap<String, String>,
 }
 
+/// How programs of a language are looked at.
+struct FrontEnd {
+    language: &'static dyn Language,
+    check: fn(&Context, &Program, &Arc<Registry>) -> Result<Checked, Failure>,
+    format: fn(&Program) -> Result<Layout, Failure>,
+}
+
+/// The front ends of all languages.
+static FRONT_ENDS: [FrontEnd; 4] = [
+    FrontEnd { language: &AgentLang, check: check_agentlang, format: format_agentlang },
+    FrontEnd { language: &PipelineLanguage, check: check_pipeline, format: format_pipeline },
+    FrontEnd { language: &Rhai, check: check_script, format: format_script },
+    FrontEnd { language: &ContextLanguage, check: check_context, format: format_context },
+];
+
 /// Looks for errors and warnings, without running anything. Only pipelines need a registry.
 pub fn check(
     context: &Context,
     program: &Program,
     registry: &Arc<Registry>,
 ) -> Result<Checked, Failure> {
-    match program.language {
-        Language::Agentlang => Ok(match agentic_lang_agent::read(&program.name, &program.bytes) {
-            Ok(source) => {
-                let findings = agentic_lang_agent::check(&source);
-                Checked::of(source, findings)
-            }
-            Err(finding) => unreadable(program, *finding),
-        }),
-        Language::Pipeline => {
-            let text = agentic_lang_pipeline::source_text(&program.bytes);
-            let checked = text.and_then(|text| agentic_lang_pipeline::check(text, registry));
-            Ok(of_pipeline(program, checked.err().unwrap_or_default()))
-        }
-        Language::Rhai => {
-            let source = Source::new(program.name.as_str(), program.text()?);
-            let findings = agentic_flow::check(source.text());
-            Ok(Checked::of(source, findings))
-        }
-        Language::Context => Ok(match compile_context(context, program, Calls::Contexts)? {
-            Ok(compiled) => of_context(compiled.module.warned()),
-            Err(checked) => checked,
-        }),
-    }
+    (front_end(program)?.check)(context, program, registry)
 }
 
 /// Lays a program out anew.
 pub fn format(program: &Program) -> Result<Layout, Failure> {
-    match program.language {
-        Language::Agentlang => {
-            let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
-                Ok(source) => source,
-                Err(finding) => return Ok(Layout::Broken(unreadable(program, *finding))),
-            };
-            Ok(match agentic_lang_agent::format(&source) {
-                Ok(text) => Layout::Text(text),
-                Err(finding) => Layout::Broken(Checked::of(source, vec![*finding])),
-            })
+    (front_end(program)?.format)(program)
+}
+
+fn front_end(program: &Program) -> Result<&'static FrontEnd, Failure> {
+    let found = FRONT_ENDS.iter().find(|front_end| program.language.is(front_end.language));
+    found.ok_or_else(|| {
+        let name = program.language.name();
+        Failure::usage(&format!("nothing here reads the language `{name}`"), "run it as a session")
+    })
+}
+
+fn check_agentlang(
+    _context: &Context,
+    program: &Program,
+    _registry: &Arc<Registry>,
+) -> Result<Checked, Failure> {
+    Ok(match agentic_lang_agent::read(&program.name, &program.bytes) {
+        Ok(source) => {
+            let findings = agentic_lang_agent::check(&source);
+            Checked::of(source, findings)
         }
-        Language::Pipeline => {
-            let text = agentic_lang_pipeline::source_text(&program.bytes);
-            Ok(match text.and_then(agentic_lang_pipeline::format) {
-                Ok(text) => Layout::Text(text),
-                Err(findings) => Layout::Broken(of_pipeline(program, findings)),
-            })
+        Err(finding) => unreadable(program, *finding),
+    })
+}
+
+fn format_agentlang(program: &Program) -> Result<Layout, Failure> {
+    let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
+        Ok(source) => source,
+        Err(finding) => return Ok(Layout::Broken(unreadable(program, *finding))),
+    };
+    Ok(match agentic_lang_agent::format(&source) {
+        Ok(text) => Layout::Text(text),
+        Err(finding) => Layout::Broken(Checked::of(source, vec![*finding])),
+    })
+}
+
+fn check_pipeline(
+    _context: &Context,
+    program: &Program,
+    registry: &Arc<Registry>,
+) -> Result<Checked, Failure> {
+    let text = agentic_lang_pipeline::source_text(&program.bytes);
+    let checked = text.and_then(|text| agentic_lang_pipeline::check(text, registry));
+    Ok(of_pipeline(program, checked.err().unwrap_or_default()))
+}
+
+fn format_pipeline(program: &Program) -> Result<Layout, Failure> {
+    let text = agentic_lang_pipeline::source_text(&program.bytes);
+    Ok(match text.and_then(agentic_lang_pipeline::format) {
+        Ok(text) => Layout::Text(text),
+        Err(findings) => Layout::Broken(of_pipeline(program, findings)),
+    })
+}
+
+fn check_script(
+    _context: &Context,
+    program: &Program,
+    _registry: &Arc<Registry>,
+) -> Result<Checked, Failure> {
+    let source = Source::new(program.name.as_str(), program.text()?);
+    let findings = agentic_flow::check(source.text());
+    Ok(Checked::of(source, findings))
+}
+
+fn format_script(_program: &Program) -> Result<Layout, Failure> {
+    Err(Failure::usage("scripts are not laid out anew", "format `.agent` and `.as` files"))
+}
+
+fn check_context(
+    context: &Context,
+    program: &Program,
+    _registry: &Arc<Registry>,
+) -> Result<Checked, Failure> {
+    Ok(match compile_context(context, program, Calls::Contexts)? {
+        Ok(compiled) => of_context(compiled.module.warned()),
+        Err(checked) => checked,
+    })
+}
+
+fn format_context(program: &Program) -> Result<Layout, Failure> {
+    let text = program.text()?;
+    Ok(match agentic_lang_context::format(text, program.dialect) {
+        Ok(text) => Layout::Text(text),
+        Err(finding) => {
+            let source = Source::new(program.name.as_str(), text);
+            Layout::Broken(Checked::of(source, vec![*finding]))
         }
-        Language::Rhai => {
-            Err(Failure::usage("scripts are not laid out anew", "format `.agent` and `.as` files"))
-        }
-        Language::Context => {
-            let text = program.text()?;
-            Ok(match agentic_lang_context::format(text, program.dialect) {
-                Ok(text) => Layout::Text(text),
-                Err(finding) => {
-                    let source = Source::new(program.name.as_str(), text);
-                    Layout::Broken(Checked::of(source, vec![*finding]))
-                }
-            })
-        }
-    }
+    })
 }
 
 /// The findings of the pipeline language.

@@ -3,7 +3,6 @@
 use agentic_lang_agent::{Capture, PROGRESS, report};
 use agentic_replay::Event;
 
-use crate::context::Context;
 use crate::output::Format;
 
 /// The variable that asks for the trace while the program runs.
@@ -23,12 +22,12 @@ pub struct Live {
 impl Live {
     /// Decides what people see: the trace where a flag or the environment asks for it, and which
     /// tasks begin unless a program reads along.
-    pub fn of(context: &Context, flag: Capture) -> Live {
+    pub fn of(format: Format, flag: Capture) -> Live {
         let asked = std::env::var_os(LIVE_VARIABLE).is_some_and(|value| {
             !NO.contains(&value.to_string_lossy().trim().to_lowercase().as_str())
         });
         Live {
-            progress: if context.format == Format::Text { Capture::On } else { Capture::Off },
+            progress: if format == Format::Text { Capture::On } else { Capture::Off },
             trace: if asked { Capture::On } else { flag },
         }
     }

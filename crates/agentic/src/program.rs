@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use agentic_diag::{Diagnostic, Severity, Source, Style};
 use agentic_lang_context::{Dialect, Version};
+use agentic_replay::Language;
 use serde_json::json;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::language::Language;
+use crate::language;
 use crate::output::{Format, print_raw, talk, talk_coloured};
 use crate::text::Text;
 
@@ -20,7 +21,7 @@ pub struct Program {
     /// The file as it was named.
     pub name: String,
     /// Its language.
-    pub language: Language,
+    pub language: &'static dyn Language,
     /// The text, which need not be text.
     pub bytes: Vec<u8>,
     /// The version that a program of the context language is held to; the one that its text shows
@@ -35,12 +36,12 @@ impl Program {
     pub fn read(
         context: &Context,
         name: &str,
-        language: Option<Language>,
+        language: Option<&'static dyn Language>,
     ) -> Result<Program, Failure> {
         let bytes = context.read_bytes(name)?;
         let language = match language {
             Some(language) => language,
-            None => Language::of(name, &bytes)?,
+            None => language::of_file(name, &bytes)?,
         };
         Ok(Program { name: name.to_owned(), language, bytes, dialect: None, imports: Vec::new() })
     }

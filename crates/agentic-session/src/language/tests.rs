@@ -4,6 +4,8 @@
 //! A program has a request on each line, `KIND TEXT`, one after the other, and ends with the list of
 //! their answers. `upper` is answered here, `hold` by a human.
 
+mod of_file;
+
 use agentic_model::{Instant, Object, Value};
 use agentic_providers::host::{CancelFlag, Host};
 use agentic_replay::{

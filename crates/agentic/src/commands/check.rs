@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_lang_context::Dialect;
+use agentic_replay::Language;
 
 use super::Outcome;
 use crate::context::Context;
-use crate::language::Language;
+use crate::language;
 use crate::program::{self, Program};
 use crate::{frontend, registry};
 
@@ -22,8 +23,8 @@ pub struct Args {
     /// A file, or - for standard input
     file: String,
     /// The language, where the name of the file does not tell it
-    #[arg(long, value_name = "LANGUAGE")]
-    lang: Option<Language>,
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
+    lang: Option<&'static dyn Language>,
     /// The version that a context program is held to
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     dialect: Option<Dialect>,

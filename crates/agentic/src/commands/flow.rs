@@ -12,9 +12,11 @@ pub use self::run::identity;
 
 use std::process::ExitCode;
 
-use agentic_lang_pipeline::{Compiled, explain, explain_stored};
+use agentic_flow::Rhai;
+use agentic_lang_pipeline::{Compiled, PipelineLanguage, explain, explain_stored};
 use agentic_model::{Cid, Value, json};
 use agentic_plan::Registry;
+use agentic_replay::Language;
 use agentic_session::engine::stored_plan;
 use clap::{Subcommand, ValueEnum};
 
@@ -23,7 +25,6 @@ use super::run::pipeline::compiled;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend;
-use crate::language::Language;
 use crate::output::{Format, print_raw, print_text};
 use crate::program::Program;
 use crate::registry;
@@ -180,14 +181,14 @@ pub fn run(context: &Context, verb: Verb) -> Outcome {
             Ok(())
         }),
         Verb::Fmt(args) => {
-            super::fmt::run(context, super::fmt::Args { lang: Some(Language::Pipeline), ..args })
+            super::fmt::run(context, super::fmt::Args { lang: Some(&PipelineLanguage), ..args })
         }
     }
 }
 
 fn check(context: &Context, args: &Args) -> Outcome {
     let is_pipeline = args.file.ends_with(".as");
-    let language = if is_pipeline { Language::Pipeline } else { Language::Rhai };
+    let language: &'static dyn Language = if is_pipeline { &PipelineLanguage } else { &Rhai };
     let registry = registry::read(context, args.registry.as_deref())?;
     let program = Program::read(context, &args.file, Some(language))?;
     let checked = frontend::check(context, &program, &registry)?;
@@ -198,7 +199,7 @@ fn check(context: &Context, args: &Args) -> Outcome {
 /// Prints one line of JSON for everything that is wrong with a pipeline.
 fn check_for_tools(context: &Context, args: &Args) -> Outcome {
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
     let findings = frontend::pipeline_findings(&program, &registry);
     let lines: String =
         findings.iter().map(|finding| format!("{}\n", json::to_text(finding))).collect();
@@ -213,7 +214,7 @@ fn with_compiled(
     act: impl FnOnce(&Compiled) -> Result<(), Failure>,
 ) -> Outcome {
     let registry = registry::read(context, args.registry.as_deref())?;
-    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
     match compiled(context, &program, &registry) {
         Some(compiled) => act(&compiled).map(|()| ExitCode::SUCCESS),
         None => Ok(ExitCode::from(1)),

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use agentic_lang_context::Dialect;
+use agentic_replay::Language;
 use serde_json::json;
 
 use super::Outcome;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::{self, Layout};
-use crate::language::Language;
+use crate::language;
 use crate::output::{Format, print_bytes, print_raw, talk};
 use crate::program::{self, Program};
 use crate::replacement::Replacement;
@@ -34,8 +35,8 @@ pub struct Args {
     #[arg(long)]
     pub write: bool,
     /// The language, where the name of the file does not tell it
-    #[arg(long, value_name = "LANGUAGE")]
-    pub lang: Option<Language>,
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
+    pub lang: Option<&'static dyn Language>,
     /// The version that a context program is held to
     #[arg(long, value_name = "VERSION", value_parser = program::dialect)]
     pub dialect: Option<Dialect>,

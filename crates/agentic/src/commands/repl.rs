@@ -8,11 +8,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use agentic_diag::Source;
+use agentic_lang_agent::AgentLang;
 use agentic_lang_context::json::{self, Json};
-use agentic_lang_context::{Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace};
+use agentic_lang_context::{
+    ContextLanguage, Dialect, EntryPoint, Module, Outline, RunOptions, Version, trace,
+};
 use agentic_providers::model::Adapter;
-use agentic_replay::End;
-use agentic_session::{Cast, Executor, Models, Tools};
+use agentic_replay::{End, Language};
+use agentic_session::{Cast, Executor, Models, Tools, language_of_file};
 
 use self::lines::{Line, Lines};
 use self::notebook::{DECLARED, Notebook, ScratchProgram};
@@ -21,7 +24,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend;
 use crate::import::ImportRoots;
-use crate::language::Language;
+use crate::language;
 use crate::memory::{self, Answers};
 use crate::output::{Format, print_text, talk};
 use crate::program::{self, Checked};
@@ -43,8 +46,8 @@ pub struct Args {
     /// A program to begin with
     file: Option<String>,
     /// The language: context or agentlang
-    #[arg(long, value_name = "LANGUAGE")]
-    lang: Option<Language>,
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
+    lang: Option<&'static dyn Language>,
     /// Who performs what agents do in an AgentLang program: mock, live or anthropic
     #[arg(long, value_name = "ADAPTER", value_parser = super::run::parse_adapter)]
     adapter: Option<Adapter>,
@@ -84,16 +87,16 @@ anything else         run it; the value of an expression is printed
 
 /// Runs the verb.
 pub fn run(context: &Context, args: Args) -> Outcome {
-    let named = args.file.as_deref().and_then(|file| Language::of(file, b"").ok());
-    match args.lang.or(named).unwrap_or(Language::Context) {
-        Language::Context => {}
-        Language::Agentlang => return agentlang::run(context, args),
-        other @ (Language::Pipeline | Language::Rhai) => {
-            return Err(Failure::usage(
-                &format!("programs of the language `{}` have no lines to try out", other.name()),
-                "run them with `agentic flow run` or `agentic session start`",
-            ));
-        }
+    let named = args.file.as_deref().and_then(|file| language_of_file(file, b""));
+    let language = args.lang.or(named).unwrap_or(&ContextLanguage);
+    if language.is(&AgentLang) {
+        return agentlang::run(context, args);
+    }
+    if !language.is(&ContextLanguage) {
+        return Err(Failure::usage(
+            &format!("programs of the language `{}` have no lines to try out", language.name()),
+            "run them with `agentic flow run` or `agentic session start`",
+        ));
     }
     if args.adapter.is_some() || args.trace_live {
         return Err(Failure::usage(

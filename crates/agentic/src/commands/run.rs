@@ -14,16 +14,19 @@ pub use self::context::fault as context_fault;
 
 use std::path::PathBuf;
 
-use agentic_lang_agent::{Capture, MockTasks};
-use agentic_lang_context::{Calls, Dialect};
+use agentic_lang_agent::{AgentLang, Capture, MockTasks};
+use agentic_lang_context::{Calls, ContextLanguage, Dialect};
+use agentic_lang_pipeline::PipelineLanguage;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
 use agentic_providers::model::Adapter;
+use agentic_replay::Language;
+use agentic_session::language_of_file;
 
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::language::Language;
+use crate::language;
 use crate::live::Live;
 use crate::program::{self, Program};
 
@@ -42,8 +45,8 @@ pub struct Args {
     /// The pipeline of an AgentLang program
     pipeline: Option<String>,
     /// The language, where the name of the file does not tell it
-    #[arg(long, value_name = "LANGUAGE")]
-    lang: Option<Language>,
+    #[arg(long, value_name = "LANGUAGE", value_parser = language::parser())]
+    lang: Option<&'static dyn Language>,
     /// The input, as JSON or as a file with JSON
     #[arg(long, value_name = "JSON|@FILE")]
     input: Option<String>,
@@ -133,10 +136,8 @@ pub fn run(context: &Context, args: Args) -> Outcome {
             Failure::usage(&format!("the input is {error}"), "give one JSON value to `--input`")
         })?;
     }
-    let is_agentlang = match args.lang {
-        Some(language) => language == Language::Agentlang,
-        None => args.file.ends_with(".agent"),
-    };
+    let named = args.lang.or_else(|| language_of_file(&args.file, b""));
+    let is_agentlang = named.is_some_and(|language| language.is(&AgentLang));
     if let (Some(text), true) = (&input, is_agentlang) {
         agentlang::input(text)?;
     }
@@ -144,44 +145,80 @@ pub fn run(context: &Context, args: Args) -> Outcome {
     let program = Program { dialect: args.dialect, imports: args.allow_import.clone(), ..program };
     refuse_foreign(&args, program.language)?;
     let setting = durable::Setting { agent: args.agent.clone(), key: args.run_id.clone() };
-    if !args.session && !setting.is_empty() && program.language != Language::Pipeline {
+    if !args.session && !setting.is_empty() && !program.language.is(&PipelineLanguage) {
         return Err(Failure::usage(
             "a run in memory has neither agent nor key",
             "run it with `--session`",
         ));
     }
-    let session = args.session.then(|| setting.clone());
-    match program.language {
-        Language::Agentlang => {
-            refuse_plugins(&args.plugin)?;
-            let wish = agentlang_wish(context, args, input, session);
-            agentlang::run(context, &program, wish)
-        }
-        Language::Pipeline => {
-            let wish = pipeline::Wish {
-                input,
-                registry: args.registry,
-                place: match (args.session, &args.backend) {
-                    (true, _) => pipeline::Place::Session,
-                    (false, Some(_)) => pipeline::Place::Memory,
-                    (false, None) => pipeline::Place::AsDeclared,
-                },
-                setting,
-                invoked_by: None,
-                blocks: BlockOrder::Sequential,
-                output_trace: args.output_trace,
-            };
-            pipeline::run(context, &program, wish)
-        }
-        Language::Rhai => Err(Failure::usage(
+    let runner = RUNNERS.iter().find(|runner| program.language.is(runner.language));
+    let runner = runner.ok_or_else(|| {
+        Failure::usage(
             "a script runs on behalf of an agent",
             "use `agentic session start AGENT --flow FILE`",
-        )),
-        Language::Context => {
-            let wish = context_wish(args, input, session)?;
-            context::run(context, &program, wish)
-        }
+        )
+    })?;
+    (runner.run)(context, &program, Asked { args, input, setting })
+}
+
+/// What is asked of a program.
+struct Asked {
+    args: Args,
+    /// The text of the input.
+    input: Option<String>,
+    /// As whom and under which key it runs.
+    setting: durable::Setting,
+}
+
+impl Asked {
+    /// Returns the setting of a session, if the program is to run as one.
+    fn session(&self) -> Option<durable::Setting> {
+        self.args.session.then(|| self.setting.clone())
     }
+}
+
+/// How programs of a language run that need no agent.
+struct Runner {
+    language: &'static dyn Language,
+    run: fn(&Context, &Program, Asked) -> Outcome,
+}
+
+/// The languages whose programs run here.
+static RUNNERS: [Runner; 3] = [
+    Runner { language: &AgentLang, run: run_agentlang },
+    Runner { language: &PipelineLanguage, run: run_pipeline },
+    Runner { language: &ContextLanguage, run: run_context },
+];
+
+fn run_agentlang(context: &Context, program: &Program, asked: Asked) -> Outcome {
+    refuse_plugins(&asked.args.plugin)?;
+    let session = asked.session();
+    let wish = agentlang_wish(context, asked.args, asked.input, session);
+    agentlang::run(context, program, wish)
+}
+
+fn run_pipeline(context: &Context, program: &Program, asked: Asked) -> Outcome {
+    let Asked { args, input, setting } = asked;
+    let wish = pipeline::Wish {
+        input,
+        registry: args.registry,
+        place: match (args.session, &args.backend) {
+            (true, _) => pipeline::Place::Session,
+            (false, Some(_)) => pipeline::Place::Memory,
+            (false, None) => pipeline::Place::AsDeclared,
+        },
+        setting,
+        invoked_by: None,
+        blocks: BlockOrder::Sequential,
+        output_trace: args.output_trace,
+    };
+    pipeline::run(context, program, wish)
+}
+
+fn run_context(context: &Context, program: &Program, asked: Asked) -> Outcome {
+    let session = asked.session();
+    let wish = context_wish(asked.args, asked.input, session)?;
+    context::run(context, program, wish)
 }
 
 /// Gathers what the command line asks of a program of AgentLang.
@@ -202,7 +239,7 @@ fn agentlang_wish(
         tools: args.tool,
         adapter: args.adapter,
         session,
-        live: Live::of(context, flag),
+        live: Live::of(context.format, flag),
         desk: agentlang::Desk::CommandLine,
         remembered: MockTasks::default(),
     }
@@ -238,31 +275,32 @@ pub fn input_text(context: &Context, given: Option<&str>) -> Result<Option<Strin
 }
 
 /// Refuses what means nothing to a language, so that nobody believes that it did something.
-fn refuse_foreign(args: &Args, language: Language) -> Result<(), Failure> {
-    use Language::{Agentlang, Context, Pipeline};
+fn refuse_foreign(args: &Args, language: &'static dyn Language) -> Result<(), Failure> {
+    let (agentlang, context): (&dyn Language, &dyn Language) = (&AgentLang, &ContextLanguage);
+    let pipeline: &dyn Language = &PipelineLanguage;
     let given = [
-        ("a name of a pipeline", args.pipeline.is_some(), Agentlang),
-        ("--lower", args.lower, Agentlang),
-        ("--test", args.test, Agentlang),
-        ("--trace-live", args.trace_live, Agentlang),
-        ("--plugin", !args.plugin.is_empty(), Agentlang),
-        ("--workers", args.workers.is_some() && language != Context, Agentlang),
-        ("--adapter", args.adapter.is_some(), Agentlang),
-        ("--handler", !args.handler.is_empty(), Agentlang),
-        ("--tool", !args.tool.is_empty(), Agentlang),
-        ("--registry", args.registry.is_some(), Pipeline),
-        ("--backend", args.backend.is_some(), Pipeline),
-        ("--mock", args.mock, Context),
-        ("--dry-run", args.dry_run, Context),
-        ("--script", args.script.is_some(), Context),
-        ("--trace", args.trace, Context),
-        ("--quiet", args.quiet, Context),
-        ("--entry", args.entry.is_some(), Context),
-        ("--branches", args.branches, Context),
-        ("--dialect", args.dialect.is_some(), Context),
-        ("--variant", !args.variant.is_empty(), Context),
+        ("a name of a pipeline", args.pipeline.is_some(), agentlang),
+        ("--lower", args.lower, agentlang),
+        ("--test", args.test, agentlang),
+        ("--trace-live", args.trace_live, agentlang),
+        ("--plugin", !args.plugin.is_empty(), agentlang),
+        ("--workers", args.workers.is_some() && !language.is(context), agentlang),
+        ("--adapter", args.adapter.is_some(), agentlang),
+        ("--handler", !args.handler.is_empty(), agentlang),
+        ("--tool", !args.tool.is_empty(), agentlang),
+        ("--registry", args.registry.is_some(), pipeline),
+        ("--backend", args.backend.is_some(), pipeline),
+        ("--mock", args.mock, context),
+        ("--dry-run", args.dry_run, context),
+        ("--script", args.script.is_some(), context),
+        ("--trace", args.trace, context),
+        ("--quiet", args.quiet, context),
+        ("--entry", args.entry.is_some(), context),
+        ("--branches", args.branches, context),
+        ("--dialect", args.dialect.is_some(), context),
+        ("--variant", !args.variant.is_empty(), context),
     ];
-    let foreign = given.iter().find(|(_, is_given, owner)| *is_given && *owner != language);
+    let foreign = given.iter().find(|(_, is_given, owner)| *is_given && !owner.is(language));
     match foreign {
         None => Ok(()),
         Some((what, _, owner)) => Err(Failure::usage(

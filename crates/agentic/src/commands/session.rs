@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use agentic_api::principal;
 use agentic_api::view::SessionView;
 use agentic_diag::Source;
+use agentic_flow::Rhai;
 use agentic_model::{AgentName, Cid, Object, Value, json};
 use agentic_replay::record::CancelMode;
 use agentic_session as session;
@@ -17,7 +18,6 @@ use self::watch::watch;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::language::Language;
 use crate::output::talk;
 use crate::program::{Checked, Program};
 
@@ -294,7 +294,7 @@ fn flow_of(context: &Context, space: &SessionSpace, text: &str) -> Result<Object
         let cid = space.find_object(text)?;
         return Ok(space.object(cid)?);
     }
-    let program = Program::read(context, text, Some(Language::Rhai))?;
+    let program = Program::read(context, text, Some(&Rhai))?;
     let source = Source::new(text, program.text()?);
     let findings = agentic_flow::check(source.text());
     if let Some(first) = findings.first().cloned() {

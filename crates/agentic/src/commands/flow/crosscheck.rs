@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use agentic_api::view::CrosscheckView;
-use agentic_lang_pipeline::Needs;
 use agentic_lang_pipeline::run::BlockOrder;
+use agentic_lang_pipeline::{Needs, PipelineLanguage};
 use agentic_model::{AgentName, Briefing, Value, json};
 use agentic_plan::{Effect, Implementation, Registry};
 use agentic_replay::End;
@@ -20,7 +20,6 @@ use crate::commands::run::input_text;
 use crate::commands::run::pipeline::{Place, Ready, Wish, prepare};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::language::Language;
 use crate::program::Program;
 
 /// The agent that the durable run has in its repository.
@@ -46,7 +45,7 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(context: &Context, args: &Args) -> Outcome {
-    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
     let wish = Wish {
         input: input_text(context, args.input.as_deref())?,
         registry: args.registry.clone(),

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use agentic_lang_pipeline::PipelineLanguage;
 use agentic_lang_pipeline::run::BlockOrder;
 use agentic_model::AgentName;
 use agentic_replay::engine::Attendance;
@@ -11,7 +12,6 @@ use crate::commands::run::{durable, input_text};
 use crate::commands::{Outcome, agent_name};
 use crate::context::Context;
 use crate::engine::Address;
-use crate::language::Language;
 use crate::output::{Format, talk};
 use crate::program::Program;
 
@@ -61,7 +61,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
 }
 
 fn run_as(context: &Context, args: Args) -> Outcome {
-    let program = Program::read(context, &args.file, Some(Language::Pipeline))?;
+    let program = Program::read(context, &args.file, Some(&PipelineLanguage))?;
     let wish = Wish {
         input: input_text(context, args.input.as_deref())?,
         registry: args.registry,

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentic_api::view::TranslateView;
-use agentic_lang_pipeline::{REPAIRS_DEFAULT, TranslateError, translate};
+use agentic_lang_pipeline::{PipelineLanguage, REPAIRS_DEFAULT, TranslateError, translate};
 use agentic_model::{Value, json};
 use agentic_providers::executable::{Executable, OUTPUT_BYTES_MAX, Outcome as Ran};
 use agentic_providers::host::CancelFlag;
@@ -13,7 +13,6 @@ use crate::commands::Outcome;
 use crate::context::{Context, read_stdin};
 use crate::failure::Failure;
 use crate::frontend::of_pipeline;
-use crate::language::Language;
 use crate::program::Program;
 use crate::registry;
 
@@ -64,7 +63,7 @@ pub fn run(context: &Context, args: &Args) -> Outcome {
         Err(TranslateError::NotAProgram { source_text, findings }) => {
             let program = Program {
                 name: "reply.as".to_owned(),
-                language: Language::Pipeline,
+                language: &PipelineLanguage,
                 bytes: source_text.into_bytes(),
                 dialect: None,
                 imports: Vec::new(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use agentic_diag::Source;
-use agentic_lang_agent::{Capture, MockTasks, Module, SignatureInfo};
+use agentic_lang_agent::{AgentLang, Capture, MockTasks, Module, SignatureInfo};
 use agentic_providers::model::Adapter;
 
 use super::Args;
@@ -15,7 +15,6 @@ use crate::commands::run::agentlang::{self, Act, Desk, Wish};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::frontend::unreadable;
-use crate::language::Language;
 use crate::live::Live;
 use crate::output::{Format, counted, print_text, talk};
 use crate::program::{Checked, Program};
@@ -51,7 +50,7 @@ pub fn run(context: &Context, args: Args) -> Outcome {
         }
     }
     let flag = if args.trace_live { Capture::On } else { Capture::Off };
-    let live = Live::of(context, flag);
+    let live = Live::of(context.format, flag);
     let remembered = MockTasks::default();
     let mut repl = Repl { context, adapter: args.adapter, live, loaded: None, remembered };
     talk(BANNER);
@@ -135,7 +134,7 @@ impl Repl<'_> {
         if file.is_empty() {
             return Err(Failure::usage("no file is named", "`load PATH` takes a program"));
         }
-        let program = Program::read(self.context, file, Some(Language::Agentlang))?;
+        let program = Program::read(self.context, file, Some(&AgentLang))?;
         let source = match agentic_lang_agent::read(&program.name, &program.bytes) {
             Ok(source) => source,
             Err(finding) => {
