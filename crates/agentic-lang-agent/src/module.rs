@@ -12,11 +12,9 @@ use crate::data::{Data, json};
 use crate::hint::hinted;
 use crate::program::conform::{conforms, find_stranger, quoted};
 use crate::program::fault::MachineFault;
-use crate::program::machine::RunEntry;
 use crate::program::request::BoundAgent;
 use crate::program::{
-    AGENT_TASK, CalleeCode, FileCode, MachineStep, ModuleRun, RoutineCode, RunOptions, TaskCode,
-    compile as codegen,
+    AGENT_TASK, CalleeCode, FileCode, MachineStep, RoutineCode, TaskCode, compile as codegen,
 };
 use crate::{parser, printer, resolve};
 
@@ -209,16 +207,6 @@ impl Module {
     /// Says whether there are tests.
     pub fn has_tests(&self) -> bool {
         !self.code.tests.is_empty()
-    }
-
-    /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
-    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> ModuleRun {
-        ModuleRun::new(Arc::clone(self), RunEntry::Pipeline(pipeline.to_owned()), options)
-    }
-
-    /// Makes a run of all tests, in file order.
-    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> ModuleRun {
-        ModuleRun::new(Arc::clone(self), RunEntry::Tests, options)
     }
 
     /// Checks inputs as a run would, without running.

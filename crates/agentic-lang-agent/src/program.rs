@@ -1,5 +1,6 @@
 //! Running programs: the code they become, and the machine that runs it.
 
+mod attempt;
 mod budget;
 mod call;
 pub(crate) mod compile;
@@ -13,8 +14,10 @@ pub(crate) mod machine;
 mod options;
 mod parallel;
 pub(crate) mod request;
+mod room;
 mod roster;
 mod strand;
+mod talk;
 mod task;
 mod testing;
 mod tool;

@@ -8,9 +8,8 @@ use agentic_diag::Source;
 use crate::analyze;
 use crate::code::{CodePlace, ContextCode, Op};
 use crate::dialect::Dialect;
-use crate::error::{Error, RunFault};
+use crate::error::RunFault;
 use crate::load::{self, FileFinding, LoadedProgram, TextResolver};
-use crate::run::ContextRun;
 
 /// How many instructions a run may take where nothing else is said.
 pub const STEPS_MAX: u64 = 500_000_000;
@@ -49,7 +48,7 @@ pub struct Checked {
 /// A compiled program: immutable, shared by any number of runs.
 #[derive(Debug, Clone)]
 pub struct Module {
-    shared: Arc<ModuleShared>,
+    pub(crate) shared: Arc<ModuleShared>,
 }
 
 #[derive(Debug)]
@@ -225,36 +224,6 @@ impl Module {
     pub fn resources(&self) -> impl Iterator<Item = (&'static str, &str, &str)> {
         let resources = self.shared.code.resources.iter();
         resources.map(|resource| (resource.kind.word(), &*resource.name, &*resource.uri))
-    }
-
-    /// Prepares a run. Its input is that of the start, as [`crate::json::to_value`] carries it.
-    ///
-    /// # Errors
-    /// Fails when the entry point is not there.
-    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<ContextRun, Error> {
-        let function = self.entry_function(entry)?;
-        Ok(ContextRun::new(self.shared.clone(), function, options))
-    }
-
-    fn entry_function(&self, entry: &EntryPoint) -> Result<u32, Error> {
-        let code = &self.shared.code;
-        let agent = match &entry.agent {
-            Some(name) => code.agents.iter().find(|agent| *agent.name == **name),
-            None => code.main_agent.map(|at| &code.agents[at as usize]),
-        };
-        let Some(agent) = agent else {
-            let agent = entry.agent.clone().unwrap_or_else(|| "main".to_owned());
-            return Err(Error::UnknownAgent { agent });
-        };
-        let name = agent.name.to_string();
-        match &entry.function {
-            Some(function) => agent
-                .functions
-                .get(&**function)
-                .copied()
-                .ok_or_else(|| Error::UnknownFunction { agent: name, function: function.clone() }),
-            None => agent.main.ok_or(Error::NoMainFunction { agent: name }),
-        }
     }
 }
 

@@ -20,16 +20,15 @@ mod resource;
 mod step;
 mod task;
 mod trace;
+mod waits;
+mod world;
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
-use std::rc::Rc;
 use std::sync::Arc;
 
-use agentic_model::{Instant, Value as Data};
-use agentic_replay::{
-    Delivery, End, Event, Failure, Path, Program, ProgramPosition, Request, Start, Turn,
-};
+use agentic_model::Instant;
+use agentic_replay::{Delivery, End, Path, Program, Start, Turn};
 
 pub use self::child::{CHILD_DEPTH_MAX, CHILD_REQUEST, OWN_FLOW};
 pub use self::generate::MODEL_REQUEST;
@@ -37,20 +36,15 @@ pub use self::input::INPUT_REQUEST;
 pub use self::kept::TRACE_BYTES_MAX;
 pub use self::resource::{MEMORY_REQUEST, TOOL_REQUEST};
 pub(crate) use self::trace::{camel, left_out};
+pub use self::world::{DEBUG_EVENT, TRACE_EVENT};
 
-use crate::code::CodePlace;
-use crate::json::{self, Json};
-use crate::module::{ModuleShared, RunOptions, Tracing};
+use crate::error::Error;
+use crate::module::{EntryPoint, Module, ModuleShared, RunOptions};
 use crate::value::ContextValue;
 
-use self::fault::TaskFault;
 use self::meaning::DialectMeaning;
 use self::task::{ContextTask, TaskId};
-
-/// The kind of events that carry one event of the language's trace.
-pub const TRACE_EVENT: &str = "trace";
-/// The kind of events that carry text for the people who watch.
-pub const DEBUG_EVENT: &str = "debug";
+use self::world::{Pause, RunWorld, pick};
 
 /// One run of a program.
 pub struct ContextRun {
@@ -65,57 +59,36 @@ pub struct ContextRun {
     ended: bool,
 }
 
-/// What all tasks of a run share.
-struct RunWorld {
-    module: Arc<ModuleShared>,
-    options: RunOptions,
-    meaning: DialectMeaning,
-    /// The data of imported files, shared by reference like any value.
-    files: Vec<ContextValue>,
-    /// The candidate of every `use`, and the hint that named none of them.
-    picked: Vec<PickedCandidate>,
-    opened: Vec<Request>,
-    events: Vec<Event>,
-    now: Instant,
-    steps_left: u64,
-    /// What was done since the last instruction beyond it, in instructions.
-    touched: Cell<u64>,
-    /// How many bytes of values were made since all were measured.
-    made_bytes: Cell<u64>,
-    /// How many bytes of events wait for the calls around them.
-    held_bytes: u64,
-    /// How many programs lie around this one.
-    child_depth: u32,
-}
+impl Module {
+    /// Prepares a run. Its input is that of the start, as [`crate::json::to_value`] carries it.
+    ///
+    /// # Errors
+    /// Fails when the entry point is not there.
+    pub fn run(&self, entry: &EntryPoint, options: RunOptions) -> Result<ContextRun, Error> {
+        let function = self.entry_function(entry)?;
+        Ok(ContextRun::new(self.shared.clone(), function, options))
+    }
 
-/// Which candidate of a `use` a run takes, and why.
-#[derive(Debug, Clone)]
-struct PickedCandidate {
-    candidate: usize,
-    reason: PickReason,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum PickReason {
-    /// There was nothing to choose.
-    Plain,
-    Trial,
-    Selected,
-    First,
-    /// The hint names a candidate that is not there.
-    UnknownHint(Rc<str>),
-}
-
-/// How a task stopped running for now.
-enum Pause {
-    /// It waits for the answer to a request.
-    Asked(Path),
-    /// It waits for the iterations of a `parallel for`.
-    Forked,
-    /// It made so much that all values of the run have to be measured.
-    Grown,
-    Ended(ContextValue),
-    Failed(TaskFault),
+    fn entry_function(&self, entry: &EntryPoint) -> Result<u32, Error> {
+        let code = &self.shared.code;
+        let agent = match &entry.agent {
+            Some(name) => code.agents.iter().find(|agent| *agent.name == **name),
+            None => code.main_agent.map(|at| &code.agents[at as usize]),
+        };
+        let Some(agent) = agent else {
+            let agent = entry.agent.clone().unwrap_or_else(|| "main".to_owned());
+            return Err(Error::UnknownAgent { agent });
+        };
+        let name = agent.name.to_string();
+        match &entry.function {
+            Some(function) => agent
+                .functions
+                .get(&**function)
+                .copied()
+                .ok_or_else(|| Error::UnknownFunction { agent: name, function: function.clone() }),
+            None => agent.main.ok_or(Error::NoMainFunction { agent: name }),
+        }
+    }
 }
 
 impl ContextRun {
@@ -258,65 +231,5 @@ impl Program for ContextRun {
             return Turn::default();
         }
         self.turn(Some(End::Cancelled))
-    }
-}
-
-impl RunWorld {
-    fn result(&self, value: &ContextValue) -> End {
-        match value.to_json(&self.module.code) {
-            Ok(json) => End::Done(json::to_value(&json)),
-            Err(unshowable) => {
-                let failure =
-                    Failure::new(crate::error::LIMIT, format!("the result: {unshowable}"));
-                End::Failed(failure)
-            }
-        }
-    }
-
-    /// Opens a request at the next place of the task's context.
-    fn ask(&mut self, task: &mut ContextTask, place: CodePlace, kind: &str, payload: Data) -> Path {
-        let path = task.context_mut().scope.next_path();
-        let position = self.module.position(place);
-        let mut request = Request::new(path.clone(), kind, payload);
-        request.position = Some(ProgramPosition {
-            line: u32::try_from(position.line).unwrap_or(u32::MAX),
-            column: u32::try_from(position.column).unwrap_or(u32::MAX),
-        });
-        self.opened.push(request);
-        path
-    }
-
-    fn traces(&self) -> bool {
-        self.options.tracing == Tracing::Full
-    }
-
-    /// Adds an event to the trace of the task's context; that of the outermost goes out at once.
-    fn trace(&mut self, task: &mut ContextTask, event: Json) {
-        if task.is_outermost() {
-            self.events.push(Event { kind: TRACE_EVENT.to_owned(), data: json::to_value(&event) });
-        } else {
-            task.trace_mut().push(event, &mut self.held_bytes);
-        }
-    }
-}
-
-/// Chooses the candidate of a `use`: the hint, the selected one, or the first.
-fn pick(site: &crate::code::UseSite, options: &RunOptions) -> PickedCandidate {
-    let Some(choice) = &site.choice else {
-        return PickedCandidate { candidate: 0, reason: PickReason::Plain };
-    };
-    if let Some(hint) = options.variant.get(&*choice.site_id) {
-        let named = site.candidates.iter().position(|candidate| *candidate.name == **hint);
-        return match named {
-            Some(candidate) => PickedCandidate { candidate, reason: PickReason::Trial },
-            None => PickedCandidate {
-                candidate: 0,
-                reason: PickReason::UnknownHint(hint.as_str().into()),
-            },
-        };
-    }
-    match choice.selected {
-        Some(candidate) => PickedCandidate { candidate, reason: PickReason::Selected },
-        None => PickedCandidate { candidate: 0, reason: PickReason::First },
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use agentic_model::{Instant, Map, Value};
+use agentic_model::{Instant, Value};
 use agentic_plan::{Plan, Registry, SourceMap};
 use agentic_replay::{Delivery, End, Failure, Path, Program, RequestScope, Start, Turn};
 
@@ -22,7 +22,9 @@ mod call;
 mod child;
 mod converge;
 mod decompose;
+mod failure;
 mod hold;
+mod options;
 mod outgoing;
 mod plan_run;
 mod prepare;
@@ -36,69 +38,11 @@ mod tool_agent;
 mod usage;
 
 pub use crate::run::call::AgentCall;
+pub use crate::run::options::{BlockOrder, Children, PipelineOptions};
 pub use crate::run::outgoing::{RequestKind, add_kinds};
 pub use crate::run::progress::{BlockProgress, Standing};
 pub use crate::run::prompts::reply_schema;
 pub use crate::run::result::{BlockResult, RunResult, Status};
-
-/// How a run goes about its work. A host says the same for every replay of a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PipelineOptions {
-    /// How many nodes of one plan work at once; further ones wait in the order of the plan.
-    pub max_concurrency: usize,
-    /// In which order the blocks of a source run.
-    pub blocks: BlockOrder,
-    /// In whose name it runs; agents are told.
-    pub invoked_by: Option<String>,
-    /// Where the parts of a `supervisor` run.
-    pub children: Children,
-}
-
-/// Where the parts of a `supervisor` run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Children {
-    /// In contexts of the run itself: for hosts without sessions.
-    Contexts,
-    /// As sessions of their own, each on its own branch: one request of the run each.
-    Sessions,
-}
-
-/// In which order the blocks of a source run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockOrder {
-    /// Each after the one before succeeded.
-    Sequential,
-    /// All at once.
-    Parallel,
-}
-
-impl BlockOrder {
-    /// Returns the word that stands for the order in a pinned program.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            BlockOrder::Sequential => "sequential",
-            BlockOrder::Parallel => "parallel",
-        }
-    }
-
-    /// Reads the word back.
-    pub fn parse(text: &str) -> Option<BlockOrder> {
-        [BlockOrder::Sequential, BlockOrder::Parallel]
-            .into_iter()
-            .find(|order| order.as_str() == text)
-    }
-}
-
-impl Default for PipelineOptions {
-    fn default() -> PipelineOptions {
-        PipelineOptions {
-            max_concurrency: 256,
-            blocks: BlockOrder::Sequential,
-            invoked_by: None,
-            children: Children::Contexts,
-        }
-    }
-}
 
 /// A run of the blocks of a source. Its result is a [`RunResult`] as data; when it fails, the
 /// result so far stands in the details of the failure.
@@ -369,10 +313,4 @@ pub fn inner_plans(plan: &Arc<Plan>, registry: &Registry) -> Vec<Arc<Plan>> {
         prepared.collect_inner(&mut plans);
     }
     plans
-}
-
-/// Makes a failure with details from pairs.
-fn failure_with(code: &str, message: String, details: &[(&str, Value)]) -> Failure {
-    let details = details.iter().map(|(key, value)| ((*key).to_owned(), value.clone()));
-    Failure { details: Value::Map(details.collect::<Map>()), ..Failure::new(code, message) }
 }

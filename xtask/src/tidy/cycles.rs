@@ -12,16 +12,13 @@ use crate::workspace::TidyWorkspace;
 
 /// How many files a ring may have.
 const FILES_MAX: usize = 8;
-/// The crates that have a longer ring today, and its length. These numbers only go down.
-pub(super) const CEILINGS: [(&str, usize); 3] =
-    [("agentic-lang-agent", 10), ("agentic-lang-context", 14), ("agentic-lang-pipeline", 12)];
 /// How often a name may be passed on before it is taken for lost.
 const HOPS_MAX: usize = 8;
 
 /// A path from the root of its crate, such as `git`, `tree`.
 type ModulePath = Vec<String>;
 
-/// Finds rings that are longer than they may be, and ceilings that are higher than need be.
+/// Finds rings that are longer than they may be.
 pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
     let mut crates: BTreeMap<&str, BTreeMap<ModulePath, ImportModule>> = BTreeMap::new();
     for (path, text) in &workspace.files {
@@ -40,18 +37,12 @@ pub fn check(workspace: &TidyWorkspace) -> Vec<String> {
 
 fn check_crate(name: &str, modules: &BTreeMap<ModulePath, ImportModule>) -> Option<String> {
     let ring = longest_ring(&imports(modules));
-    let ceiling = CEILINGS.iter().find(|(known, _)| *known == name);
-    let allowed = ceiling.map_or(FILES_MAX, |(_, length)| *length);
-    if ring.len() > allowed {
+    (ring.len() > FILES_MAX).then(|| {
         let files: Vec<String> = ring.iter().map(|module| module.join("::")).collect();
         let (n_files, files) = (files.len(), files.join(", "));
-        return Some(format!(
-            "cycles: {n_files} files of `{name}` import each other, more than {allowed}: {files}"
-        ));
-    }
-    (ceiling.is_some() && ring.len() < allowed).then(|| {
-        let n_files = ring.len();
-        format!("cycles: the ceiling of `{name}` is {allowed}, but its longest ring has {n_files}")
+        format!(
+            "cycles: {n_files} files of `{name}` import each other, more than {FILES_MAX}: {files}"
+        )
     })
 }
 

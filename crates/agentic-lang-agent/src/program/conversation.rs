@@ -1,20 +1,9 @@
-//! Conversations of models with tools: what a model asks for is checked, performed one after the
-//! other, and given back, until it replies with a result.
-//!
-//! All that a model asks for at once is checked before the first tool is called, so an answer that
-//! makes no sense has no effects. Every call of a tool and every further call of the model is a
-//! request of its own, so a run that was killed goes on in the middle of the conversation.
+//! What a model and tools have said to each other, and how much that may be.
 
-use agentic_model::{Instant, Value as Model};
-use agentic_replay::Answer;
+use agentic_model::Instant;
 
-use crate::data::{Data, json};
-use crate::module::Module;
-use crate::program::machine::ModuleRun;
-use crate::program::options::TaskPerformer;
-use crate::program::request::AGENT_TOOL;
-use crate::program::strand::{CallPhase, Strand, StrandId, TaskCall};
-use crate::program::task::{AttemptFault, late, result, task_of};
+use crate::data::json;
+use crate::program::attempt::AttemptFault;
 use crate::program::tool::{CheckedToolCall, shown};
 
 /// How often a model may ask for tools in one attempt.
@@ -28,121 +17,18 @@ pub const CONVERSATION_BYTES_MAX: usize = 512 << 10;
 #[derive(Debug)]
 pub(super) struct Conversation {
     /// The rounds so far as JSON, the last one without its end.
-    turns: String,
-    n_rounds: usize,
+    pub turns: String,
+    pub n_rounds: usize,
     /// The calls of this round.
-    uses: Vec<CheckedToolCall>,
+    pub uses: Vec<CheckedToolCall>,
     /// How many of them have a result.
-    n_results: usize,
+    pub n_results: usize,
     /// When the tool that is called now was called.
-    called: Instant,
-}
-
-/// What became of an answer.
-pub(super) enum Talk {
-    /// The strand waits for another request.
-    GoesOn,
-    /// The attempt is over.
-    Over(Box<TaskCall>, Result<Data, AttemptFault>),
-}
-
-impl ModuleRun {
-    /// Takes in the answer of whoever performs a task, or of a tool that a model asked for.
-    pub(super) fn converse(
-        &mut self,
-        module: &Module,
-        strand: &mut Strand,
-        id: StrandId,
-        mut waiting: Box<TaskCall>,
-        answer: Answer,
-    ) -> Talk {
-        let taken = match (waiting.phase, calls_of(&answer)) {
-            (CallPhase::Tool, _) => self.take_result(module, &mut waiting, answer),
-            (CallPhase::Attempt | CallPhase::Pause, Some(calls))
-                if self.is_of_model(module, &waiting) =>
-            {
-                self.take_calls(module, &mut waiting, &answer, calls)
-            }
-            (CallPhase::Attempt | CallPhase::Pause, _) => {
-                let outcome = result(module, &waiting, answer);
-                return Talk::Over(waiting, outcome);
-            }
-        };
-        if let Err(failed) = taken {
-            return Talk::Over(waiting, Err(failed));
-        }
-        let conversation = waiting.conversation.as_mut().expect("tools are called in one");
-        let next = conversation.uses.get(conversation.n_results).map(|tool| tool.payload.clone());
-        match next {
-            Some(payload) => {
-                conversation.called = self.now;
-                self.trace_tool_call(module, &waiting);
-                self.send(module, strand, id, waiting, AGENT_TOOL, payload)
-            }
-            None => {
-                conversation.turns.push_str("]}");
-                self.ask(module, strand, id, waiting)
-            }
-        }
-    }
-
-    pub(super) fn is_of_model(&self, module: &Module, waiting: &TaskCall) -> bool {
-        self.performers[task_of(module, waiting).0] == TaskPerformer::Model
-    }
-
-    /// Takes in what a model asks for.
-    fn take_calls(
-        &self,
-        module: &Module,
-        waiting: &mut TaskCall,
-        answer: &Answer,
-        calls: &[Model],
-    ) -> Result<(), AttemptFault> {
-        let agent = module.code.calls[waiting.call as usize].agent;
-        if calls.len() > CALLS_MAX {
-            let text =
-                format!("The model asked for {} tools at once; it may {CALLS_MAX}.", calls.len());
-            return Err(AttemptFault::failed(text));
-        }
-        let fresh = || Box::new(Conversation::new(self.now));
-        let mut conversation = waiting.conversation.take().unwrap_or_else(fresh);
-        if conversation.n_rounds == ROUNDS_MAX {
-            let text = format!("The model asked for tools more than {ROUNDS_MAX} times.");
-            return Err(AttemptFault::failed(text));
-        }
-        let uses = calls.iter().map(|call| CheckedToolCall::of(module, &self.options, agent, call));
-        let uses: Vec<CheckedToolCall> =
-            uses.collect::<Result<_, String>>().map_err(AttemptFault::failed)?;
-        conversation.begin_round(said(answer), uses);
-        conversation.check()?;
-        waiting.conversation = Some(conversation);
-        Ok(())
-    }
-
-    /// Takes in the result of a tool.
-    fn take_result(
-        &mut self,
-        module: &Module,
-        waiting: &mut TaskCall,
-        answer: Answer,
-    ) -> Result<(), AttemptFault> {
-        let conversation = waiting.conversation.as_ref().expect("tools are called in one");
-        let tool = &conversation.uses[conversation.n_results];
-        let outcome = if matches!(answer, Answer::TimedOut) {
-            Err(late(&module.code.calls[waiting.call as usize]))
-        } else {
-            tool.result(module, answer).map_err(AttemptFault::failed)
-        };
-        let result = outcome.map(|result| json::to_text(&result));
-        self.trace_tool_end(module, waiting, &result);
-        let conversation = waiting.conversation.as_mut().expect("it was there");
-        conversation.add_result(&result?);
-        conversation.check()
-    }
+    pub called: Instant,
 }
 
 impl Conversation {
-    fn new(now: Instant) -> Conversation {
+    pub fn new(now: Instant) -> Conversation {
         let (turns, uses) = (String::new(), Vec::new());
         Conversation { turns, n_rounds: 0, uses, n_results: 0, called: now }
     }
@@ -162,7 +48,7 @@ impl Conversation {
         (&self.uses[self.n_results], self.called)
     }
 
-    fn begin_round(&mut self, said: &str, uses: Vec<CheckedToolCall>) {
+    pub fn begin_round(&mut self, said: &str, uses: Vec<CheckedToolCall>) {
         let out = &mut self.turns;
         out.push_str(if self.n_rounds == 0 { "{\"said\":" } else { ",{\"said\":" });
         json::write_text(said, out);
@@ -181,14 +67,14 @@ impl Conversation {
         self.n_rounds += 1;
     }
 
-    fn add_result(&mut self, result: &str) {
+    pub fn add_result(&mut self, result: &str) {
         self.turns.push_str(if self.n_results == 0 { "" } else { "," });
         self.turns.push_str(result);
         self.n_results += 1;
     }
 
     /// Refuses what is too long to be told to a model again.
-    fn check(&self) -> Result<(), AttemptFault> {
+    pub fn check(&self) -> Result<(), AttemptFault> {
         let n_bytes = self.turns.len();
         if n_bytes <= CONVERSATION_BYTES_MAX {
             return Ok(());
@@ -200,16 +86,4 @@ impl Conversation {
              {CONVERSATION_BYTES_MAX} that a model is told."
         )))
     }
-}
-
-/// Returns the calls that an answer asks for, if it is one of a model that wants tools.
-fn calls_of(answer: &Answer) -> Option<&[Model]> {
-    let Answer::Ok(Model::Map(map)) = answer else { return None };
-    map.get("calls")?.as_list().filter(|calls| !calls.is_empty())
-}
-
-/// Returns what a model said when it asked for tools.
-fn said(answer: &Answer) -> &str {
-    let Answer::Ok(value) = answer else { return "" };
-    value.get("said").and_then(Model::as_text).unwrap_or_default()
 }

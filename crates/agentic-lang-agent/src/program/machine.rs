@@ -17,10 +17,10 @@ use crate::program::evaluate::Stack;
 use crate::program::fault::MachineFault;
 use crate::program::live::{self, WORK_MAX};
 use crate::program::options::{Capture, RunOptions, TaskPerformer};
+use crate::program::room::Room;
 use crate::program::roster::{Roster, Todo};
 use crate::program::strand::{Guard, RoutineId, Strand, StrandFrame, StrandId, StrandWait};
 use crate::program::testing::TestResult;
-use crate::program::trace::Room;
 use crate::program::{CalleeCode, MachineStep, ValueCode};
 
 /// What a run begins with.
@@ -77,6 +77,18 @@ enum StepFlow {
 
 /// The strand of the program itself.
 const MAIN: StrandId = 0;
+
+impl Module {
+    /// Makes a run of a pipeline. Its input, given when it starts, is a text: a JSON object.
+    pub fn run(self: &Arc<Module>, pipeline: &str, options: RunOptions) -> ModuleRun {
+        ModuleRun::new(Arc::clone(self), RunEntry::Pipeline(pipeline.to_owned()), options)
+    }
+
+    /// Makes a run of all tests, in file order.
+    pub fn run_tests(self: &Arc<Module>, options: RunOptions) -> ModuleRun {
+        ModuleRun::new(Arc::clone(self), RunEntry::Tests, options)
+    }
+}
 
 impl ModuleRun {
     pub(crate) fn new(module: Arc<Module>, entry: RunEntry, options: RunOptions) -> ModuleRun {

@@ -8,8 +8,8 @@ use agentic_replay::{Answer, Failure, Request};
 use crate::code;
 use crate::data::{Data, json};
 use crate::module::Module;
+use crate::program::attempt::AttemptFault;
 use crate::program::conform::{conforms, find_stranger};
-use crate::program::conversation::Talk;
 use crate::program::decision;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
@@ -17,6 +17,7 @@ use crate::program::options::{Capture, TaskPerformer};
 use crate::program::request::{self, AGENT_TASK, AGENT_TOOL, MOCK, TASK};
 use crate::program::roster::Todo;
 use crate::program::strand::{CallPhase, Strand, StrandId, StrandWait, TaskCall};
+use crate::program::talk::Talk;
 use crate::program::usage::CallUsage;
 use crate::program::{CallCode, CalleeCode, TaskCode};
 
@@ -24,22 +25,6 @@ use crate::program::{CallCode, CalleeCode, TaskCode};
 const PAUSE_S: f64 = 0.1;
 /// No pause is longer than this, in seconds, before it is stretched or shrunk by chance.
 const PAUSE_S_MAX: f64 = 5.0;
-
-/// Why an attempt failed.
-pub(super) struct AttemptFault {
-    class: String,
-    pub text: String,
-    is_timeout: bool,
-    /// The error of a result that does not conform, reported as it is.
-    invalid: Option<MachineFault>,
-}
-
-impl AttemptFault {
-    /// Makes a failure in the language's own words.
-    pub fn failed(text: String) -> AttemptFault {
-        AttemptFault { class: "ExecutionError".to_owned(), text, is_timeout: false, invalid: None }
-    }
-}
 
 impl ModuleRun {
     /// Begins a call of a task whose arguments stand on the stack from `base` on.

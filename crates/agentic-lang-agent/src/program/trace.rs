@@ -9,44 +9,19 @@ use agentic_replay::Event;
 use crate::data::{json, number_text};
 use crate::module::Module;
 use crate::program::TaskCode;
+use crate::program::attempt::AttemptFault;
 use crate::program::fault::MachineFault;
 use crate::program::machine::ModuleRun;
 use crate::program::options::Capture;
+use crate::program::room::Room;
 use crate::program::strand::{RoutineId, StrandFrame, TaskCall};
-use crate::program::task::{AttemptFault, task_of};
+use crate::program::task::task_of;
 use crate::program::usage::CallUsage;
 
 /// The kind of a trace event.
 pub const TRACE: &str = "trace";
 /// The kind of a line for people.
 pub const PROGRESS: &str = "progress";
-
-/// What an event takes beside its text, in bytes.
-const EVENT_BYTES: usize = 64;
-
-/// How much more may be traced before the next answer.
-#[derive(Debug)]
-pub(super) struct Room {
-    bytes_left: usize,
-    /// How many events found no room.
-    n_left_out: u64,
-}
-
-impl Room {
-    pub fn of(bytes: usize) -> Room {
-        Room { bytes_left: bytes, n_left_out: 0 }
-    }
-
-    /// Takes room for an event, or counts it. After one that found no room no other finds any.
-    fn take(&mut self, event: &Event) -> bool {
-        let n_bytes = event.data.as_text().map_or(0, str::len) + EVENT_BYTES;
-        match self.bytes_left.checked_sub(n_bytes) {
-            Some(left) => self.bytes_left = left,
-            None => (self.bytes_left, self.n_left_out) = (0, self.n_left_out + 1),
-        }
-        self.n_left_out == 0
-    }
-}
 
 /// An object of a trace, in the making.
 struct TraceObject(String);

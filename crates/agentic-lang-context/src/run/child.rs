@@ -7,15 +7,16 @@
 use agentic_model::Value as Data;
 use agentic_replay::{RequestScope, Start};
 
-use crate::code::CodePlace;
 use crate::json::{self, Json};
 use crate::value::ContextValue;
 
 use super::answer::data_of;
 use super::fault::{FaultKind, TaskFault};
 use super::step::InstructionFlow;
-use super::task::{ContextTask, Waits};
-use super::{Pause, RunWorld, trace};
+use super::task::ContextTask;
+use super::trace;
+use super::waits::{ChildCall, Waits};
+use super::world::{Pause, RunWorld};
 
 /// The kind of a request for a child.
 pub const CHILD_REQUEST: &str = "spawn";
@@ -25,13 +26,6 @@ pub const OWN_FLOW: &str = "self";
 
 /// How deep children may nest.
 pub const CHILD_DEPTH_MAX: u32 = 32;
-
-/// A call that waits for its child.
-pub(super) struct ChildCall {
-    place: CodePlace,
-    function: u32,
-    args: Json,
-}
 
 impl RunWorld {
     /// Asks for a child that runs a function; its arguments are on the stack.

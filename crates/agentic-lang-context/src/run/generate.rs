@@ -17,35 +17,16 @@ use crate::value::ContextValue;
 use super::answer::{ModelReply, left_out_of, raw_of, spoken, usage_of};
 use super::fault::TaskFault;
 use super::step::InstructionFlow;
-use super::task::{ContextTask, Waits};
-use super::{DEBUG_EVENT, Pause, PickReason, RunWorld, trace};
+use super::task::ContextTask;
+use super::trace;
+use super::waits::{Generation, Waits};
+use super::world::{DEBUG_EVENT, Pause, PickReason, RunWorld};
 
 /// The kind of a request to a model.
 pub const MODEL_REQUEST: &str = "model";
 
 /// What a provider says when a reply holds no JSON; such a reply is asked for again.
 const NOT_JSON: &str = "LLM provider did not return JSON: ";
-
-/// A `generate` under way.
-pub(super) struct Generation {
-    pub site: u32,
-    /// Its own instruction, to which execution returns.
-    at: usize,
-    return_to: usize,
-    pub instruction: Json,
-    /// The instruction with what was wrong before.
-    current: Json,
-    /// Sources that are still to be read, the next one last.
-    sources: Vec<u32>,
-    pub items: Vec<ContextItem>,
-    pub attempt: u64,
-    pub errors: Vec<String>,
-    /// What the model said in each attempt that failed; null where it said nothing.
-    pub failed_replies: Vec<Json>,
-    pub prompt: ContextPrompt,
-    /// What each attempt cost; null where that is not known.
-    pub usages: Vec<Json>,
-}
 
 /// Why an attempt failed.
 struct AttemptFailure {

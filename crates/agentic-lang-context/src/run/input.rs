@@ -11,19 +11,13 @@ use crate::value::ContextValue;
 
 use super::fault::TaskFault;
 use super::step::InstructionFlow;
-use super::task::{ContextTask, Waits};
-use super::{Pause, RunWorld, trace};
+use super::task::ContextTask;
+use super::trace;
+use super::waits::{InputState, Waits};
+use super::world::{Pause, RunWorld};
 
 /// The kind of a request for a field that the input lacks.
 pub const INPUT_REQUEST: &str = "input";
-
-/// An input that is being completed.
-pub(super) struct InputState {
-    function: u32,
-    input: Json,
-    /// The field of the contract that is looked at.
-    field: usize,
-}
 
 impl RunWorld {
     /// Makes the task of the program itself.

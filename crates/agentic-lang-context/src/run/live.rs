@@ -13,10 +13,11 @@ use std::sync::Arc;
 use crate::code::CodePlace;
 use crate::value::ContextValue;
 
+use super::ContextRun;
 use super::fault::TaskFault;
 use super::meaning::DialectMeaning;
 use super::task::ContextTask;
-use super::{ContextRun, RunWorld};
+use super::world::RunWorld;
 
 /// How much all values of a run may hold, in bytes: 1 GiB.
 const LIVE_BYTES_MAX: u64 = 1 << 30;

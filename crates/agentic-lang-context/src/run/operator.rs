@@ -7,8 +7,8 @@ use crate::code::CodePlace;
 use crate::json::{Json, OrderedMap, compact, number_to_text};
 use crate::value::{ContextValue, Handle};
 
-use super::RunWorld;
 use super::fault::TaskFault;
+use super::world::RunWorld;
 
 /// The longest text that a program may build, in bytes: 64 MiB.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 20;

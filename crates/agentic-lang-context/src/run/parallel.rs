@@ -1,39 +1,16 @@
 //! `parallel for`: iterations as tasks, results in the order of the list.
 
-use agentic_model::Instant;
-use agentic_replay::RequestScope;
-
 use crate::json::Json;
 use crate::value::ContextValue;
 
+use super::ContextRun;
 use super::fault::{FaultKind, TaskFault};
 use super::operator::sort;
 use super::step::InstructionFlow;
-use super::task::{CallFrame, ContextTask, FrameKind, TaskId, Waits};
+use super::task::{CallFrame, ContextTask, FrameKind, TaskId};
 use super::trace;
-use super::{ContextRun, Pause, RunWorld};
-
-/// A `parallel for` under way.
-pub(super) struct ParallelFork {
-    site: u32,
-    scope: RequestScope,
-    items: Vec<ContextValue>,
-    next: usize,
-    running: usize,
-    results: Vec<Option<Result<ContextValue, TaskFault>>>,
-    traces: Vec<Json>,
-    /// How many bytes the traces hold.
-    held_bytes: u64,
-    started: Instant,
-}
-
-impl ParallelFork {
-    /// Visits what the iterations take and gave.
-    pub fn for_each_value(&self, visit: &mut dyn FnMut(&ContextValue)) {
-        self.items.iter().for_each(&mut *visit);
-        self.results.iter().flatten().flatten().for_each(visit);
-    }
-}
+use super::waits::{ParallelFork, Waits};
+use super::world::{Pause, RunWorld};
 
 impl RunWorld {
     pub(super) fn fork(

@@ -12,21 +12,15 @@ use crate::value::{ContextValue, Handle};
 use super::answer::data_of;
 use super::fault::TaskFault;
 use super::step::InstructionFlow;
-use super::task::{ContextTask, Waits};
-use super::{Pause, RunWorld, trace};
+use super::task::ContextTask;
+use super::trace;
+use super::waits::{ResourceCall, Waits};
+use super::world::{Pause, RunWorld};
 
 /// The kind of a request to a tool.
 pub const TOOL_REQUEST: &str = "tool";
 /// The kind of a request to a memory.
 pub const MEMORY_REQUEST: &str = "memory";
-
-/// A call of a tool or memory that waits for its answer.
-pub(super) struct ResourceCall {
-    pub place: CodePlace,
-    pub resource: u32,
-    pub method: Arc<str>,
-    pub args: Json,
-}
 
 /// Whether a tool is called, or one of its properties read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use crate::value::{Addresses, ContextValue, Handle, WalkMeasure};
 use super::fault::TaskFault;
 use super::live::{ENTRY_BYTES, ITEM_BYTES};
 use super::operator::{self, LIST_ITEMS_MAX};
-use super::task::{ContextTask, Waits};
-use super::{Pause, RunWorld};
+use super::task::ContextTask;
+use super::waits::Waits;
+use super::world::{Pause, RunWorld};
 
 /// To touch so many bytes is as much work as an instruction.
 const BYTES_A_STEP: u64 = 16;

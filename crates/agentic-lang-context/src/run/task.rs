@@ -5,12 +5,8 @@ use agentic_replay::{Answer, RequestScope};
 use crate::json::Json;
 use crate::value::ContextValue;
 
-use super::child::ChildCall;
-use super::generate::Generation;
-use super::input::InputState;
 use super::kept::CallTrace;
-use super::parallel::ParallelFork;
-use super::resource::ResourceCall;
+use super::waits::{Generation, ParallelFork, Waits};
 
 pub(super) type TaskId = u64;
 
@@ -76,18 +72,6 @@ pub(super) struct CallContext {
     pub trace: CallTrace,
     /// How many traces lie around this one.
     pub depth: u32,
-}
-
-/// What a task waits for.
-pub(super) enum Waits {
-    /// The innermost generation's model.
-    Model,
-    Resource(ResourceCall),
-    /// A call of an agent that is a program of its own.
-    Child(ChildCall),
-    Input(InputState),
-    /// The iterations of its fork.
-    Fork,
 }
 
 impl CallContext {

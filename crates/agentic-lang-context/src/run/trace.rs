@@ -9,7 +9,7 @@ use crate::context::prompt::ContextItem;
 use crate::dialect::Version;
 use crate::json::Json;
 
-use super::generate::Generation;
+use super::waits::Generation;
 
 /// How many letters of a reply that failed a trace shows.
 const REPLY_CHARS_MAX: usize = 4_000;

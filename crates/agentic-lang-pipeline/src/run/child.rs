@@ -12,11 +12,12 @@ use agentic_replay::{Answer, Delivery, Failure, Request, RequestScope};
 
 use crate::compile::compile;
 use crate::printer::quoted;
+use crate::run::options::Children;
 use crate::run::outgoing::{RequestKind, spawn_payload};
 use crate::run::plan_run::PlanRun;
 use crate::run::prepare::PreparedPlan;
+use crate::run::prompts;
 use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn};
-use crate::run::{Children, prompts};
 
 /// The agent of the loop that answers one question.
 const CONVERGE: &str = "sibyl/converge";

@@ -6,7 +6,7 @@ use agentic_model::{Instant, Map, Value};
 use agentic_plan::{AgentId, PlanCall, VerdictQuestion, text_of};
 use agentic_replay::{Answer, Delivery, Failure, Path, Request, RequestScope};
 
-use crate::run::failure_with;
+use crate::run::failure::failure_with;
 use crate::run::outgoing::{CallOrigin, RequestKind};
 use crate::run::task::{PipelineTask, PipelineWorld, TaskStep, TaskTurn};
 

@@ -10,7 +10,7 @@ use agentic_replay::{Delivery, Event, Failure, RequestScope};
 
 use crate::run::attempts::{AttemptPolicy, Attempts, check_output, fits};
 use crate::run::converge::Converge;
-use crate::run::failure_with;
+use crate::run::failure::failure_with;
 use crate::run::hold::HoldTask;
 use crate::run::outgoing::{Arguments, CallOrigin, OutgoingCall};
 use crate::run::prepare::PreparedPlan;

@@ -13,7 +13,7 @@ use agentic_replay::Failure;
 use crate::lower::{DYNAMIC_AGENT, plan_of_program};
 use crate::parser::parse_program;
 use crate::resolve::resolve_program;
-use crate::run::failure_with;
+use crate::run::failure::failure_with;
 
 /// The agents that are loops of the language itself.
 const LOOPS: [&str; 3] = ["sibyl/converge", "sibyl/tool_agent", "sibyl/supervisor"];

@@ -7,7 +7,7 @@ use agentic_model::{Instant, Value};
 use agentic_plan::Registry;
 use agentic_replay::{Delivery, Event, Failure, Path, Request, Seed};
 
-use crate::run::Children;
+use crate::run::options::Children;
 use crate::run::usage::AttemptUsage;
 
 /// What is the same for all of a run.
