@@ -22,11 +22,12 @@ use agentic_store::journal::Log;
 
 use super::backlog::Backlog;
 use super::effect::{Performed, ended_child, perform, ready_child};
-use super::executor::{Carrier, Executor};
+use super::executor::Executor;
 use super::folder::Folder;
 use super::load::{Ran, replayed};
 use super::observer::Observed;
 use super::outcome::{EffectOutcome, ExecOutcome};
+use super::performer::Carrier;
 use super::recent::restore_journal;
 use super::room::ProgramRoom;
 use super::seal;
@@ -394,11 +395,11 @@ impl<'a> Driver<'a> {
         match self.executor.carrier(request) {
             Carrier::Program(command) => return Some(Task::Program(command, self.work_folder())),
             Carrier::Endpoint(call) => return Some(Task::Call(call)),
-            Carrier::Provider => {
+            Carrier::Provider(_) => {
                 let call = self.provider_call(performance)?;
                 return Some(Task::Provider(Box::new(call), self.space.observer().cloned()));
             }
-            Carrier::Nobody => {}
+            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {}
         }
         if let Some(child) = ready_child(self.space, &self.session, performance) {
             return Some(Task::Child(child, self.space.opener()));

@@ -10,7 +10,7 @@ use agentic_lang_context::Cast;
 use agentic_lang_pipeline::PlannedRun;
 use agentic_model::{Cid, Object, Value};
 use agentic_providers::credential::{Caller, Keyring, Result as CredentialResult, Settings};
-use agentic_providers::endpoint::{Call, Reply};
+use agentic_providers::endpoint::Reply;
 use agentic_providers::executable::Outcome;
 use agentic_providers::model::{Adapter, Repeats};
 use agentic_providers::provider::{Response, Stamp};
@@ -23,7 +23,7 @@ use super::observer::Observer;
 use super::performer::agents::{AgentPerformer, SharedTasks};
 use super::performer::cast::CastPerformer;
 use super::performer::roles::RolePerformer;
-use super::performer::{CommandLine, Performer, PerformerSetting};
+use super::performer::{Carrier, Performer, PerformerSetting};
 use super::provision::{Provided, ProviderCall};
 use super::shelf::Shelf;
 use crate::{Error, Result};
@@ -55,19 +55,6 @@ impl<'a> Assignment<'a> {
     pub fn of(flow: &'a Object, start: &'a StartRecord) -> Assignment<'a> {
         Assignment { flow, key: &start.key, allow: &start.allow }
     }
-}
-
-/// Who carries a request out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Carrier {
-    /// A program.
-    Program(CommandLine),
-    /// An endpoint.
-    Endpoint(Call),
-    /// A provider, whose call is made by [`Executor::provided`].
-    Provider,
-    /// Nobody outside: it is computed, or the space performs it.
-    Nobody,
 }
 
 impl Executor {
@@ -137,14 +124,14 @@ impl Executor {
 
     /// Returns who makes the call of a request in a run: with what its agent needs.
     pub fn caller(&self, request: &Request, folder: PathBuf, run: String) -> Caller {
-        let invoked_by = self.performer.invoked_by().map(str::to_owned);
+        let invoked_by = self.performer.terms().invoked_by.map(str::to_owned);
         let keyring = Keyring::new(Settings::of_process(folder), invoked_by);
         Caller { keyring, auth: self.performer.auth(request), run }
     }
 
     /// Returns who performs the tasks of agents, where the program has such.
     pub fn adapter(&self) -> Option<Adapter> {
-        self.performer.adapter()
+        self.performer.terms().adapter
     }
 
     /// Returns the kinds of requests that the program makes.
@@ -152,57 +139,48 @@ impl Executor {
         &self.kinds
     }
 
-    /// Says who carries a request out. What is played from a script needs nobody.
-    pub fn carrier(&self, request: &Request) -> Carrier {
-        if self.is_scripted(request) {
-            return Carrier::Nobody;
-        }
-        if let Some(command) = self.performer.command(request) {
-            return Carrier::Program(command);
-        }
-        if let Some(call) = self.performer.call(request) {
-            return Carrier::Endpoint(call);
-        }
-        match self.performer.provision(request) {
-            Some(_) => Carrier::Provider,
-            None => Carrier::Nobody,
-        }
+    /// Says who carries a request out.
+    pub(crate) fn carrier(&self, request: &Request) -> Carrier {
+        self.performer.carrier(request)
     }
 
     /// Answers a request that is only computed, or that nobody here performs. Nothing for those
     /// that take a program, and for those of the space.
     pub fn compute(&mut self, request: &Request) -> Option<Answer> {
-        let scripted = self.performer.scripted(request);
+        let carrier = self.carrier(request);
+        let is_scripted = carrier == Carrier::Script;
+        let scripted = if is_scripted { self.performer.compute(request) } else { None };
         // A refused request takes its turn in the script all the same, as it will when it is folded.
         if let Some(failure) = self.kinds.refusal(request) {
             return Some(Answer::Failed(failure));
         }
-        if scripted.is_some() {
+        if is_scripted {
             return scripted;
         }
         if request.kind == PATCH {
             return Some(Answer::Ok(Value::Bool(true)));
         }
-        match self.asked(request) {
+        match self.asked(&carrier) {
             Some(line) => Some(Answer::Ok(Value::Text(line))),
             None => self.performer.compute(request),
         }
     }
 
     /// Asks whoever watches for a field that the input lacks.
-    fn asked(&self, request: &Request) -> Option<String> {
-        self.observer.as_ref()?.ask(self.performer.question(request)?)
+    fn asked(&self, carrier: &Carrier) -> Option<String> {
+        let Carrier::Person(field) = carrier else { return None };
+        self.observer.as_ref()?.ask(field)
     }
 
     /// Says whether a request is answered from a script.
     pub fn is_scripted(&self, request: &Request) -> bool {
-        self.performer.is_scripted(request)
+        self.carrier(request) == Carrier::Script
     }
 
     /// Takes note of a request that was answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
         self.performer.fold(request, answer);
-        if self.performer.provision(request).is_some() {
+        if Provided::remembers(request) && matches!(self.carrier(request), Carrier::Provider(_)) {
             self.provided.fold(request, answer);
         }
     }
@@ -240,23 +218,18 @@ impl Executor {
         made: (Stamp, Repeats),
         folder: &Path,
     ) -> Option<ProviderCall> {
-        let provision = self.performer.provision(request)?;
+        let Carrier::Provider(provision) = self.carrier(request) else { return None };
         Some(self.provided.call(&*self.performer, (request, provision), made, folder))
-    }
-
-    /// Says whether a provider performs a request.
-    pub fn is_provided(&self, request: &Request) -> bool {
-        !self.is_scripted(request) && self.performer.provision(request).is_some()
     }
 
     /// Tells what came of a request from what became of its program.
     pub fn printed(&self, program: &str, outcome: CredentialResult<Outcome>) -> Response {
-        self.performer.reply_form().printed(program, outcome)
+        self.performer.terms().reply_form.printed(program, outcome)
     }
 
     /// Tells what came of a request from what an endpoint said.
     pub fn responded(&self, url: &str, reply: CredentialResult<Reply>) -> Response {
-        self.performer.reply_form().responded(url, reply)
+        self.performer.terms().reply_form.responded(url, reply)
     }
 }
 

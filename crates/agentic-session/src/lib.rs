@@ -91,7 +91,7 @@ pub use self::begin::{Begin, KeySource};
 pub use self::children::children;
 pub use self::configuration::{PinnedConfiguration, configuration};
 pub use self::error::{Error, Result};
-pub use self::executor::{Carrier, Executor};
+pub use self::executor::Executor;
 pub use self::fork::{Children, ForkPlan, fork, upgrade};
 pub use self::language::{AgentLangFlow, agents_of, flow_object, language_of_file, languages};
 pub use self::memory::Memory;

@@ -14,9 +14,9 @@ use agentic_providers::process::Charge;
 use agentic_providers::provider::Stamp;
 use agentic_replay::{Answer, Failure, NOT_DATA, Request, RequestId, Stopped};
 
-use super::executor::{Carrier, Executor};
+use super::executor::Executor;
 use super::observer::{self, Observer};
-use super::performer::CommandLine;
+use super::performer::{Carrier, CommandLine};
 use super::work::TIME_LIMIT;
 use crate::Clock;
 
@@ -117,18 +117,20 @@ impl HostExecutor for Memory {
         match carrier {
             Carrier::Program(command) => self.execute(command, request, cancel),
             Carrier::Endpoint(call) => self.call(call, request, cancel),
-            Carrier::Provider => self.provide(request, cancel),
-            Carrier::Nobody => self.executor().compute(request).unwrap_or_else(|| {
-                let message = format!("nothing in memory performs `{}`", request.kind);
-                Answer::Failed(Failure::new("unknown-kind", message))
-            }),
+            Carrier::Provider(_) => self.provide(request, cancel),
+            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => {
+                self.executor().compute(request).unwrap_or_else(|| {
+                    let message = format!("nothing in memory performs `{}`", request.kind);
+                    Answer::Failed(Failure::new("unknown-kind", message))
+                })
+            }
         }
     }
 
     fn place(&self, request: &Request) -> Place {
         match self.executor().carrier(request) {
-            Carrier::Program(_) | Carrier::Endpoint(_) | Carrier::Provider => Place::Pool,
-            Carrier::Nobody => Place::Inline,
+            Carrier::Program(_) | Carrier::Endpoint(_) | Carrier::Provider(_) => Place::Pool,
+            Carrier::Person(_) | Carrier::Script | Carrier::Nobody => Place::Inline,
         }
     }
 }

@@ -52,53 +52,60 @@ pub(crate) struct RunSetting<'a> {
     pub allows: &'a dyn Fn(&str) -> bool,
 }
 
+/// Who carries a request out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// A program.
+    Program(CommandLine),
+    /// An endpoint.
+    Endpoint(Call),
+    /// A provider, of which this is wanted.
+    Provider(Provision),
+    /// The person who watches, who is asked for a field; the performer where nobody sits there.
+    Person(String),
+    /// The script that the program is played from: the performer has it.
+    Script,
+    /// Nobody outside: the performer computes it, or the space performs it.
+    Nobody,
+}
+
+/// What holds for all requests of a run.
+#[derive(Debug)]
+pub(crate) struct RunTerms<'p> {
+    /// How programs and endpoints reply.
+    pub reply_form: ReplyForm,
+    /// Whether the providers are configured before the first effect could change how.
+    pub is_configured_early: bool,
+    /// Who performs the tasks of agents, where the program has such.
+    pub adapter: Option<Adapter>,
+    /// In whose name calls are made.
+    pub invoked_by: Option<&'p str>,
+}
+
+impl Default for RunTerms<'_> {
+    fn default() -> Self {
+        let (is_configured_early, adapter, invoked_by) = (false, None, None);
+        RunTerms { reply_form: ReplyForm::Json, is_configured_early, adapter, invoked_by }
+    }
+}
+
 /// Performs the requests of one run of a program, or says who does.
 pub(crate) trait Performer: Debug + Send {
-    /// Answers a request that is only computed, or that nobody here performs. Nothing for those
-    /// that somebody else carries out, and for those of the space.
+    /// Says who carries a request out.
+    fn carrier(&self, _request: &Request) -> Carrier {
+        Carrier::Nobody
+    }
+
+    /// Answers a request that is only computed, that a script answers, or that nobody here performs.
+    /// Nothing for those that somebody else carries out, and for those of the space.
     fn compute(&mut self, request: &Request) -> Option<Answer>;
 
     /// Takes note of a request that was answered before.
     fn fold(&mut self, _request: &Request, _answer: &Answer) {}
 
-    /// Returns the program that performs a request.
-    fn command(&self, _request: &Request) -> Option<CommandLine> {
-        None
-    }
-
-    /// Returns the call of an endpoint that performs a request.
-    fn call(&self, _request: &Request) -> Option<Call> {
-        None
-    }
-
-    /// Says what is wanted of the providers for a request that one of them performs.
-    fn provision(&self, _request: &Request) -> Option<Provision> {
-        None
-    }
-
-    /// Takes the next answer to a request from a script, if the program is played from one.
-    fn scripted(&mut self, _request: &Request) -> Option<Answer> {
-        None
-    }
-
-    /// Says whether a request is answered from a script.
-    fn is_scripted(&self, _request: &Request) -> bool {
-        false
-    }
-
-    /// Names what a person at the terminal is asked for to answer a request.
-    fn question<'r>(&self, _request: &'r Request) -> Option<&'r str> {
-        None
-    }
-
-    /// Says how programs and endpoints reply.
-    fn reply_form(&self) -> ReplyForm {
-        ReplyForm::Json
-    }
-
-    /// Says whether the providers are configured before the first effect could change how.
-    fn is_configured_early(&self) -> bool {
-        false
+    /// Returns what holds for all requests of the run.
+    fn terms(&self) -> RunTerms<'_> {
+        RunTerms::default()
     }
 
     /// Says what of a configuration counts.
@@ -111,18 +118,8 @@ pub(crate) trait Performer: Debug + Send {
         None
     }
 
-    /// Returns who performs the tasks of agents, where the program has such.
-    fn adapter(&self) -> Option<Adapter> {
-        None
-    }
-
     /// Returns what the call of a request needs to be let in.
     fn auth(&self, _request: &Request) -> AuthSource {
         AuthSource::default()
-    }
-
-    /// Returns in whose name calls are made.
-    fn invoked_by(&self) -> Option<&str> {
-        None
     }
 }

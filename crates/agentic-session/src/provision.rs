@@ -139,7 +139,7 @@ impl Provided {
         performer: &dyn Performer,
         folder: impl FnOnce() -> PathBuf,
     ) -> Option<&Providers> {
-        if !performer.is_configured_early() {
+        if !performer.terms().is_configured_early {
             return None;
         }
         let providers = self.providers.get_or_init(|| self.configured(performer, &folder()));
@@ -156,14 +156,17 @@ impl Provided {
         Ok(Arc::new(providers))
     }
 
+    /// Says whether providers remember a request that was answered before: memories do.
+    pub fn remembers(request: &Request) -> bool {
+        request.kind == MEMORY_REQUEST
+    }
+
     /// Takes note of a request that a provider answered before.
     pub fn fold(&mut self, request: &Request, answer: &Answer) {
         match self.providers.get() {
             Some(Ok(providers)) => providers.recall(request, answer),
-            None if request.kind == MEMORY_REQUEST => {
-                self.recalled.push((request.clone(), answer.clone()));
-            }
-            Some(Err(_)) | None => {}
+            None => self.recalled.push((request.clone(), answer.clone())),
+            Some(Err(_)) => {}
         }
     }
 }

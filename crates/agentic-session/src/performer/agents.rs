@@ -13,7 +13,7 @@ use agentic_providers::model::{Adapter, TASK_REQUEST};
 use agentic_providers::tool::{AGENT_TOOL_REQUEST, reads_web};
 use agentic_replay::{Answer, ProgramFault, Request};
 
-use super::{CommandLine, Performer, PerformerSetting};
+use super::{Carrier, CommandLine, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
 use crate::reply::ReplyForm;
 
@@ -47,6 +47,29 @@ impl AgentPerformer {
     fn perform(&self, request: &Request) -> Option<Answer> {
         self.mock.lock().unwrap_or_else(PoisonError::into_inner).perform(request)
     }
+
+    /// Returns the program that performs a request.
+    fn command(&self, request: &Request) -> Option<CommandLine> {
+        let (what, programs) = match request.kind.as_str() {
+            TASK => ("task", &self.handlers),
+            AGENT_TOOL => ("tool", &self.tools),
+            _ => return None,
+        };
+        let name = request.payload.get(what).and_then(Value::as_text)?;
+        let argv = programs.get(name)?.clone();
+        Some(CommandLine { argv, stdin: line(what, name, request) })
+    }
+
+    /// Says whether a provider outside performs a request.
+    fn is_outside(&self, request: &Request) -> bool {
+        match self.adapter {
+            Adapter::Mock => false,
+            Adapter::Live | Adapter::Anthropic => {
+                let is_web = request.kind == AGENT_TOOL_REQUEST && reads_web(&request.payload);
+                request.kind == TASK_REQUEST || is_web
+            }
+        }
+    }
 }
 
 impl Performer for AgentPerformer {
@@ -59,42 +82,25 @@ impl Performer for AgentPerformer {
         let _ = self.perform(request);
     }
 
-    fn command(&self, request: &Request) -> Option<CommandLine> {
-        let (what, programs) = match request.kind.as_str() {
-            TASK => ("task", &self.handlers),
-            AGENT_TOOL => ("tool", &self.tools),
-            _ => return None,
-        };
-        let name = request.payload.get(what).and_then(Value::as_text)?;
-        let argv = programs.get(name)?.clone();
-        Some(CommandLine { argv, stdin: line(what, name, request) })
+    fn carrier(&self, request: &Request) -> Carrier {
+        match self.command(request) {
+            Some(command) => Carrier::Program(command),
+            None if self.is_outside(request) => Carrier::Provider(Provision::Effect),
+            None => Carrier::Nobody,
+        }
     }
 
-    fn provision(&self, request: &Request) -> Option<Provision> {
-        let is_outside = match self.adapter {
-            Adapter::Mock => false,
-            Adapter::Live | Adapter::Anthropic => {
-                let is_web = request.kind == AGENT_TOOL_REQUEST && reads_web(&request.payload);
-                request.kind == TASK_REQUEST || is_web
-            }
-        };
-        is_outside.then_some(Provision::Effect)
-    }
-
-    fn reply_form(&self) -> ReplyForm {
-        ReplyForm::HandlerLine
-    }
-
-    fn is_configured_early(&self) -> bool {
-        self.adapter != Adapter::Mock
+    fn terms(&self) -> RunTerms<'_> {
+        RunTerms {
+            reply_form: ReplyForm::HandlerLine,
+            is_configured_early: self.adapter != Adapter::Mock,
+            adapter: Some(self.adapter),
+            invoked_by: None,
+        }
     }
 
     fn configured(&self, configuration: Configuration) -> Configuration {
         configuration.for_tasks(self.adapter)
-    }
-
-    fn adapter(&self) -> Option<Adapter> {
-        Some(self.adapter)
     }
 }
 

@@ -9,7 +9,7 @@ use agentic_model::Value;
 use agentic_providers::provider::Providers;
 use agentic_replay::{Answer, Failure, ProgramFault, Request};
 
-use super::{Performer, PerformerSetting};
+use super::{Carrier, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
 
 /// The code of the failure of a question for an input that nobody answers.
@@ -99,17 +99,18 @@ impl Performer for CastPerformer {
         }
     }
 
-    fn provision(&self, request: &Request) -> Option<Provision> {
-        self.is_outside(request).then_some(Provision::Effect)
-    }
-
-    fn question<'r>(&self, request: &'r Request) -> Option<&'r str> {
+    fn carrier(&self, request: &Request) -> Carrier {
+        if self.is_outside(request) {
+            return Carrier::Provider(Provision::Effect);
+        }
         let is_input = request.kind == INPUT_REQUEST;
-        is_input.then(|| request.payload.get("path").and_then(Value::as_text)).flatten()
+        let field = is_input.then(|| request.payload.get("path").and_then(Value::as_text));
+        field.flatten().map_or(Carrier::Nobody, |field| Carrier::Person(field.to_owned()))
     }
 
-    fn is_configured_early(&self) -> bool {
-        self.model.is_none() || self.tools != Tools::Mock
+    fn terms(&self) -> RunTerms<'_> {
+        let is_configured_early = self.model.is_none() || self.tools != Tools::Mock;
+        RunTerms { is_configured_early, ..RunTerms::default() }
     }
 
     fn remark(&self, providers: &Providers) -> Option<String> {

@@ -10,7 +10,7 @@ use agentic_plan::{AuthSource, Registry};
 use agentic_providers::endpoint::Call;
 use agentic_replay::{Answer, Failure, ProgramFault, Request};
 
-use super::{CommandLine, Performer, PerformerSetting};
+use super::{Carrier, CommandLine, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
 use crate::script::Script;
 
@@ -79,10 +79,32 @@ impl RolePerformer {
             }
         }
     }
+
+    /// Returns the program that performs a request.
+    fn command(&self, request: &Request) -> Option<CommandLine> {
+        let argv = request.payload.get("argv")?.as_list()?;
+        let argv: Option<Vec<String>> =
+            argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
+        let stdin = format!("{}\n", self.received(request));
+        argv.map(|argv| CommandLine { argv, stdin })
+    }
+
+    /// Returns the call of an endpoint that performs a request.
+    fn call(&self, request: &Request) -> Option<Call> {
+        let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
+        Some(Call {
+            url: text("url")?.to_owned(),
+            method: text("method")?.to_owned(),
+            body: self.received(request).into_bytes(),
+        })
+    }
 }
 
 impl Performer for RolePerformer {
     fn compute(&mut self, request: &Request) -> Option<Answer> {
+        if let Some(answer) = self.script.next(request) {
+            return Some(answer);
+        }
         match RequestKind::of(request)? {
             RequestKind::Native => Some(self.perform_native(request)),
             RequestKind::Executable
@@ -104,56 +126,38 @@ impl Performer for RolePerformer {
         let _ = self.script.next(request);
     }
 
-    fn command(&self, request: &Request) -> Option<CommandLine> {
-        if RequestKind::of(request) != Some(RequestKind::Executable) {
-            return None;
+    fn carrier(&self, request: &Request) -> Carrier {
+        if self.script.knows(request) {
+            return Carrier::Script;
         }
-        let argv = request.payload.get("argv")?.as_list()?;
-        let argv: Option<Vec<String>> =
-            argv.iter().map(|word| word.as_text().map(str::to_owned)).collect();
-        let stdin = format!("{}\n", self.received(request));
-        argv.map(|argv| CommandLine { argv, stdin })
+        let carrier = match RequestKind::of(request) {
+            Some(RequestKind::Executable) => self.command(request).map(Carrier::Program),
+            Some(RequestKind::Endpoint) => self.call(request).map(Carrier::Endpoint),
+            Some(RequestKind::Model) => {
+                let agent = AgentCall::of(request).map(|call| call.agent);
+                let schema = agent.and_then(|agent| reply_schema(&agent));
+                Some(Carrier::Provider(Provision::Role(schema)))
+            }
+            Some(
+                RequestKind::Native
+                | RequestKind::Agent
+                | RequestKind::Spawn
+                | RequestKind::Hold
+                | RequestKind::Sleep,
+            )
+            | None => None,
+        };
+        carrier.unwrap_or(Carrier::Nobody)
     }
 
-    fn call(&self, request: &Request) -> Option<Call> {
-        if RequestKind::of(request) != Some(RequestKind::Endpoint) {
-            return None;
-        }
-        let text = |key: &str| request.payload.get(key).and_then(Value::as_text);
-        Some(Call {
-            url: text("url")?.to_owned(),
-            method: text("method")?.to_owned(),
-            body: self.received(request).into_bytes(),
-        })
-    }
-
-    fn provision(&self, request: &Request) -> Option<Provision> {
-        if RequestKind::of(request) != Some(RequestKind::Model) {
-            return None;
-        }
-        let agent = AgentCall::of(request).map(|call| call.agent);
-        Some(Provision::Role(agent.and_then(|agent| reply_schema(&agent))))
-    }
-
-    fn scripted(&mut self, request: &Request) -> Option<Answer> {
-        self.script.next(request)
-    }
-
-    fn is_scripted(&self, request: &Request) -> bool {
-        self.script.knows(request)
-    }
-
-    fn is_configured_early(&self) -> bool {
-        true
+    fn terms(&self) -> RunTerms<'_> {
+        let invoked_by = self.invoked_by.as_deref();
+        RunTerms { is_configured_early: true, invoked_by, ..RunTerms::default() }
     }
 
     fn auth(&self, request: &Request) -> AuthSource {
         let agent = AgentCall::of(request).map(|call| call.agent);
         agent.and_then(|agent| self.auth.get(&agent)).cloned().unwrap_or_default()
-    }
-
-    fn invoked_by(&self) -> Option<&str> {
-        self.invoked_by.as_deref()
     }
 }
 

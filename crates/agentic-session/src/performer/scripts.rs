@@ -3,7 +3,7 @@
 use agentic_lang_context::MODEL_REQUEST;
 use agentic_replay::{Answer, ProgramFault, Request};
 
-use super::{Performer, PerformerSetting};
+use super::{Carrier, Performer, PerformerSetting, RunTerms};
 use crate::provision::Provision;
 
 /// Performs what a script asks.
@@ -35,11 +35,15 @@ impl Performer for ScriptPerformer {
         None
     }
 
-    fn provision(&self, request: &Request) -> Option<Provision> {
-        (request.kind == MODEL_REQUEST).then_some(Provision::Advice)
+    fn carrier(&self, request: &Request) -> Carrier {
+        match request.kind == MODEL_REQUEST {
+            true => Carrier::Provider(Provision::Advice),
+            false => Carrier::Nobody,
+        }
     }
 
-    fn is_configured_early(&self) -> bool {
-        self.expected == Expected::Yes
+    fn terms(&self) -> RunTerms<'_> {
+        let is_configured_early = self.expected == Expected::Yes;
+        RunTerms { is_configured_early, ..RunTerms::default() }
     }
 }
