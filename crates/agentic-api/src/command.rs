@@ -124,6 +124,36 @@ commands! {
     Decide(verb::Decide) = "decide",
     /// Decide as a client of another protocol answered.
     DecideFrom(verb::DecideFrom) = "decide-from",
+    /// Start a session.
+    SessionStart(verb::SessionStart) = "session-start",
+    /// Finish what a crash left of a session.
+    SessionResume(verb::SessionResume) = "session-resume",
+    /// Show a session with everything it asked.
+    SessionShow(verb::SessionShow) = "session-show",
+    /// List sessions.
+    SessionList(verb::SessionList) = "session-list",
+    /// Name the first record in which two sessions differ.
+    SessionDiff(verb::SessionDiff) = "session-diff",
+    /// Go another way from some point of a session.
+    SessionFork(verb::SessionFork) = "session-fork",
+    /// Go on with another program.
+    SessionUpgrade(verb::SessionUpgrade) = "session-upgrade",
+    /// Run sessions again from their records.
+    SessionReplay(verb::SessionReplay) = "session-replay",
+    /// Check a session's records.
+    SessionVerify(verb::SessionVerify) = "session-verify",
+    /// Stop a session.
+    SessionCancel(verb::SessionCancel) = "session-cancel",
+    /// Send a session what it waits for.
+    SessionSignal(verb::SessionSignal) = "session-signal",
+    /// Fire timers that are due and expire holds.
+    SessionTick(verb::SessionTick) = "session-tick",
+    /// Show how far a durable run has come.
+    FlowStatus(verb::FlowStatus) = "flow-status",
+    /// Tell what happened in a durable run.
+    FlowHistory(verb::FlowHistory) = "flow-history",
+    /// Stop a durable run.
+    FlowCancel(verb::FlowCancel) = "flow-cancel",
     /// List the models and servers of tools that programs can use.
     Providers(verb::ListProviders) = "providers",
     /// Look at what configuration opens that came with the repository.

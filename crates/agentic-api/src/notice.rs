@@ -1,9 +1,10 @@
 //! What a caller should be told although the verb was done.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use agentic_session::SessionSpace;
 use agentic_session::outlook::Outlook;
+use agentic_session::{SessionSpace, Summary, unanswered};
 use agentic_space::Written;
 use agentic_space::error::left_out_words;
 
@@ -62,6 +63,38 @@ pub enum Notice {
         /// How many there are.
         n_sessions: usize,
     },
+    /// A hold waits for a human.
+    Held {
+        /// The request.
+        request: String,
+    },
+    /// A session has many records.
+    LongSession {
+        /// How many.
+        n_records: u64,
+    },
+    /// Nobody could answer what is asked.
+    Unanswered {
+        /// Why.
+        why: String,
+        /// The session that asks, where it is another one.
+        child: Option<String>,
+    },
+    /// A session that nobody could answer can go on when that is mended.
+    ResumeSession {
+        /// The session.
+        session: String,
+    },
+    /// A run that nobody could answer can go on when that is mended.
+    ResumeRun {
+        /// Its key.
+        run: String,
+    },
+    /// Sessions of agents that only a remote has here.
+    SessionsElsewhere {
+        /// The agents.
+        agents: BTreeSet<String>,
+    },
     /// An engine has something to tell.
     Remark {
         /// What.
@@ -90,6 +123,14 @@ impl Notice {
         space.take_mended().into_iter().map(|what| Notice::Mended { what }).collect()
     }
 
+    /// Says why nobody could answer what a session asks, if that is so, and what to do about it.
+    pub fn unanswered(space: &SessionSpace, summary: &Summary) -> Vec<Notice> {
+        let Some((asking, failure)) = unanswered(space, summary) else { return Vec::new() };
+        let child = (asking != summary.id).then(|| asking.short());
+        let session = summary.id.short();
+        vec![Notice::Unanswered { why: failure.message, child }, Notice::ResumeSession { session }]
+    }
+
     /// Says which sessions only want somebody to drive them: what a crash left behind a decision is no
     /// hold any more.
     pub(crate) fn of_outlook(outlook: &Outlook) -> Vec<Notice> {
@@ -110,10 +151,17 @@ impl Notice {
             | Notice::LeftOut { .. }
             | Notice::NoWorktree { .. }
             | Notice::NotFollowed { .. }
+            | Notice::LongSession { .. }
             | Notice::Remark { .. }
             | Notice::Unreadable { .. } => NoticeTone::Warning,
-            Notice::Unattended { .. } => NoticeTone::Hint,
-            Notice::Mended { .. } | Notice::NothingMended => NoticeTone::Remark,
+            Notice::Unattended { .. }
+            | Notice::ResumeSession { .. }
+            | Notice::ResumeRun { .. }
+            | Notice::SessionsElsewhere { .. } => NoticeTone::Hint,
+            Notice::Mended { .. }
+            | Notice::NothingMended
+            | Notice::Held { .. }
+            | Notice::Unanswered { .. } => NoticeTone::Remark,
         }
     }
 
@@ -145,6 +193,30 @@ impl Notice {
             Notice::Unattended { n_sessions, .. } => format!(
                 "{n_sessions} sessions can go on, and nobody drives them: `agentic session tick` does, `agentic session list` names them"
             ),
+            Notice::Held { request } => format!(
+                "held: `agentic decide {request} approve` or `reject`; `agentic pending` shows what is asked"
+            ),
+            Notice::LongSession { n_records } => format!(
+                "the session has {n_records} records, and whoever takes it up reads them all; a flow goes on as a new session with `continue_with`"
+            ),
+            Notice::Unanswered { why, child: None } => format!("waiting: {why}"),
+            Notice::Unanswered { why, child: Some(child) } => {
+                format!("waiting: session {child} waits: {why}")
+            }
+            Notice::ResumeSession { session } => format!(
+                "mend that, then `agentic session resume {session}` goes on, and asks nothing again that has its answer; `agentic providers --probe` shows who answers"
+            ),
+            Notice::ResumeRun { run } => format!(
+                "mend that, then `agentic flow worker {run}` goes on, or the same run again with its key; what has its answer is not asked again"
+            ),
+            Notice::SessionsElsewhere { agents } => {
+                let names: Vec<&str> = agents.iter().map(String::as_str).collect();
+                format!(
+                    "sessions of {} are on a remote: `agentic fetch --adopt {}` brings an agent here with its sessions",
+                    names.join(", "),
+                    names.first().copied().unwrap_or_default()
+                )
+            }
             Notice::Mended { what } | Notice::Remark { what } | Notice::Unreadable { what } => {
                 what.clone()
             }

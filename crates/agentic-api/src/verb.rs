@@ -11,6 +11,7 @@ mod commit;
 mod credential;
 mod decide;
 mod doctor;
+mod flow;
 mod kind;
 mod log;
 mod long_changes;
@@ -23,11 +24,13 @@ mod relate;
 mod relations;
 mod remote;
 mod reply;
+mod session;
 mod spawn;
 mod trace;
 mod value;
 mod worktree;
 
+use agentic_model::guidance::ErrorClass;
 use agentic_space::Written;
 use serde::Serialize;
 
@@ -43,6 +46,7 @@ pub use self::decide::{
     AfterDecision, Decide, FollowedDecision, HoldAnswer, RecordedDecision, SeenQuestion,
 };
 pub use self::doctor::Doctor;
+pub use self::flow::{FlowCancel, FlowHistory, FlowStatus, run_reply};
 pub use self::kind::{KindAdd, KindList, KindShow};
 pub use self::log::{Log, LogTraces, LoggedCommit};
 pub use self::merge::Merge;
@@ -53,6 +57,11 @@ pub use self::relate::{EdgeChange, Relate};
 pub use self::relations::{ListRelations, MergedAgents, Reviewers, SubAgents};
 pub use self::remote::{Fetch, Init, Push};
 pub use self::reply::DecideFrom;
+pub use self::session::{
+    FlowSource, ForkedChildren, SessionCancel, SessionDetail, SessionDiff, SessionFork,
+    SessionList, SessionReplay, SessionResume, SessionShow, SessionSignal, SessionStart,
+    SessionTick, SessionUpgrade, SessionVerify, SetAnswer, session_reply,
+};
 pub use self::spawn::{Beginning, BriefingSource, Place, Spawn};
 pub use self::trace::{EntryBody, TraceAdd, TraceAttach, TraceHistory, TracePending, TraceShow};
 pub use self::worktree::{WorktreeAdd, WorktreeList, WorktreeRemove, WorktreeSync};
@@ -108,6 +117,8 @@ pub enum Completion {
     Whole,
     /// It waits for a human, or for somebody who could not be reached.
     Held,
+    /// It is over, in another way than was hoped for; the answer says how.
+    Over(ErrorClass),
     /// Not all of it: why, and what to do next.
     Short(Refusal),
 }
@@ -118,6 +129,7 @@ impl Completion {
         match self {
             Completion::Whole => 0,
             Completion::Held => 4,
+            Completion::Over(class) => class.exit_code(),
             Completion::Short(refusal) => refusal.class.exit_code(),
         }
     }

@@ -70,11 +70,6 @@ impl Reached {
         &self.space
     }
 
-    /// Returns the name of the person at the command line, as decisions bear it.
-    pub fn principal(&self) -> Result<String, Failure> {
-        Ok(agentic_api::principal(&self.space)?)
-    }
-
     /// Tells what had to be mended on the way.
     pub fn tell_mended(&self) {
         self.space.take_mended().iter().for_each(|what| talk(what));

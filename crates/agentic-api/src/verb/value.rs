@@ -10,6 +10,11 @@ pub(super) fn read_value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<V
     json::from_json(Json::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
+/// Returns the value of what was left out.
+pub(super) fn null() -> Value {
+    Value::Null
+}
+
 /// Reads a value that may be left out; null is one.
 pub(super) fn read_given<'de, D: Deserializer<'de>>(
     deserializer: D,

@@ -34,7 +34,7 @@ fn a_sound_repository_is_found_sound_and_a_damaged_one_is_a_short_answer() {
                 again.run(&caller).expect("readable");
             }
             Completion::Whole => assert!(object.exists()),
-            Completion::Held => panic!("nobody is waited for"),
+            Completion::Held | Completion::Over(_) => panic!("nothing ran"),
         }
     }
     assert_eq!(Agents {}.run(&caller).expect("readable").answer.len(), 1);

@@ -13,5 +13,6 @@ mod person;
 mod place;
 mod relation;
 mod remote;
+mod session;
 mod trace;
 mod worktree;

@@ -98,7 +98,9 @@ pub fn run(cli: Cli) -> Outcome {
 /// Ends a command as its verb ended.
 pub fn ended(completion: Completion) -> Outcome {
     match completion {
-        Completion::Whole | Completion::Held => Ok(ExitCode::from(completion.exit_code())),
+        Completion::Whole | Completion::Held | Completion::Over(_) => {
+            Ok(ExitCode::from(completion.exit_code()))
+        }
         Completion::Short(refusal) => Err(refusal.into()),
     }
 }
@@ -106,7 +108,7 @@ pub fn ended(completion: Completion) -> Outcome {
 /// Says in plain lines why an answer is a short one, and returns the exit code.
 pub fn said(completion: &Completion) -> ExitCode {
     match completion {
-        Completion::Whole | Completion::Held => {}
+        Completion::Whole | Completion::Held | Completion::Over(_) => {}
         Completion::Short(refusal) => {
             talk(&format!("error: {}", refusal.message));
             talk(&format!("hint: {}", refusal.hint));

@@ -2,32 +2,29 @@
 
 use std::process::ExitCode;
 
-use agentic_api::principal;
-use agentic_api::view::SessionView;
+use agentic_api::Verb as _;
+use agentic_api::verb::{
+    FlowSource, ForkedChildren, SessionCancel, SessionDiff, SessionFork, SessionList,
+    SessionReplay, SessionResume, SessionShow, SessionSignal, SessionStart, SessionTick,
+    SessionUpgrade, SessionVerify, SetAnswer,
+};
 use agentic_diag::Source;
 use agentic_flow::Rhai;
-use agentic_model::{AgentName, Cid, Object, Value, json};
-use agentic_replay::record::CancelMode;
-use agentic_session as session;
-use agentic_session::engine::key_or_fresh;
-use agentic_session::{Begin, Children, ForkPlan, SessionSpace};
+use agentic_model::{AgentName, Cid, Value, json};
 use clap::{Subcommand, ValueEnum};
 
-use self::show::{brief_line, diff, line, list, replay, show, summaries, verify};
+use self::show::{brief_line, diff, list, replay, show, verify};
 use self::watch::watch;
 use super::{Outcome, agent_name};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::output::talk;
+use crate::output::warn_of;
 use crate::program::{Checked, Program};
 
 mod show;
 mod watch;
 
 pub use self::show::answer;
-
-/// The longest name of a signal, in bytes.
-const SIGNAL_NAME_BYTES_MAX: usize = 256;
 
 /// Run flows durably on behalf of agents
 #[derive(Debug, Subcommand)]
@@ -219,83 +216,70 @@ pub enum ChildrenForm {
 /// Runs the verb.
 pub fn run(context: &Context, verb: Verb) -> Outcome {
     let space = context.watched_space()?;
+    let caller = context.caller(&space);
+    let named = |agent: Option<AgentName>| agent.map(|agent| agent.to_string());
     match verb {
         Verb::Start { agent, flow, input, key, allow } => {
-            let flow = flow_of(context, &space, &flow)?;
-            let (key, key_source) = key_or_fresh(&space, key);
-            let id = session::start(
-                &space,
-                Begin { agent, flow, parts: Vec::new(), input, key, key_source, allow },
-            )?;
+            let (agent, flow) = (agent.to_string(), flow_of(context, flow)?);
+            let id = SessionStart { agent, flow, input, key, allow }.drive(&caller)?;
             answer(context, &space, &id)
         }
         Verb::Resume { session } => {
-            let id = space.find_session(&session)?;
-            session::resume(&space, &id)?;
-            answer(context, &space, &id)
+            answer(context, &space, &SessionResume { session }.drive(&caller)?)
         }
-        Verb::Show { session, at } => show(context, &space, &session, at),
+        Verb::Show { session, at } => show(context, &caller, SessionShow { session, at }),
         Verb::Watch { session, until_held } => watch(context, &space, &session, until_held),
-        Verb::List { agent } => list(context, &space, agent.as_ref()),
-        Verb::Diff { left, right } => diff(context, &space, &left, &right),
+        Verb::List { agent } => list(context, &caller, SessionList { agent: named(agent) }),
+        Verb::Diff { left, right } => diff(context, &caller, SessionDiff { left, right }),
         Verb::Fork { session, at, flow, agent, set, children } => {
-            let id = space.find_session(&session)?;
-            let flow = flow.map(|flow| flow_of(context, &space, &flow)).transpose()?;
+            let flow = flow.map(|flow| flow_of(context, flow)).transpose()?;
+            let set = set.into_iter().map(|(seq, value)| SetAnswer { seq, value }).collect();
             let children = match children {
-                ChildrenForm::Share => Children::Share,
-                ChildrenForm::Fork => Children::Fork,
+                ChildrenForm::Share => ForkedChildren::Share,
+                ChildrenForm::Fork => ForkedChildren::Fork,
             };
-            let plan = ForkPlan { at, flow, agent, set, children, who: principal(&space)? };
-            let id = session::fork(&space, &id, &plan)?;
-            answer(context, &space, &id)
+            let fork = SessionFork { session, at, flow, agent: named(agent), set, children };
+            answer(context, &space, &fork.drive(&caller)?)
         }
         Verb::Upgrade { session, flow } => {
-            let id = space.find_session(&session)?;
-            session::upgrade(&space, &id, &flow_of(context, &space, &flow)?)?;
-            answer(context, &space, &id)
+            let upgrade = SessionUpgrade { session, flow: flow_of(context, flow)? };
+            answer(context, &space, &upgrade.drive(&caller)?)
         }
         Verb::Replay { session, all: _, flow } => {
-            let flow = flow.map(|flow| flow_of(context, &space, &flow)).transpose()?;
-            let ids = match session {
-                Some(session) => vec![space.find_session(&session)?],
-                None => space.sessions()?,
-            };
-            replay(context, &space, &ids, flow.as_ref())
+            let flow = flow.map(|flow| flow_of(context, flow)).transpose()?;
+            replay(context, &caller, SessionReplay { session, flow })
         }
-        Verb::Verify { session, rebuild } => verify(context, &space, &session, rebuild),
+        Verb::Verify { session, rebuild } => {
+            verify(context, &caller, SessionVerify { session, rebuild })
+        }
         Verb::Cancel { session, kill, message } => {
-            let id = space.find_session(&session)?;
-            let mode = if kill { CancelMode::Kill } else { CancelMode::Cooperative };
-            session::cancel(&space, &id, mode, &principal(&space)?, &message)?;
-            let summary = space.session(&id)?;
-            context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
+            let stopped = SessionCancel { session, kill, why: message }.run(&caller)?.answer;
+            context.format.answer(&stopped, brief_line);
             Ok(ExitCode::SUCCESS)
         }
         Verb::Signal { session, name, value } => {
-            let id = space.find_session(&session)?;
-            session::signal(&space, &id, &name, value)?;
-            let summary = space.session(&id)?;
-            context.format.answer(&SessionView::whole(&summary), |_| line(&summary));
+            let told = SessionSignal { session, name, value }.run(&caller)?.answer;
+            context.format.answer(&told, brief_line);
             Ok(ExitCode::SUCCESS)
         }
         Verb::Tick => {
-            let moved = session::tick(&space)?;
-            space.take_mended().iter().for_each(|what| talk(what));
-            let views = summaries(&space, &moved)?;
-            context.format.answer(views.as_slice(), |views| views.iter().map(brief_line).collect());
+            let reply = SessionTick {}.run(&caller)?;
+            warn_of(&reply.notices);
+            context
+                .format
+                .answer(reply.answer.as_slice(), |views| views.iter().map(brief_line).collect());
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
 /// Reads a flow: a stored one by its id, else a file, which must parse.
-fn flow_of(context: &Context, space: &SessionSpace, text: &str) -> Result<Object, Failure> {
+fn flow_of(context: &Context, text: String) -> Result<FlowSource, Failure> {
     if text.starts_with(Cid::PREFIX) {
-        let cid = space.find_object(text)?;
-        return Ok(space.object(cid)?);
+        return Ok(FlowSource::Stored(text));
     }
-    let program = Program::read(context, text, Some(&Rhai))?;
-    let source = Source::new(text, program.text()?);
+    let program = Program::read(context, &text, Some(&Rhai))?;
+    let source = Source::new(&text, program.text()?);
     let findings = agentic_flow::check(source.text());
     if let Some(first) = findings.first().cloned() {
         if context.format == crate::output::Format::Text {
@@ -306,7 +290,7 @@ fn flow_of(context: &Context, space: &SessionSpace, text: &str) -> Result<Object
             "`agentic flow check FILE` shows where",
         ));
     }
-    Ok(session::flow_object(source.text())?)
+    Ok(FlowSource::Script(source.text().to_owned()))
 }
 
 fn json_value(text: &str) -> Result<Value, String> {
@@ -314,10 +298,7 @@ fn json_value(text: &str) -> Result<Value, String> {
 }
 
 fn signal_name(text: &str) -> Result<String, String> {
-    match text.len() {
-        1..=SIGNAL_NAME_BYTES_MAX => Ok(text.to_owned()),
-        _ => Err(format!("a name has 1 to {SIGNAL_NAME_BYTES_MAX} bytes")),
-    }
+    SessionSignal::fault_of_name(text).map_or_else(|| Ok(text.to_owned()), Err)
 }
 
 fn setting(text: &str) -> Result<(u64, Value), String> {

@@ -29,12 +29,21 @@ const OWN: &[&str] = &[
     "conformance",
     "credential-login",
     "demo",
-    "flow",
+    "flow-ask",
+    "flow-check",
+    "flow-crosscheck",
+    "flow-explain",
+    "flow-fmt",
+    "flow-plan",
+    "flow-result",
+    "flow-run",
+    "flow-translate",
+    "flow-worker",
     "fmt",
     "man",
     "repl",
     "run",
-    "session",
+    "session-watch",
 ];
 
 /// Lists the verbs, with the verbs of verbs.

@@ -2,18 +2,19 @@
 
 use std::process::ExitCode;
 
+use agentic_api::Verb as _;
+use agentic_api::verb::{FlowCancel, FlowHistory, FlowStatus, run_reply};
 use agentic_api::view::{FlowEventView, FlowStatusView, visible_line};
 use agentic_lang_pipeline::PlannedRun;
 use agentic_replay::State;
-use agentic_replay::engine::{Cancellation, DurableEngine, RunId, RunStatus};
-use agentic_replay::record::CancelMode;
+use agentic_replay::engine::{DurableEngine, RunId, RunStatus};
 
-use crate::commands::Outcome;
 use crate::commands::run::pipeline::show_end;
+use crate::commands::{Outcome, said};
 use crate::context::Context;
 use crate::engine::Address;
 use crate::failure::Failure;
-use crate::output::talk;
+use crate::output::warn_of;
 
 /// Which run.
 #[derive(Debug, clap::Args)]
@@ -40,9 +41,8 @@ pub struct CancelArgs {
 /// Shows how far a run has come.
 pub fn status(context: &Context, name: &RunName) -> Outcome {
     let reached = name.address.reach(context)?;
-    let engine = reached.engine();
-    let status = engine.status(&engine.find(&name.run)?)?;
-    show(context, &FlowStatusView::from(&status));
+    let verb = FlowStatus { run: name.run.clone() };
+    show(context, &verb.run(&context.caller(reached.space()))?.answer);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -88,27 +88,10 @@ pub fn reached_so_far(
 
 /// Prints how a run stands that is not over.
 pub fn standing(context: &Context, status: &RunStatus) -> Outcome {
-    show(context, &FlowStatusView::from(status));
-    for hold in &status.holds {
-        talk(&format!(
-            "held: `agentic decide {} approve` or `reject`; `agentic pending` shows what is asked",
-            hold.request
-        ));
-    }
-    if let Some(failure) = &status.unanswered {
-        talk(&format!("waiting: {}", failure.message));
-        talk(&format!(
-            "hint: mend that, then `agentic flow worker {}` goes on, or the same run again with its key; what has its answer is not asked again",
-            status.key
-        ));
-    }
-    Ok(match status.state {
-        State::Held => ExitCode::from(4),
-        State::Waiting if status.unanswered.is_some() => ExitCode::from(4),
-        State::Running | State::Waiting | State::Done => ExitCode::SUCCESS,
-        State::Failed | State::Cancelled => ExitCode::from(1),
-        State::Diverged => ExitCode::from(5),
-    })
+    let reply = run_reply(status);
+    show(context, &reply.answer);
+    warn_of(&reply.notices);
+    Ok(said(&reply.completion))
 }
 
 /// Prints what a run came to.
@@ -134,9 +117,8 @@ pub fn result(context: &Context, name: &RunName) -> Outcome {
 /// Tells what happened in a run.
 pub fn history(context: &Context, name: &RunName) -> Outcome {
     let reached = name.address.reach(context)?;
-    let engine = reached.engine();
-    let events = engine.history(&engine.find(&name.run)?)?;
-    let views: Vec<FlowEventView> = events.iter().map(FlowEventView::from).collect();
+    let verb = FlowHistory { run: name.run.clone() };
+    let views = verb.run(&context.caller(reached.space()))?.answer;
     context.format.answer(views.as_slice(), |views| views.iter().map(event_line).collect());
     Ok(ExitCode::SUCCESS)
 }
@@ -151,14 +133,8 @@ fn event_line(view: &FlowEventView) -> String {
 /// Stops a run.
 pub fn cancel(context: &Context, args: &CancelArgs) -> Outcome {
     let reached = args.name.address.reach(context)?;
-    let engine = reached.engine();
-    let run = engine.find(&args.name.run)?;
-    let cancellation = Cancellation {
-        who: reached.principal()?,
-        why: args.message.clone(),
-        mode: if args.kill { CancelMode::Kill } else { CancelMode::Cooperative },
-    };
-    engine.cancel(&run, &cancellation)?;
-    show(context, &FlowStatusView::from(&engine.status(&run)?));
+    let verb =
+        FlowCancel { run: args.name.run.clone(), kill: args.kill, why: args.message.clone() };
+    show(context, &verb.run(&context.caller(reached.space()))?.answer);
     Ok(ExitCode::SUCCESS)
 }

@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use agentic_api::Notice;
 use agentic_api::view::{RecordView, visible_line};
 use agentic_session::{SessionSpace, State, Watch};
 use serde_json::Value as Json;
 
-use super::show::{brief, duration, tell_unanswered};
+use super::show::{brief, duration};
 use crate::commands::Outcome;
 use crate::context::Context;
-use crate::output::{Format, is_reader_gone, print_raw, print_text};
+use crate::output::{Format, is_reader_gone, print_raw, print_text, warn_of};
 
 /// How long nobody looks between two looks.
 const POLL: Duration = Duration::from_millis(250);
@@ -46,8 +47,12 @@ pub(super) fn watch(
             }
         }
         // A child may wait as well, of which the records of its parent say nothing.
-        if until_held && tell_unanswered(space, &space.session(&id)?) {
-            return Ok(ExitCode::from(4));
+        if until_held {
+            let waits = Notice::unanswered(space, &space.session(&id)?);
+            warn_of(&waits);
+            if !waits.is_empty() {
+                return Ok(ExitCode::from(4));
+            }
         }
         if stop.is_set() || is_reader_gone() {
             return Ok(ExitCode::SUCCESS);

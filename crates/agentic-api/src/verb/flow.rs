@@ -1,0 +1,97 @@
+//! Durable runs, as pipelines speak of them.
+
+use agentic_model::guidance::ErrorClass;
+use agentic_replay::State;
+use agentic_replay::engine::{Cancellation, DurableEngine, RunStatus};
+use agentic_replay::record::CancelMode;
+use agentic_session::engine::Embedded;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::verb::{Completion, Reply, Verb};
+use crate::view::{FlowEventView, FlowStatusView};
+use crate::{Caller, Notice, Refusal, principal};
+
+/// Show how far a durable run has come.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowStatus {
+    /// Its key, its agent, or its session.
+    pub run: String,
+}
+
+impl Verb for FlowStatus {
+    type Answer = FlowStatusView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
+        let engine = Embedded::new(caller.space, caller.client);
+        let status = engine.status(&engine.find(&self.run)?)?;
+        Ok(Reply::plain(FlowStatusView::from(&status)))
+    }
+}
+
+/// Tell what happened in a durable run, oldest first.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowHistory {
+    /// Its key, its agent, or its session.
+    pub run: String,
+}
+
+impl Verb for FlowHistory {
+    type Answer = Vec<FlowEventView>;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<Vec<FlowEventView>>, Refusal> {
+        let engine = Embedded::new(caller.space, caller.client);
+        let events = engine.history(&engine.find(&self.run)?)?;
+        Ok(Reply::plain(events.iter().map(FlowEventView::from).collect()))
+    }
+}
+
+/// Stop a durable run, its children first.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowCancel {
+    /// Its key, its agent, or its session.
+    pub run: String,
+    /// At once, without a chance to clean up.
+    #[serde(default)]
+    pub kill: bool,
+    /// Why.
+    #[serde(default)]
+    pub why: String,
+}
+
+impl Verb for FlowCancel {
+    type Answer = FlowStatusView;
+
+    fn run(self, caller: &Caller<'_>) -> Result<Reply<FlowStatusView>, Refusal> {
+        let engine = Embedded::new(caller.space, caller.client);
+        let run = engine.find(&self.run)?;
+        let cancellation = Cancellation {
+            who: principal(caller.space)?,
+            why: self.why,
+            mode: if self.kill { CancelMode::Kill } else { CancelMode::Cooperative },
+        };
+        engine.cancel(&run, &cancellation)?;
+        Ok(Reply::plain(FlowStatusView::from(&engine.status(&run)?)))
+    }
+}
+
+/// Tells how a run stands that is not over.
+pub fn run_reply(status: &RunStatus) -> Reply<FlowStatusView> {
+    let held = status.holds.iter().map(|hold| Notice::Held { request: hold.request.clone() });
+    let mut notices: Vec<Notice> = held.collect();
+    if let Some(failure) = &status.unanswered {
+        notices.push(Notice::Unanswered { why: failure.message.clone(), child: None });
+        notices.push(Notice::ResumeRun { run: status.key.clone() });
+    }
+    let completion = match status.state {
+        State::Held => Completion::Held,
+        State::Waiting if status.unanswered.is_some() => Completion::Held,
+        State::Running | State::Waiting | State::Done => Completion::Whole,
+        State::Failed | State::Cancelled => Completion::Over(ErrorClass::Refused),
+        State::Diverged => Completion::Over(ErrorClass::Diverged),
+    };
+    Reply { answer: FlowStatusView::from(status), notices, completion }
+}
