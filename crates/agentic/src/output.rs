@@ -143,16 +143,21 @@ pub fn print_bytes(bytes: &[u8]) {
     keep_loss(stdout.write_all(bytes).and_then(|()| stdout.flush()));
 }
 
-/// Why the first part of the answer that was lost could not be written. The answer of a command is
-/// one stream, whichever of its parts is lost.
-static LOSS: OnceLock<Error> = OnceLock::new();
+/// What became of standard output. That is the process's own, as `std` has it: the answer of a command
+/// is one stream, whichever of its parts is lost, and whoever writes a part of it.
+static ANSWER: AnswerStream =
+    AnswerStream { loss: OnceLock::new(), is_reader_gone: AtomicBool::new(false) };
 
-/// Whether a reader of the answer has gone away.
-static READER_GONE: AtomicBool = AtomicBool::new(false);
+/// The stream that an answer is written to.
+struct AnswerStream {
+    /// Why the first part that was lost could not be written.
+    loss: OnceLock<Error>,
+    is_reader_gone: AtomicBool,
+}
 
 /// Says whether nobody reads the answer any more.
 pub fn is_reader_gone() -> bool {
-    READER_GONE.load(Ordering::Relaxed) || LOSS.get().is_some()
+    ANSWER.is_reader_gone.load(Ordering::Relaxed) || ANSWER.loss.get().is_some()
 }
 
 /// Keeps why something could not be written, for the end of the command.
@@ -160,16 +165,16 @@ pub fn keep_loss(written: std::io::Result<()>) {
     match written {
         // A reader that has gone away has what it wanted.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {
-            READER_GONE.store(true, Ordering::Relaxed);
+            ANSWER.is_reader_gone.store(true, Ordering::Relaxed);
         }
-        Err(error) => drop(LOSS.set(error)),
+        Err(error) => drop(ANSWER.loss.set(error)),
         Ok(()) => {}
     }
 }
 
 /// Returns why part of the answer could not be written, if that is so.
 pub fn loss() -> Option<&'static Error> {
-    LOSS.get()
+    ANSWER.loss.get()
 }
 
 /// Counts things: `1 commit`, `2 commits`.

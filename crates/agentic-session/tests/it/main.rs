@@ -1,0 +1,12 @@
+//! Sessions as a library: one file for each verb.
+
+mod cancel;
+mod children;
+mod decide;
+mod fork;
+mod kit;
+mod replay;
+mod signal;
+mod start;
+mod tick;
+mod watch;
