@@ -15,10 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use gix::zlib::Status;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Compression, Inflate};
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
 
 use agentic_store::journal::{GitKind, GitObject};
+use agentic_store::os::{self, Renamed};
 use agentic_store::{Error, Result};
 
 /// How often a file is made again because a prune took it, or its folder, away.
@@ -274,12 +273,10 @@ fn try_place(folder: &Path, path: &Path, compressed: &[u8]) -> std::io::Result<A
 
 /// Renames a file, unless the other name is taken: an object that is there is the same one.
 fn rename(fresh: &Path, path: &Path) -> std::io::Result<()> {
-    match renameat_with(CWD, fresh, CWD, path, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(()),
-        Err(Errno::EXIST) => fs::remove_file(fresh),
-        // Not every filesystem can tell; to replace an object by itself does no harm.
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => fs::rename(fresh, path),
-        Err(error) => Err(error.into()),
+    // Not every filesystem can tell; to replace an object by itself does no harm.
+    match os::rename_new(fresh, path)? {
+        Renamed::Moved => Ok(()),
+        Renamed::Taken => fs::remove_file(fresh),
     }
 }
 

@@ -13,7 +13,7 @@ use agentic_store::error::{GitError, RevisionError};
 use agentic_store::file::Persistence;
 use agentic_store::ground::Written;
 use agentic_store::journal::GitObject;
-use agentic_store::{Error, Result, fault};
+use agentic_store::{Error, Result, fault, os};
 
 /// From how many objects on a write makes a pack of them instead of a file of each.
 const PACKED_OBJECTS_MIN: usize = 128;
@@ -201,7 +201,7 @@ impl Repository {
     pub fn sync_filesystem(&self) -> Result<()> {
         let path = self.common_dir();
         let dir = std::fs::File::open(path).map_err(Error::io("open", path))?;
-        rustix::fs::syncfs(&dir).map_err(|error| Error::io("sync", path)(error.into()))?;
+        os::sync_filesystem(&dir).map_err(Error::io("sync", path))?;
         fault::point("filesystem-synced")
     }
 }

@@ -151,8 +151,7 @@ impl PackFolder {
 /// Tells whether the process that a begun file is named after still runs, or another of that number.
 fn is_made_by_running(name: &str) -> bool {
     let number = name.split_once('-').and_then(|(number, _)| number.parse().ok());
-    let process = number.and_then(rustix::process::Pid::from_raw);
-    process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok())
+    number.is_some_and(agentic_store::os::is_running)
 }
 
 impl PackWriter {

@@ -3,10 +3,7 @@
 use crate::file::{self, Persistence};
 use crate::journal::sync_directory;
 use crate::layout::Layout;
-use crate::{Error, Result};
-
-/// Where Linux names the current boot.
-const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+use crate::{Error, Result, os};
 
 /// How the machine was running when journals were last written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +51,5 @@ pub fn record(layout: &Layout) -> Result<()> {
 /// Names the current boot. Where the system has no name for it, every start counts as another
 /// boot: recovery is then repeated, which is slow but right.
 fn current() -> String {
-    let unknown = || format!("unknown-{}", std::process::id());
-    std::fs::read_to_string(BOOT_ID).map_or_else(|_| unknown(), |id| id.trim().to_owned())
+    os::boot_id().unwrap_or_else(|| format!("unknown-{}", std::process::id()))
 }

@@ -18,19 +18,19 @@ pub mod layout;
 pub mod lock;
 pub mod memory;
 pub mod open_files;
+pub mod os;
 pub mod recovery;
 pub mod report;
 pub mod secret;
-mod user;
 pub mod writer;
 
 pub use crate::error::{Error, Result};
 pub use crate::journal::{Durability, Journal};
 pub use crate::layout::{Layout, Stream};
 pub use crate::lock::Lock;
+pub use crate::os::user_id;
 pub use crate::recovery::drop_journal;
 pub use crate::report::{Finding, Mended, Recovered};
-pub use crate::user::user_id;
 pub use crate::writer::{Fate, Outcome, PendingAside, Writer, WriterSlot, pending_aside};
 
 /// Hashes bytes for names that are neither git's nor an object's.

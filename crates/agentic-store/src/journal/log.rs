@@ -138,7 +138,7 @@ impl Log {
     }
 
     fn write(&self, bytes: &[u8], durability: Durability) -> std::io::Result<()> {
-        segment::reserve(&self.file, self.length, bytes.len() as u64)?;
+        crate::os::reserve(&self.file, self.length, bytes.len() as u64)?;
         #[cfg(feature = "crash-points")]
         if fault::is_armed("mid-session-record") {
             self.file.write_all_at(&bytes[..bytes.len() / 2], self.length)?;

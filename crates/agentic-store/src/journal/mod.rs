@@ -334,7 +334,7 @@ impl Journal {
     fn try_write(&mut self, bytes: &[u8], durability: Durability, reserve: bool) -> Result<()> {
         let write = || {
             if reserve {
-                segment::reserve(&self.file, self.length, bytes.len() as u64 + OUTCOME_BYTES)?;
+                crate::os::reserve(&self.file, self.length, bytes.len() as u64 + OUTCOME_BYTES)?;
             }
             self.write_bytes(bytes)
         };

@@ -152,17 +152,6 @@ pub fn last_payload(file: &File, path: &Path, length: u64) -> Result<Vec<u8>> {
     Ok(last.0)
 }
 
-/// Makes room for `length` bytes at `offset` without changing the size of the file. Filesystems
-/// that cannot do this are trusted to have the room.
-pub fn reserve(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
-    use rustix::fs::FallocateFlags;
-    use rustix::io::Errno;
-    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, offset, length) {
-        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
 /// Makes the entries of a folder durable.
 pub fn sync_directory(path: &Path) -> Result<()> {
     File::open(path).and_then(|dir| dir.sync_all()).map_err(Error::io("sync", path))?;

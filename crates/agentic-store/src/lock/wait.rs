@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::fs::File;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -14,11 +13,10 @@ use std::time::Duration;
 use tracing::Level;
 
 use crate::layout::Stream;
+use crate::os;
 
 /// How long somebody waits in silence.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Where Linux lists the locks of files and their holders.
-const LOCKS: &str = "/proc/locks";
 
 /// A wait that takes long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +51,7 @@ pub(super) fn aloud<T>(
         let subject = &subject;
         let tell = move || {
             if hears.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                tracing::warn!("{}", Wait { subject: subject(), holder: holder(file) });
+                tracing::warn!("{}", Wait { subject: subject(), holder: os::lock_holder(file) });
             }
         };
         // Without a thread nobody is told; the wait is the same.
@@ -79,40 +77,9 @@ pub(super) fn subject(path: &Path) -> String {
     }
 }
 
-/// Finds the process that holds the lock of a file.
-fn holder(file: &File) -> Option<u32> {
-    let inode = file.metadata().ok()?.ino();
-    find_holder(&std::fs::read_to_string(LOCKS).ok()?, inode)
-}
-
-/// Finds it in a list of lines such as `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; those who
-/// wait have an arrow behind the number.
-fn find_holder(locks: &str, inode: u64) -> Option<u32> {
-    locks.lines().find_map(|line| {
-        let [_, "FLOCK", _, "WRITE", process, place, ..] =
-            line.split_whitespace().collect::<Vec<_>>()[..]
-        else {
-            return None;
-        };
-        let (_, found) = place.rsplit_once(':')?;
-        (found.parse() == Ok(inode)).then(|| process.parse().ok())?
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_holder_is_found_among_those_who_wait() {
-        let locks = "1: POSIX  ADVISORY  READ 7 08:01:55 128 128\n\
-             2: FLOCK  ADVISORY  WRITE 8 08:01:56 0 EOF\n\
-             2: -> FLOCK  ADVISORY  WRITE 9 08:01:56 0 EOF\n\
-             3: FLOCK  ADVISORY  WRITE 10 08:01:57 0 EOF\n";
-        for (inode, holder) in [(55, None), (56, Some(8)), (57, Some(10)), (58, None)] {
-            assert_eq!(find_holder(locks, inode), holder, "{inode}");
-        }
-    }
 
     #[test]
     fn a_lock_is_called_by_what_it_protects() {

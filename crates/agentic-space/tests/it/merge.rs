@@ -1,0 +1,61 @@
+//! Merging.
+
+use agentic_space::error::BranchError;
+use agentic_space::merge::{Merged, Plan, Target, merge};
+use agentic_space::spawn::Origin;
+use agentic_space::{AgentBranch, Error, Result};
+
+use crate::place::{Place, name};
+
+/// Makes alice with a file, and bob who was forked from her.
+fn forked() -> Place {
+    let place = Place::with(&["alice"]);
+    place.commit("alice", &[("shared", Some("base\n"))]).expect("there is room");
+    place.spawn("bob", &Origin::Agent(name("alice"))).expect("the name is free");
+    place
+}
+
+/// Merges bob into alice.
+fn merge_bob(place: &Place) -> Result<Merged> {
+    let target = Target::Agent(name("alice"));
+    merge(&place.space, &AgentBranch::here(name("bob")), &target, &Plan::default())
+}
+
+#[test]
+fn a_merge_has_what_both_did_and_is_made_once() {
+    let place = forked();
+    let ours = place.commit("alice", &[("a", Some("1"))]).expect("there is room").commit;
+    let theirs = place.commit("bob", &[("b", Some("2"))]).expect("there is room").commit;
+    let merged = merge_bob(&place).expect("nothing is in the way");
+    let Merged::Commit { commit, parents, .. } = merged else { panic!("{merged:?}") };
+    assert_eq!((place.head("alice"), parents), (commit, [ours, theirs]));
+    assert_eq!(place.files("alice"), ["a", "b", "shared"]);
+    let again = merge_bob(&place).expect("nothing is in the way");
+    assert!(matches!(again, Merged::UpToDate { head } if head == commit), "{again:?}");
+    assert_eq!(place.head("bob"), theirs, "who is merged stays where it is");
+    place.check_sound();
+}
+
+#[test]
+fn two_changes_of_one_line_are_a_conflict_and_nothing_moves() {
+    let place = forked();
+    place.commit("alice", &[("shared", Some("ours\n"))]).expect("there is room");
+    place.commit("bob", &[("shared", Some("theirs\n"))]).expect("there is room");
+    let before = place.head("alice");
+    let merged = merge_bob(&place).expect("a conflict is an answer");
+    let Merged::Conflict { conflicts } = merged else { panic!("{merged:?}") };
+    assert_eq!(conflicts.len(), 1, "{conflicts:?}");
+    assert_eq!((place.head("alice"), place.file("alice", "shared")), (before, "ours".to_owned()));
+}
+
+#[test]
+fn who_shares_nothing_with_an_agent_is_not_merged_into_it() {
+    let place = Place::with(&["alice", "bob"]);
+    let before = place.head("alice");
+    let refused = merge_bob(&place);
+    assert!(matches!(refused, Err(Error::Branch(BranchError::NoForkPoint { .. }))), "{refused:?}");
+    let target = Target::Agent(name("bob"));
+    let itself = merge(&place.space, &AgentBranch::here(name("bob")), &target, &Plan::default());
+    assert!(matches!(itself, Err(Error::Branch(BranchError::SelfMerge { .. }))), "{itself:?}");
+    assert_eq!(place.head("alice"), before);
+}

@@ -1,0 +1,142 @@
+//! What depends on the operating system, for the store and for `agentic-git`: nothing else of them asks
+//! it for more than `std` has everywhere.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rustix::fs::{CWD, FallocateFlags, RenameFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, Resource, Rlimit};
+
+/// Where Linux names the current boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// Where Linux lists the locks of files and their holders.
+const LOCKS: &str = "/proc/locks";
+
+/// Names the current boot, where the system has a name for it.
+pub fn boot_id() -> Option<String> {
+    std::fs::read_to_string(BOOT_ID).map(|id| id.trim().to_owned()).ok()
+}
+
+/// Returns the number of the user in whose name the program runs.
+pub fn user_id() -> u32 {
+    rustix::process::getuid().as_raw()
+}
+
+/// Tells whether a process of this number runs.
+pub fn is_running(number: i32) -> bool {
+    Pid::from_raw(number).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// Lets this process have so many files open, or as many as it may; returns how many that are.
+pub(crate) fn allow_open_files(n_wanted: u64) -> u64 {
+    let Rlimit { current, maximum } = rustix::process::getrlimit(Resource::Nofile);
+    let allowed = current.unwrap_or(u64::MAX);
+    if allowed >= n_wanted {
+        return allowed;
+    }
+    let raised = n_wanted.min(maximum.unwrap_or(u64::MAX));
+    let limit = Rlimit { current: Some(raised), maximum };
+    match rustix::process::setrlimit(Resource::Nofile, limit) {
+        Ok(()) => raised,
+        Err(_) => allowed,
+    }
+}
+
+/// Makes everything durable that the filesystem of a folder holds.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn sync_filesystem(folder: &File) -> std::io::Result<()> {
+    Ok(rustix::fs::syncfs(folder)?)
+}
+
+/// Makes room for `length` bytes at `offset` without changing the size of the file. Filesystems
+/// that cannot do this are trusted to have the room.
+pub(crate) fn reserve(file: &File, offset: u64, length: u64) -> std::io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, offset, length) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What became of a file that was to be renamed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a name that is taken must be handled"]
+pub enum Renamed {
+    /// It has the other name now.
+    Moved,
+    /// The other name is taken, and nothing happened.
+    Taken,
+}
+
+/// Renames a file, unless the other name is taken. Where a filesystem cannot tell, what has that name
+/// is replaced.
+///
+/// # Errors
+/// Fails when the disk does.
+pub fn rename_new(from: &Path, to: &Path) -> std::io::Result<Renamed> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(Renamed::Moved),
+        Err(Errno::EXIST) => Ok(Renamed::Taken),
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            std::fs::rename(from, to).map(|()| Renamed::Moved)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Finds the process that holds the lock of a file, where the system tells.
+pub(crate) fn lock_holder(file: &File) -> Option<u32> {
+    let inode = file.metadata().ok()?.ino();
+    find_holder(&std::fs::read_to_string(LOCKS).ok()?, inode)
+}
+
+/// Finds it in a list of lines such as `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; those who
+/// wait have an arrow behind the number.
+fn find_holder(locks: &str, inode: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let [_, "FLOCK", _, "WRITE", process, place, ..] =
+            line.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            return None;
+        };
+        let (_, found) = place.rsplit_once(':')?;
+        (found.parse() == Ok(inode)).then(|| process.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_is_found_among_those_who_wait() {
+        let locks = "1: POSIX  ADVISORY  READ 7 08:01:55 128 128\n\
+             2: FLOCK  ADVISORY  WRITE 8 08:01:56 0 EOF\n\
+             2: -> FLOCK  ADVISORY  WRITE 9 08:01:56 0 EOF\n\
+             3: FLOCK  ADVISORY  WRITE 10 08:01:57 0 EOF\n";
+        for (inode, holder) in [(55, None), (56, Some(8)), (57, Some(10)), (58, None)] {
+            assert_eq!(find_holder(locks, inode), holder, "{inode}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_renamed_unless_the_other_name_is_taken() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        std::fs::write(&from, "new").expect("writable");
+        assert_eq!(rename_new(&from, &to).expect("writable"), Renamed::Moved);
+        std::fs::write(&from, "newer").expect("writable");
+        assert_eq!(rename_new(&from, &to).expect("writable"), Renamed::Taken);
+        assert_eq!(std::fs::read_to_string(&to).expect("readable"), "new");
+        assert!(from.exists());
+    }
+
+    #[test]
+    fn this_process_runs() {
+        assert!(is_running(std::process::id().try_into().expect("a small number")));
+        assert!(!is_running(0), "that is no process");
+    }
+}
