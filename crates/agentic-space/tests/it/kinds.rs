@@ -20,22 +20,22 @@ fn a_kind_is_used_once_it_is_registered() {
     typed.kind = Some(kind("deploy"));
     let unknown = commit(&place.space, &name("alice"), &typed);
     assert!(matches!(unknown, Err(Error::Kind(KindError::Unknown { .. }))), "{unknown:?}");
-    place.space.register_kind(below("commit", "deploy")).expect("the name is free");
+    place.space.register_kind(below("agent-commit", "deploy")).expect("the name is free");
     let done = commit(&place.space, &name("alice"), &typed).expect("it is registered");
     assert_eq!(done.kind, kind("deploy"));
     let kinds = place.open_again().kinds().expect("sound");
-    assert!(kinds.is_a(&kind("deploy"), &kind("commit")));
+    assert!(kinds.is_a(&kind("deploy"), &kind("agent-commit")));
 }
 
 #[test]
 fn a_kind_has_one_meaning_and_a_parent() {
     let place = Place::new();
-    place.space.register_kind(below("commit", "deploy")).expect("the name is free");
+    place.space.register_kind(below("agent-commit", "deploy")).expect("the name is free");
     let taken = place.space.register_kind(below("object", "deploy"));
     assert!(matches!(taken, Err(Error::Kind(KindError::Taken { .. }))), "{taken:?}");
     let orphan = place.space.register_kind(below("nothing", "release"));
     assert!(matches!(orphan, Err(Error::Kind(KindError::UnknownParent { .. }))), "{orphan:?}");
     let kinds = place.space.kinds().expect("sound");
-    assert!(kinds.is_a(&kind("deploy"), &kind("commit")), "the first one stays");
-    assert!(!kinds.is_a(&kind("release"), &kind("commit")));
+    assert!(kinds.is_a(&kind("deploy"), &kind("agent-commit")), "the first one stays");
+    assert!(!kinds.is_a(&kind("release"), &kind("agent-commit")));
 }

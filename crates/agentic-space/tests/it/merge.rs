@@ -49,13 +49,21 @@ fn two_changes_of_one_line_are_a_conflict_and_nothing_moves() {
 }
 
 #[test]
-fn who_shares_nothing_with_an_agent_is_not_merged_into_it() {
+fn agents_that_share_no_commit_are_merged_upon_nothing() {
     let place = Place::with(&["alice", "bob"]);
-    let before = place.head("alice");
-    let refused = merge_bob(&place);
-    assert!(matches!(refused, Err(Error::Branch(BranchError::NoForkPoint { .. }))), "{refused:?}");
+    place.commit("alice", &[("a", Some("1"))]).expect("there is room");
+    place.commit("bob", &[("b", Some("2"))]).expect("there is room");
+    let merged = merge_bob(&place).expect("nothing is in the way");
+    assert!(matches!(merged, Merged::Commit { .. }), "{merged:?}");
+    assert_eq!(place.files("alice"), ["a", "b"]);
+}
+
+#[test]
+fn an_agent_is_not_merged_into_itself() {
+    let place = Place::with(&["bob"]);
+    let before = place.head("bob");
     let target = Target::Agent(name("bob"));
-    let itself = merge(&place.space, &AgentBranch::here(name("bob")), &target, &Plan::default());
-    assert!(matches!(itself, Err(Error::Branch(BranchError::SelfMerge { .. }))), "{itself:?}");
-    assert_eq!(place.head("alice"), before);
+    let refused = merge(&place.space, &AgentBranch::here(name("bob")), &target, &Plan::default());
+    assert!(matches!(refused, Err(Error::Branch(BranchError::SelfMerge { .. }))), "{refused:?}");
+    assert_eq!(place.head("bob"), before);
 }

@@ -109,12 +109,18 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// Makes a bare repository beside this one, as its remote.
-    pub fn remote(&self, name: &str) -> PathBuf {
-        let path = self.beside(name);
+    /// Makes a bare repository beside this one, as its remote `origin`.
+    pub fn make_remote(&mut self) -> PathBuf {
+        let path = self.beside("origin");
         init(&path, &["--bare"]);
-        self.git(&["remote", "add", name, &path.to_string_lossy()]);
+        self.add_remote(&path);
         path
+    }
+
+    /// Names a remote `origin`. The handle is opened again: it has read the configuration before.
+    pub fn add_remote(&mut self, path: &Path) {
+        self.git(&["remote", "add", "origin", &path.to_string_lossy()]);
+        self.space = self.open_again();
     }
 
     /// Opens the repository again, as another command does.

@@ -8,15 +8,15 @@ use crate::place::{Place, git, kind, name};
 
 #[test]
 fn what_is_pushed_is_fetched_elsewhere_with_its_trace() {
-    let place = Place::with(&["alice"]);
+    let mut place = Place::with(&["alice"]);
     let head = place.commit("alice", &[("a", Some("1"))]).expect("there is room").commit;
     place.space.add_trace(&name("alice"), &kind("log"), b"one").expect("there is room");
     let bound = place.space.attach_trace(&name("alice"), head).expect("it is hers");
-    let remote = place.remote("origin");
+    let remote = place.make_remote();
     push(&place.space, "origin", Scope::All).expect("the remote is empty");
     assert_eq!(git(&remote, &["rev-parse", "agents/alice"]), head.to_string());
-    let other = Place::new();
-    other.git(&["remote", "add", "origin", &remote.to_string_lossy()]);
+    let mut other = Place::new();
+    other.add_remote(&remote);
     fetch(&other.space, "origin", &[name("alice")]).expect("it is there");
     assert_eq!(other.head("alice"), head);
     assert_eq!(other.space.trace_of_commit(head).expect("it came along").cid, bound.cid);
@@ -25,11 +25,11 @@ fn what_is_pushed_is_fetched_elsewhere_with_its_trace() {
 
 #[test]
 fn a_remote_that_has_more_refuses_a_push_and_keeps_what_it_has() {
-    let place = Place::with(&["alice"]);
-    let remote = place.remote("origin");
+    let mut place = Place::with(&["alice"]);
+    let remote = place.make_remote();
     push(&place.space, "origin", Scope::All).expect("the remote is empty");
-    let other = Place::new();
-    other.git(&["remote", "add", "origin", &remote.to_string_lossy()]);
+    let mut other = Place::new();
+    other.add_remote(&remote);
     fetch(&other.space, "origin", &[name("alice")]).expect("it is there");
     let theirs = other.commit("alice", &[("b", Some("2"))]).expect("there is room").commit;
     push(&other.space, "origin", Scope::All).expect("it is ahead");
