@@ -60,14 +60,9 @@ pub(super) enum ProcessNoteState {
 /// # Errors
 /// Fails when there is no room for it.
 pub fn reserve(folder: &Path, request: &str) -> std::io::Result<PathBuf> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    use rustix::io::Errno;
     let (path, file) = make(folder, request)?;
     let write = || {
-        match fallocate(&file, FallocateFlags::KEEP_SIZE, 0, BYTES_MAX) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
-            Err(error) => return Err(error.into()),
-        }
+        system::make_room(&file, BYTES_MAX)?;
         // A copy of the file says nothing: the program may have begun since.
         let place = place_of(&file)?;
         (&file).write_all(format!("{RESERVED} {place} {}\n", boot_told()).as_bytes())

@@ -1,4 +1,5 @@
-//! What the system tells about processes. Where it has no `/proc`, nothing.
+//! What the system tells about processes, and does for their files. Where it has no `/proc` it tells
+//! nothing.
 
 use std::path::PathBuf;
 
@@ -36,6 +37,17 @@ pub(super) fn since_boot_ms() -> u64 {
     let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
     let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
     seconds * 1000 + nanos / 1_000_000
+}
+
+/// Makes room for so many bytes of an empty file. Filesystems that cannot do this are trusted to have
+/// it.
+pub(super) fn make_room(file: &std::fs::File, n_bytes: u64) -> std::io::Result<()> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    use rustix::io::Errno;
+    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, n_bytes) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Looks at a process.
