@@ -12,7 +12,8 @@ use std::process::Command;
 
 use agentic_model::commit::CommitData;
 use agentic_model::{Cid, Instant, Kind, Oid, Person, Signature};
-use agentic_git::{Notes, Repository, Upkeep};
+use agentic_git::{NotesState, Repository};
+use agentic_store::ground::Upkeep;
 use agentic_store::journal::{
     Content, GitKind, GitObject, KeptObject, NotesEdit, Taken, Transaction,
 };
@@ -186,7 +187,7 @@ impl Sandbox {
         edit
     }
 
-    fn state(&self, notes: &Notes<'_>) -> State {
+    fn state(&self, notes: &NotesState<'_>) -> State {
         let listed = notes.all_notes().expect("a sound tree");
         let mut state = State {
             notes: listed.iter().cloned().map(|(commit, text)| (commit, Some(text))).collect(),
