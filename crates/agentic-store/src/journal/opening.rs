@@ -73,8 +73,20 @@ impl Journal {
                 removed += cut;
                 continue;
             }
-            let payload = segment::last_payload(&file, &path, length)?;
-            let last = Record::decode(&payload)?;
+            let (payload, start) = segment::last_payload(&file, &path, length)?;
+            let last = Record::decode(&payload);
+            let is_own = match &last {
+                Ok(last) => segment::is_own(&file, &path, last, start)?,
+                Err(_) => false,
+            };
+            if !is_own {
+                let (_, torn) = segment::repair_whole(&file, &path)?;
+                removed += torn;
+                if torn > 0 {
+                    continue;
+                }
+            }
+            let last = last?;
             let last_hash = *hash(&payload).as_bytes();
             let journal = Journal {
                 dir,

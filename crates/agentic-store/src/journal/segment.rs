@@ -73,18 +73,16 @@ pub fn create(path: &Path) -> Result<File> {
 /// Cuts a torn tail off; returns the length of what is good, and how many bytes were cut.
 pub fn repair(file: &File, path: &Path) -> Result<(u64, u64)> {
     let length = file.metadata().map_err(Error::io("read", path))?.len();
-    let is_sound = match last_frame(file, path, length)? {
-        Some((payload, start)) => is_own(file, path, &payload, start)?,
-        None => length == 0,
-    };
-    if is_sound { Ok((length, 0)) } else { repair_whole(file, path) }
+    if length == 0 || last_frame(file, path, length)?.is_some() {
+        return Ok((length, 0));
+    }
+    repair_whole(file, path)
 }
 
-/// Tells whether the last good frame, which begins at `start`, is one of the segment's own. What a
-/// torn record holds may be a frame as well, copied from a journal. But a record says how much of its
+/// Tells whether the last record, which begins at `start`, is one of the segment's own. What a torn
+/// record holds may be a frame as well, copied from a journal. But a record says how much of its
 /// segment the disk had, and only whole frames stand between there and the record.
-fn is_own(file: &File, path: &Path, payload: &[u8], start: u64) -> Result<bool> {
-    let Ok(record) = Record::decode(payload) else { return Ok(false) };
+pub fn is_own(file: &File, path: &Path, record: &Record, start: u64) -> Result<bool> {
     let n_unsynced = start.checked_sub(record.synced);
     let Some(n_unsynced) = n_unsynced.filter(|n_bytes| *n_bytes <= UNSYNCED_BYTES_MAX) else {
         return Ok(false);
@@ -146,10 +144,10 @@ pub fn scan_log(bytes: &[u8]) -> Scan {
     frame::scan(bytes, synced)
 }
 
-/// Reads the payload of the last frame. The segment must have been repaired.
-pub fn last_payload(file: &File, path: &Path, length: u64) -> Result<Vec<u8>> {
-    let last = last_frame(file, path, length)?.ok_or_else(|| damaged(path, length as usize))?;
-    Ok(last.0)
+/// Reads the payload of the last frame, and returns where the frame begins. The segment must have been
+/// repaired.
+pub fn last_payload(file: &File, path: &Path, length: u64) -> Result<(Vec<u8>, u64)> {
+    last_frame(file, path, length)?.ok_or_else(|| damaged(path, length as usize))
 }
 
 /// Makes the entries of a folder durable.
