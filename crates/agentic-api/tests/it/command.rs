@@ -29,3 +29,70 @@ fn a_command_is_json_and_unknown_fields_are_refused() {
     let view = to_value(refused.view()).expect("data");
     assert_eq!((&view["code"], &view["kind"]), (&json!(1), &json!("refused")));
 }
+
+#[test]
+fn every_name_is_a_verb_and_the_looking_ones_answer_an_empty_repository() {
+    let (sandbox, space) = place();
+    let caller = Caller::new(&space, sandbox.start());
+    let mut n_answered = 0;
+    for name in Command::NAMES {
+        let text = json!({ "verb": name }).to_string();
+        match from_str::<Command>(&text) {
+            // What it lacks is said by name.
+            Err(error) => assert!(error.to_string().contains("missing field"), "{name}: {error}"),
+            Ok(command) => {
+                let is_look = ["agents", "tree", "log", "relations", "pending", "doctor"];
+                let is_list = name.ends_with("-list") && *name != "credential-list";
+                if (is_list && *name != "allow-list") || is_look.contains(name) {
+                    let answer = command.run(&caller);
+                    // Without an agent there is no log.
+                    assert_eq!(answer.is_err(), *name == "log", "{name}: {answer:?}");
+                    n_answered += 1;
+                }
+            }
+        }
+    }
+    assert!(n_answered >= 8, "{n_answered}");
+    let unique: std::collections::BTreeSet<_> = Command::NAMES.iter().collect();
+    assert_eq!(unique.len(), Command::NAMES.len());
+}
+
+#[test]
+fn a_piece_of_work_goes_through_as_json() {
+    let (sandbox, space) = place();
+    let caller = Caller::new(&space, sandbox.start());
+    let ask = |text: &serde_json::Value| {
+        let command: Command = from_str(&text.to_string()).expect("a command");
+        let reply = command.run(&caller).map_err(|refusal| refusal.view().code)?;
+        Ok::<_, u8>(to_value(reply.answer).expect("data"))
+    };
+    let spawn = json!({"verb": "spawn", "name": "alice", "briefing": {"text": "Go"}});
+    ask(&spawn).expect("the name is free");
+    assert_eq!(ask(&spawn), Err(3));
+    let entry = json!({"verb": "trace-add", "agent": "alice", "body": {"text": "looked"}});
+    assert_eq!(ask(&entry).expect("writable")["pending"], 1);
+    let commit = json!({
+        "verb": "commit", "agent": "alice", "message": "Work", "trace": true,
+        "fields": {"n": 1}, "source": {"edits": {"src/a.rs": "text", "run": {"text": "x", "executable": true}}},
+    });
+    let made = ask(&commit).expect("it is new");
+    assert_eq!(made["changed"], json!(["run", "src/a.rs"]));
+    let log = ask(&json!({"verb": "log", "agent": "alice", "limit": 1})).expect("readable");
+    assert_eq!((&log[0]["commit"], &log[0]["fields"]), (&made["commit"], &json!({"n": 1})));
+    let begin = json!({
+        "verb": "session-start", "agent": "alice", "key": "k", "flow": {"script": "hold(\"Go?\").action"},
+    });
+    let request = ask(&begin).expect("it parses")["pending"][0].clone();
+    let question = ask(&json!({"verb": "question", "request": request})).expect("it is open");
+    let decide = json!({
+        "verb": "decide", "request": request, "answer": {"act": {"action": "approve"}},
+        "seen": {"shown": question["shown"], "at": question["at"]},
+        "expect": question["hold"]["request_hash"],
+    });
+    assert_eq!(ask(&decide).expect("Ada may")["state"], "done");
+    let other =
+        json!({"verb": "decide", "request": request, "answer": {"act": {"action": "reject"}}});
+    assert_eq!(ask(&other), Err(8));
+    let shown = ask(&json!({"verb": "session-show", "session": "alice"})).expect("it is there");
+    assert_eq!(shown["result"], "approve");
+}

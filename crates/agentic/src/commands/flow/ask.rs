@@ -244,7 +244,7 @@ impl<'a> Asking<'a> {
         let identities: &Identities = &self.people.identities;
         let at = self.space.now();
         let question = &mut self.questions[index];
-        let verdict = match Verdict::read(raw, (channel, at), identities) {
+        let verdict = match Verdict::read(raw, channel, at, identities) {
             Ok(verdict) => verdict,
             Err(why) => return Ok(Some(why)),
         };

@@ -55,7 +55,7 @@ pub fn run(
     briefing: &str,
 ) -> Result<Ran, Failure> {
     let space = context.watched_space()?;
-    let begin = begin(context, &space, setting, (flow, input), briefing)?;
+    let begin = begin(context, &space, setting, flow, input, briefing)?;
     let agent = begin.agent.clone();
     let id = session::start(&space, begin)?;
     talk(&format!("session {} of {agent}", id.short()));
@@ -85,7 +85,8 @@ pub fn begin(
     context: &Context,
     space: &SessionSpace,
     setting: Setting,
-    (flow, input): (Object, Value),
+    flow: Object,
+    input: Value,
     briefing: &str,
 ) -> Result<Begin, Failure> {
     let (key, key_source) = key_or_fresh(space, setting.key);

@@ -175,7 +175,8 @@ impl Verdict {
     /// Returns why it is no verdict of anybody.
     pub fn read(
         raw: Value,
-        (channel, at): (&str, Instant),
+        channel: &str,
+        at: Instant,
         identities: &Identities,
     ) -> Result<Verdict, String> {
         let text = |key: &str| raw.get(key).and_then(Value::as_text).unwrap_or_default();
