@@ -4,7 +4,7 @@
 //! without a finite value, depth, halves of surrogate pairs), and both read the same value. What is
 //! printed reads back as the same value, on one line and on several.
 
-use agentic_lang_agent::{Data, JsonError, json};
+use agentic_lang_agent::{Data, DataJsonError, json};
 use serde_json::Value as Json;
 
 use crate::text_of;
@@ -25,8 +25,8 @@ pub fn check(data: &[u8]) {
                 Err(error) => assert!(is_lenient(&error), "only we read {text}: {error}"),
             }
         }
-        Err(JsonError::TooLarge) => {}
-        Err(JsonError::Syntax { reason, .. }) => {
+        Err(DataJsonError::TooLarge) => {}
+        Err(DataJsonError::Syntax { reason, .. }) => {
             assert!(
                 theirs.is_err() || reason.contains("number"),
                 "only we refuse {text}: {reason}"
