@@ -10,12 +10,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::fs::MemfdFlags;
 use rustix::process::Pid;
 
 use super::file::ProcessFile;
 use super::running::Running;
-use super::{Charge, own, starter};
+use super::{Charge, own, starter, system};
 
 /// The variables that a program finds in an environment of its own: none of them is a secret.
 const HARMLESS: [&str; 10] =
@@ -156,9 +155,8 @@ fn leader_of(child: &Child) -> Pid {
 
 /// Makes a file that nobody else knows of and that holds these bytes.
 fn complete(bytes: &[u8]) -> std::io::Result<File> {
-    let mut file = match rustix::fs::memfd_create("agentic-input", MemfdFlags::CLOEXEC) {
-        Ok(file) => File::from(file),
-        // Some sandboxes have none.
+    let mut file = match system::file_in_memory() {
+        Ok(file) => file,
         Err(_) => nameless()?,
     };
     file.write_all(bytes)?;

@@ -9,6 +9,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 
 use super::group::Groups;
+use super::system;
 use crate::host::CancelFlag;
 
 /// The exit code of a program that is told to stop a second time.
@@ -90,20 +91,13 @@ fn watch(wanted: &[i32]) -> Result<(), String> {
     let begin = || {
         let mut watched = vec![SIGHUP, SIGINT, SIGTERM];
         // One that is ignored, as `nohup` has it, ends nothing, and is to stay so.
-        let ignored = ignored();
+        let ignored = system::ignored_signals();
         watched.retain(|signal| wanted.contains(signal) || ignored >> (signal - 1) & 1 == 0);
         let signals = Signals::new(watched).map_err(|error| error.to_string())?;
         let thread = std::thread::Builder::new().name("agentic-signals".to_owned());
         thread.spawn(move || obey(signals)).map(drop).map_err(|error| error.to_string())
     };
     PROCESS.watched.get_or_init(begin).clone()
-}
-
-/// Returns which signals this program was told to ignore, as a mask; none where nobody tells.
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
 fn obey(mut signals: Signals) {

@@ -5,8 +5,7 @@
 //! input of the program and the file whose lock the program holds as long as it lives. No message
 //! means that whoever wanted the program is dead: then it ends, and nothing has begun.
 
-use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
-use std::mem::MaybeUninit;
+use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, IntoRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
@@ -14,12 +13,8 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::io::FdFlags;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags,
-};
 
-use super::own;
+use super::{own, system};
 
 /// The name under which this program is a starter.
 const NAME: &str = "agentic-starter";
@@ -29,8 +24,6 @@ const VARIABLE: &str = "AGENTIC_STARTER";
 const PROGRAM: &str = "agentic";
 /// The word.
 const GO: &[u8] = b"go";
-/// The most files that come with it.
-const FILES_MAX: usize = 2;
 /// How a starter ends that has not become a program.
 const STATUS_NOTHING: i32 = 125;
 
@@ -70,16 +63,7 @@ fn become_program(mut command: Command) -> std::io::Result<()> {
 
 fn receive(socket: BorrowedFd<'_>) -> std::io::Result<Vec<OwnedFd>> {
     let mut word = [0; GO.len()];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let mut parts = [IoSliceMut::new(&mut word)];
-    rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let mut files = Vec::new();
-    for message in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            files.extend(received);
-        }
-    }
+    let files = system::receive(socket, &mut word)?;
     Ok(if word == GO { files } else { Vec::new() })
 }
 
@@ -88,11 +72,7 @@ fn receive(socket: BorrowedFd<'_>) -> std::io::Result<Vec<OwnedFd>> {
 /// # Errors
 /// Fails with the reason for which it could not.
 pub(super) fn release(mut socket: UnixStream, files: &[BorrowedFd<'_>]) -> std::io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let has_room = control.push(SendAncillaryMessage::ScmRights(files));
-    assert!(has_room, "BUG: a starter is sent at most {FILES_MAX} files");
-    rustix::net::sendmsg(&socket, &[IoSlice::new(GO)], &mut control, SendFlags::NOSIGNAL)?;
+    system::send(&socket, GO, files)?;
     let mut code = Vec::new();
     // The end of the stream is the beginning of the program.
     socket.read_to_end(&mut code)?;
@@ -111,10 +91,8 @@ pub(super) fn command() -> std::io::Result<Command> {
 
 /// Finds a program that can be a starter: this one, if it said so.
 fn program() -> std::io::Result<PathBuf> {
-    let own = PathBuf::from("/proc/self/exe");
     if own::is_claimed() {
-        // The same program, even where its file was replaced since.
-        return if own.exists() { Ok(own) } else { std::env::current_exe() };
+        return system::own_program().map_or_else(std::env::current_exe, Ok);
     }
     if let Some(program) = std::env::var_os(VARIABLE) {
         return Ok(program.into());

@@ -1,10 +1,23 @@
-//! What the system tells about processes, and does for their files. Where it has no `/proc` it tells
-//! nothing.
+//! What depends on the operating system: what it tells about processes, nothing where it has no `/proc`;
+//! room in files, files without a name, and files that are sent to a process.
 
+use std::fs::File;
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
+use rustix::fs::{FallocateFlags, MemfdFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
 use rustix::process::Pid;
 
+/// The most files that are sent at once.
+const FILES_MAX: usize = 2;
 /// The longest environment that is searched, in bytes.
 const ENVIRONMENT_BYTES_MAX: u64 = 8 << 20;
 
@@ -41,10 +54,8 @@ pub(super) fn since_boot_ms() -> u64 {
 
 /// Makes room for so many bytes of an empty file. Filesystems that cannot do this are trusted to have
 /// it.
-pub(super) fn make_room(file: &std::fs::File, n_bytes: u64) -> std::io::Result<()> {
-    use rustix::fs::{FallocateFlags, fallocate};
-    use rustix::io::Errno;
-    match fallocate(file, FallocateFlags::KEEP_SIZE, 0, n_bytes) {
+pub(super) fn make_room(file: &File, n_bytes: u64) -> std::io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, 0, n_bytes) {
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
         Err(error) => Err(error.into()),
     }
@@ -82,4 +93,50 @@ pub(super) fn has_variable(pid: i32, name: &str, value: &str) -> bool {
     let read = file.take(ENVIRONMENT_BYTES_MAX).read_to_end(&mut bytes);
     let wanted = format!("{name}={value}");
     read.is_ok() && bytes.split(|byte| *byte == 0).any(|entry| entry == wanted.as_bytes())
+}
+
+/// Returns which signals this program was told to ignore, as a mask; none where nobody tells.
+pub(super) fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+/// Names this very program, even where its file was replaced since; nothing where that has no name.
+pub(super) fn own_program() -> Option<PathBuf> {
+    Some(PathBuf::from("/proc/self/exe")).filter(|own| own.exists())
+}
+
+/// Makes a file in memory that has no name. Some sandboxes have none.
+pub(super) fn file_in_memory() -> std::io::Result<File> {
+    Ok(File::from(rustix::fs::memfd_create("agentic-input", MemfdFlags::CLOEXEC)?))
+}
+
+/// Sends a word and files with it.
+pub(super) fn send(
+    socket: &UnixStream,
+    word: &[u8],
+    files: &[BorrowedFd<'_>],
+) -> std::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let has_room = control.push(SendAncillaryMessage::ScmRights(files));
+    assert!(has_room, "BUG: at most {FILES_MAX} files are sent at once");
+    rustix::net::sendmsg(socket, &[IoSlice::new(word)], &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
+}
+
+/// Waits for a word as long as `word`, and for the files that come with it.
+pub(super) fn receive(socket: BorrowedFd<'_>, word: &mut [u8]) -> std::io::Result<Vec<OwnedFd>> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut parts = [IoSliceMut::new(word)];
+    rustix::net::recvmsg(socket, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let mut files = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = message {
+            files.extend(received);
+        }
+    }
+    Ok(files)
 }
