@@ -19,7 +19,7 @@ use agentic_replay::{Event, SessionId};
 use super::provision::ProviderCall;
 
 /// How much may be undrained; a run that tells more waits.
-const EVENTS_MAX: usize = 1024;
+const EVENTS_MAX: usize = 128;
 
 /// What a run tells whoever watches it.
 #[derive(Debug)]
