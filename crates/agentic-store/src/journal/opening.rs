@@ -80,7 +80,13 @@ impl Journal {
                 Err(_) => false,
             };
             if !is_own {
-                let (_, torn) = segment::repair_whole(&file, &path)?;
+                let torn = match segment::repair_whole(&file, &path) {
+                    Ok((_, torn)) => torn,
+                    // Then the last record is one of the segment's own, and an append looks at no
+                    // other; whoever reads is told of the damage.
+                    Err(Error::Damage(_)) => 0,
+                    Err(error) => return Err(error),
+                };
                 removed += torn;
                 if torn > 0 {
                     continue;
